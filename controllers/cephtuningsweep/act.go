@@ -15,17 +15,18 @@ import (
 
 // effect is the outcome of a step.
 type effect struct {
-	// outcome replaces the planned one, if its reason is not empty.
+	// outcome replaces the planned outcome, if its reason is not empty.
 	outcome kstatus.Outcome
-	// again is when to look again, at the latest; 0 for never.
+	// again is the time until the next pass at the latest; 0 for never.
 	again time.Duration
-	// waits says that the step has to wait, which is neither trouble nor the end of it.
+	// waits reports that the step has to wait. That is neither a failure nor the end of the
+	// step.
 	waits bool
-	// finished says that a restore has come to its end.
+	// finished reports that a restore has ended.
 	finished bool
-	// edit changes status further.
+	// edit makes further changes to status.
 	edit func(*v1alpha1.CephTuningSweepStatus)
-	// events are emitted once status is written, in addition to the outcome's.
+	// events are emitted after status is written, in addition to the outcome's event.
 	events []eventRecord
 }
 
@@ -33,7 +34,7 @@ type eventRecord struct {
 	kind, reason, message string
 }
 
-// act carries out the step of a plan, and keeps in mind what it waits for.
+// act executes the step of a plan, and records the wait.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
 		seen.memory.waits.Note(p.patience.For, seen.now)
@@ -73,7 +74,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// carryOutRun carries out a step of a configuration that is measured, or kept.
+// carryOutRun executes a step for a configuration that is measured or kept.
 func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.step {
 	case stepApply:
@@ -108,8 +109,7 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// begun starts a run ID afresh, or goes on with one that was suspended: its plan and its
-// ledger stay.
+// begun starts a new run ID, or continues a suspended one with its plan and its ledger.
 func begun(seen facts) effect {
 	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
 	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
@@ -124,7 +124,7 @@ func begun(seen facts) effect {
 	}}
 }
 
-// failed records why the run has no verdict. The restore comes first, so Failed is not True yet.
+// failed records why the run has no verdict. The restore follows, so Failed is not True yet.
 func failed(o kstatus.Outcome) effect {
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)

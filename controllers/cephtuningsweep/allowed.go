@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// notAllowed says what of a spec the administrator does not allow, and how to ask for
-// it; "" if everything is. Which options may be varied is a question of the plan.
+// notAllowed says which part of a spec the administrator does not allow, and how to
+// get permission; "" if everything is allowed. The plan checks the varied options.
 func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) string {
 	if refusal := allowed.Refusal(spec.ClusterRef, spec.Template); refusal != "" {
 		return refusal
@@ -34,7 +34,8 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	return ""
 }
 
-// heldPools are the existing pools whose autoscaler would change what is varied.
+// heldPools returns the existing pools whose autoscaler would change a varied
+// setting.
 func heldPools(spec v1alpha1.CephTuningSweepSpec) []string {
 	var pools []string
 	for _, change := range sweepspec.Changes(&spec, nil) {

@@ -11,8 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// missingCaps are the caps that the tuner's key lacks to vary the sweep's settings, according to
-// its CephClient. If that cannot be read, the result is empty, and Ceph denies the change later.
+// missingCaps returns the caps that the tuner's key lacks to vary the sweep's settings,
+// according to its CephClient. If that cannot be read, the result is empty, and Ceph denies the
+// change later.
 func (r *Reconciler) missingCaps(ctx context.Context, seen facts) []string {
 	varied := settingsOf(seen.sweep.Spec)
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
@@ -25,7 +26,7 @@ func (r *Reconciler) missingCaps(ctx context.Context, seen facts) []string {
 	return tuning.MissingCaps(caps, varied)
 }
 
-// lacking says what a key lacks, and what to do; "" if it lacks nothing.
+// lacking says which caps a key lacks, and what to do; "" if it lacks none.
 func lacking(identity string, caps []string) string {
 	if len(caps) == 0 {
 		return ""
@@ -35,8 +36,8 @@ func lacking(identity string, caps []string) string {
 }
 
 // denied ends the sweep after Ceph has denied a change to the tuner's key: retries would hold
-// the lock and the balancer for nothing. The sweep restores earlier changes. If it has its
-// verdict, it keeps that, but does not apply its winner.
+// the lock and the balancer for nothing. The sweep restores earlier changes. If it already has
+// its verdict, it keeps the verdict, but does not apply the winner.
 func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
 	message := sentence(err.Error())
 	if seen.keeps() {

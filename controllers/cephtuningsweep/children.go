@@ -20,12 +20,12 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// writtenBytes is what the clients of a benchmark wrote, what was prefilled included. A
-// run whose results were not kept, or cannot be read, is reckoned with what the plan expects;
-// why says so of the latter.
+// writtenBytes returns the number of bytes that the clients of a benchmark wrote, including
+// the prefill. If the results of a run were not kept or cannot be read, it returns the plan's
+// estimate. If they cannot be read, why gives the reason.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
-	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // Auto prefills nothing without a dataset.
+	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // With Auto and no dataset, nothing is prefilled.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
 	kept, why, err := r.resultsOf(ctx, child)
@@ -42,7 +42,7 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 }
 
 // resultsOf returns the results of a benchmark's first run that has any, or nil and why they
-// cannot be read. An error is worth a retry.
+// cannot be read. A caller should retry after an error.
 func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
 	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if at < 0 {
@@ -62,14 +62,14 @@ func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmar
 	return kept, "", nil
 }
 
-// rampBytes estimates what clients wrote in ramps that their engines do not report, from the
-// rate that they measured afterwards.
+// rampBytes estimates the bytes that clients wrote in ramps which their engines do not report.
+// It uses the rate that was measured after the ramp.
 func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	total := 0.0
 	for _, phase := range t.Phases {
 		load, err := engine.LoadOf(phase)
 		if err != nil {
-			continue // It was admitted, and has run.
+			continue // The phase was admitted and has run, so this cannot fail.
 		}
 		timing := load.Timing()
 		if timing.Cut || timing.MeasuredSeconds <= 0 {
@@ -84,8 +84,7 @@ func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	return int64(total)
 }
 
-// nodesOfRun are those that the clients of the run ID's first run were on, as far as they
-// are known.
+// nodesOfRun returns the nodes of the clients in the first run of the run ID, as far as known.
 func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -100,11 +99,11 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// ofBackground is before the name of the node that the background load was on. No name of a
-// node has a colon.
+// ofBackground is the prefix for the name of the background load's node. Node names contain no
+// colon.
 const ofBackground = "background:"
 
-// backgroundNodesOfRun is where the background load of the run ID's first run was.
+// backgroundNodesOfRun returns the node of the background load in the first run of the run ID.
 func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -119,8 +118,8 @@ func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// noteNodes writes down where the clients of the first run are. That has no room in status,
-// whose size is bounded.
+// noteNodes records the nodes of the first run's clients in an annotation, because status has
+// no room for them.
 func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
@@ -147,8 +146,8 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// nodesOf are the nodes of a benchmark's clients, and that of its background load, if it has
-// one, once all of them have one.
+// nodesOf returns the nodes of a benchmark's clients and of its background load, once all pods
+// have a node.
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
 	var pods corev1.PodList
 	err = r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
@@ -180,8 +179,7 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 	return nodes, background, nil
 }
 
-// prune removes the benchmark whose results are older than historyLimit allows. Its
-// figures stay in the ledger.
+// prune removes the benchmark that exceeds historyLimit. Its figures stay in the ledger.
 func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
@@ -194,13 +192,14 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("look for benchmark %s, which is older than historyLimit allows: %w", key.Name, err)
-	case !metav1.IsControlledBy(child, seen.sweep): // A user has made another one of that name.
+	case !metav1.IsControlledBy(child, seen.sweep): // A user has created another benchmark with this name.
 		return nil
 	}
 	return r.removeChild(ctx, child)
 }
 
-// removeChild removes one benchmark, and no other of its name.
+// removeChild removes a benchmark by UID, so that it never removes another one with the same
+// name.
 func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchmark) error {
 	if !child.DeletionTimestamp.IsZero() {
 		return nil
@@ -212,7 +211,8 @@ func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchm
 	return nil
 }
 
-// removeChildren removes the benchmarks of earlier run IDs, and the windows of their sessions.
+// removeChildren removes the benchmarks of earlier run IDs, and the archives of their
+// sessions.
 func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 	var all v1alpha1.CephBenchmarkList
 	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// connect finds the ways to the Ceph cluster anew, because monitors move and keys are
-// rotated. Without an identity for tuning, nothing is changed.
+// connect reads the connections to the Ceph cluster again, because monitors move and keys
+// are rotated. Without a tuner identity, the sweep cannot change settings.
 func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, error) {
 	identities := seen.cluster.Identities
 	observer, err := r.Rook.Connection(ctx, seen.cluster, identities.Observer)
@@ -25,8 +25,8 @@ func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, e
 	return to, err
 }
 
-// engine is what changes settings. It outlives passes, because it knows since when it has
-// seen a journal of an earlier manager.
+// engine returns the tuner. It is kept across passes, because it remembers when it first
+// saw a journal of an earlier manager.
 func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, er
 	return seen.memory.engine, nil
 }
 
-// surveyed asks once for what does not change while a sweep is at work.
+// surveyed returns the facts that do not change during a sweep. It reads them only once.
 func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connection, osds []ceph.OSD) (*survey, error) {
 	if seen.memory.survey != nil {
 		return seen.memory.survey, nil
@@ -70,7 +70,8 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 	return s, nil
 }
 
-// opQueue is the scheduler of the first OSD that is up: mClock keeps options to itself.
+// opQueue returns the scheduler of the first OSD that is up. It matters because mClock
+// locks options.
 func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (string, error) {
 	const option = "osd_op_queue"
 	first := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.Status == "up" })
@@ -85,7 +86,7 @@ func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []cep
 	return queue.Value, nil
 }
 
-// known is what changes are judged against.
+// known returns the facts that changes are judged by.
 func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) (tuning.Known, error) {
 	osds, err := r.Ceph.OSDs(ctx, at)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) 
 	return tuning.Known{Help: s.help, OSDs: osds, Owned: s.owned, OpQueue: s.opQueue}, nil
 }
 
-// settingsOf are all settings that a sweep varies.
+// settingsOf returns all settings that a sweep varies.
 func settingsOf(spec sweepspec.Spec) []tuning.Setting {
 	var settings []tuning.Setting
 	for _, change := range sweepspec.Changes(&spec, nil) {
@@ -114,7 +115,7 @@ func settingOf(c sweepspec.Change) tuning.Setting {
 	return tuning.Setting{Kind: tuning.KindPoolOption, Pool: string(c.Pool), Option: string(c.Option)}
 }
 
-// changesOf are the settings of a configuration, with its values.
+// changesOf returns the changes for a configuration.
 func changesOf(spec sweepspec.Spec, values map[string]sweep.Value, about tuning.Known) []tuning.Change {
 	var changes []tuning.Change
 	for _, c := range sweepspec.Changes(&spec, values) {

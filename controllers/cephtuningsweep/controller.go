@@ -1,10 +1,9 @@
-// Package cephtuningsweep reconciles CephTuningSweep objects. One pass reads as
-// observe, decide, act, record: look at the world, choose one step by a list of
-// named rules, carry it out, and write status once.
-// The state of a sweep is in its status and in the journal: the ledger in status says which run
-// is next, an existing child says that its settings were proven, and the journal says what to
-// restore. A manager that was killed at any moment goes on from there; memory.go holds the state
-// that may be lost.
+// Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe
+// the cluster, decide on one step by a list of named rules, act by executing it, and record the
+// outcome with one write of status. The state of a sweep is in its status and in the journal:
+// the ledger in status says which run is next, an existing child says that its settings were
+// proven, and the journal says what to restore. A manager that was killed at any moment
+// continues from there. memory.go has the state that may be lost.
 package cephtuningsweep
 
 import (
@@ -31,7 +30,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Name of the controller in logs, metrics and events.
+// Name is the name of the controller in logs, metrics and events.
 const Name = "cephtuningsweep"
 
 // Finalizer keeps a CephTuningSweep until its changes are restored.
@@ -41,9 +40,10 @@ const Finalizer = "cephtune.dev/restore"
 // all runs after it use.
 const AnnotationNodes = "cephtune.dev/nodes"
 
-// Options are what a Reconciler works with.
+// Options are the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephTuningSweeps from a cache; Reader reads what must not be old.
+	// Client reads CephTuningSweeps from a cache. Reader reads objects that must be current from
+	// the API server.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -53,48 +53,49 @@ type Options struct {
 	Lock     Lock
 	// Journals keeps journals in Kubernetes. They are mirrored into Ceph.
 	Journals tuning.Store
-	// Outages keeps those of OSDs that benchmarks keep down.
+	// Outages keeps the journals of outages.
 	Outages tuning.Store
-	// Namespaces are asked before anything is begun.
+	// Namespaces says whether a sweep may begin in a namespace.
 	Namespaces Namespaces
-	// MasterKey proves to benchmarks that it was the operator who lets them share a pool.
+	// MasterKey proves to benchmarks that the operator allowed them to share a pool.
 	MasterKey []byte
-	// Writer names this process, and no earlier or later one.
+	// Writer is a name that is unique to this process.
 	Writer string
-	// Kubernetes is the UID of this Kubernetes cluster, as lock.ClusterID has it: journals say
-	// whose they are.
+	// Kubernetes is the UID of this Kubernetes cluster, from lock.ClusterID. Journals record it.
 	Kubernetes string
 	// KeepEvery is the interval between checks for orphaned journals; 0 for none.
 	KeepEvery time.Duration
-	// Doubts are what this process may not have heard the end of, in both controllers.
+	// Doubts has the changes of this process, in both controllers, whose outcome may be unknown.
 	Doubts *tuning.Doubts
-	// Courses are what clients do by the second, for settings that are switched under them.
+	// Courses returns the clients' work by the second, for settings that are switched under a
+	// running load.
 	Courses Courses
 	// Hasten shortens sessions. It is for tests; nil leaves them as they are.
 	Hasten func(session.Plan) session.Plan
-	// Patience is how long the cluster may take to settle after changes.
+	// Patience returns how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
-	// Pace is how often the cluster is looked at.
+	// Pace is how often the sweep polls the cluster.
 	Pace Pace
 	// Now is the clock, Draw a source of seeds; tests may set both.
 	Now  func() time.Time
 	Draw func() uint64
-	// Counts counts what happens, for metrics; nil counts nothing.
+	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
-	// Reached is called at each step of a change, and ends what is being done with its
-	// error. It is for tests, which kill the manager in it; nil does nothing.
+	// Reached is called at each step of a change. An error from it ends the current operation.
+	// Tests use it to simulate a crash of the manager; nil does nothing.
 	Reached func(tuning.Step) error
 }
 
-// Pace is how often a cluster is looked at, for want of events that Ceph would send.
+// Pace has the polling intervals of a cluster, since Ceph sends no events.
 type Pace struct {
-	// Settle is the interval while a change is being made or waited for.
+	// Settle is the interval while a change is made or has to settle.
 	Settle time.Duration
-	// Watch is for one that is measured: the benchmark itself looks after its health.
+	// Watch is the interval during a measurement, when the benchmark itself checks the cluster's
+	// health.
 	Watch time.Duration
 }
 
-// DefaultPace is for real clusters, each look at which takes about a second.
+// DefaultPace returns the pace for real clusters, where each poll takes about a second.
 func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.Second} }
 
 // Reconciler moves one CephTuningSweep one step forward.
@@ -112,20 +113,20 @@ func New(o Options) *Reconciler {
 	return &Reconciler{Options: o}
 }
 
-// A step that failed is tried again, at first soon. Ceph or a network that was away is
-// noticed half a minute after it is back.
+// The intervals between retries of a failed step: short at first, half a minute at most. So the
+// controller notices the return of Ceph or of a network within half a minute.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second
-	// sideBySide is how many sweeps are looked at together: one that waits for its Ceph
-	// cluster should not keep those of others.
+	// sideBySide is the number of sweeps that are reconciled concurrently: a sweep that waits
+	// for its Ceph cluster must not block the others.
 	sideBySide = 4
 )
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error { return r.setUp(mgr, r) }
 
-// setUp registers the controller, whose passes tests observe.
+// setUp registers the controller with a given reconciler, so that tests can observe its passes.
 func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) error {
 	if r.KeepEvery > 0 {
 		if err := mgr.Add(newKeeper(r.Options)); err != nil {
@@ -141,15 +142,15 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 			MaxConcurrentReconciles: sideBySide,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost),
 		}).
-		// Our own status writes change neither, so they do not start another pass.
+		// The controller's own status writes change neither, so they do not start another pass.
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.CephBenchmark{}).
 		Complete(passes)
 }
 
-// The rights for CRs have to outlast the CRs' namespace: they are a role of their own, bound
-// cluster-wide.
+// The rights for CRs must stay valid while the CRs' namespace is being deleted. So they form a
+// separate role, which is bound cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephtuningsweeps/status,verbs=patch,roleName=custom-resources
@@ -157,8 +158,8 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch,roleName=custom-resources
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. Of one that has begun, status is
-// written even when the step failed, so that the user sees why.
+// Reconcile moves one CephTuningSweep one step forward. For a sweep that has begun, it writes
+// status even when the step failed, so that the user sees why.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -172,7 +173,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	seen, err := r.observe(ctx, s)
 	if err != nil && !(facts{sweep: s}).mayHaveMade() {
-		return ctrl.Result{}, err // In status it would count as begun, without being asked whether it may.
+		return ctrl.Result{}, err // Writing this to status would mark the sweep as begun before it was checked.
 	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
@@ -186,7 +187,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision logs a decision that differs from the one before.
+// logDecision logs a decision that differs from the previous one.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.sweep, p.decision(seen))

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// step is one thing to do.
+// step is one step of the controller.
 type step string
 
 const (
@@ -20,12 +20,11 @@ const (
 	stepIdle step = "Idle"
 	// stepStall waits for a change of the spec or of the operator.
 	stepStall step = "Stall"
-	// stepAcknowledge notes a change of the spec that asks for no run.
+	// stepAcknowledge records a change of the spec that does not request a run.
 	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for something that comes by itself.
+	// stepWait waits for an event that happens without the user.
 	stepWait step = "Wait"
-	// stepBegin starts the run that the spec asks for, or goes on with one that was
-	// suspended.
+	// stepBegin starts the run that the spec requests, or continues a suspended one.
 	stepBegin step = "Begin"
 	// stepProtect adds the finalizer.
 	stepProtect step = "Protect"
@@ -35,35 +34,35 @@ const (
 	stepYield step = "Yield"
 	// stepRestoreOther restores the orphaned changes of another sweep.
 	stepRestoreOther step = "RestoreOther"
-	// stepPlan looks at the cluster and makes the plan.
+	// stepPlan reads the state of the cluster and makes the plan.
 	stepPlan step = "Plan"
 	// stepApply sets the values of the next configuration in Ceph.
 	stepApply step = "Apply"
-	// stepSettle looks whether the cluster has them and is at rest.
+	// stepSettle checks that the cluster has these values and is quiescent.
 	stepSettle step = "Settle"
 	// stepRestart restarts OSDs that take a setting only when they start.
 	stepRestart step = "Restart"
-	// stepMeasure proves that they have effect and starts the benchmark.
+	// stepMeasure proves that the values have effect, and starts the benchmark.
 	stepMeasure step = "Measure"
-	// stepWatch looks after the cluster while the benchmark runs.
+	// stepWatch checks the cluster while the benchmark runs.
 	stepWatch step = "Watch"
-	// stepEnter proves them again and enters the run into the ledger.
+	// stepEnter proves the values again, and enters the run into the ledger.
 	stepEnter step = "Enter"
-	// stepRehearse proves a configuration of a session at rest.
+	// stepRehearse proves a configuration of a session without load.
 	stepRehearse step = "Rehearse"
-	// stepBeginSession makes the benchmark of a session.
+	// stepBeginSession creates the benchmark of a session.
 	stepBeginSession step = "BeginSession"
-	// stepWatchSession switches settings under a load, and looks after the cluster.
+	// stepWatchSession switches settings under a running load, and checks the cluster.
 	stepWatchSession step = "WatchSession"
 	// stepEnterSession enters a session into the ledger.
 	stepEnterSession step = "EnterSession"
-	// stepRemoveSession waits until the benchmark of a session has removed what it has made.
+	// stepRemoveSession waits until the benchmark of a session has removed its objects.
 	stepRemoveSession step = "RemoveSession"
-	// stepKeep proves that the winner has effect and has it stay.
+	// stepKeep proves that the winner has effect, and keeps its settings.
 	stepKeep step = "Keep"
-	// stepGiveUpKeeping leaves the winner to people.
+	// stepGiveUpKeeping leaves applying the winner to the user.
 	stepGiveUpKeeping step = "GiveUpKeeping"
-	// stepFail gives the run up; what follows is stepRestore.
+	// stepFail gives the run up. stepRestore follows.
 	stepFail step = "Fail"
 	// stepRestore ends the current run and restores everything.
 	stepRestore step = "Restore"
@@ -74,80 +73,80 @@ type plan struct {
 	rule     string // the name of the rule that made it
 	step     step
 	outcome  kstatus.Outcome
-	progress string        // what goes on, in a few words
-	again    time.Duration // when to look again at the latest; 0 for never
+	progress string        // the current activity in a few words
+	again    time.Duration // time until the next pass at the latest; 0 for never
 
-	// patience is how long the same plan may be made without getting on.
+	// patience limits how long the same plan may be repeated without progress.
 	patience reconcile.Patience
-	// then is what follows stepRestore.
+	// then says how the sweep continues after stepRestore.
 	then ending
 }
 
-// ending is what follows the restore.
+// ending says how a sweep continues after the restore.
 type ending string
 
 const (
-	endsComplete ending = "Complete" // with a verdict
-	endsFailed   ending = "Failed"   // without
-	endsPaused   ending = "Paused"   // until it is resumed
-	endsClosed   ending = "Closed"   // until the window opens
-	endsVoid     ending = "Void"     // with the next session
-	endsReplaced ending = "Replaced" // with another run
-	endsDeleted  ending = "Gone"     // with the object
+	endsComplete ending = "Complete" // the sweep ends with a verdict
+	endsFailed   ending = "Failed"   // the sweep ends without a verdict
+	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
+	endsClosed   ending = "Closed"   // the sweep waits until the window opens
+	endsVoid     ending = "Void"     // the next session begins
+	endsReplaced ending = "Replaced" // a run with another run ID begins
+	endsDeleted  ending = "Gone"     // the object is deleted
 )
 
-// rule decides, if it applies.
+// rule returns a plan, if it applies.
 type rule = reconcile.Rule[facts, plan]
 
-// rules decide in this order: the first one that applies. Reading the list is reading the
-// behaviour. The last one always applies.
+// rules returns the rules in order: the first one that applies decides. The list describes the
+// whole behaviour of a sweep. The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // nothing is left of it
-		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps it until then
-		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // until the run ID changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // changes that ask for no run
-		{Name: "restoreReplaced", Func: restoreReplaced},         // before another run begins
-		{Name: "restoreFailing", Func: restoreFailing},           // what it changed comes first
-		{Name: "restoreSuspended", Func: restoreSuspended},       // and waits
-		{Name: "idleSuspended", Func: idleSuspended},             // until it is resumed
-		{Name: "failAfterEdit", Func: failAfterEdit},             // whose ledger is of another spec
-		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which nothing takes away
-		{Name: "restoreVoidSession", Func: restoreVoidSession},   // before the next one
-		{Name: "stallOnSettings", Func: stallOnSettings},         // what the administrator does not allow
-		{Name: "stallInNamespace", Func: stallInNamespace},       // where benchmarks may not run
-		{Name: "stallAbandoned", Func: stallAbandoned},           // which would restore nothing
-		{Name: "begin", Func: begin},                             // a new run ID, or one that was suspended
-		{Name: "protect", Func: protect},                         // before anything is changed
-		{Name: "failInOtherCluster", Func: failInOtherCluster},   // of the same name
-		{Name: "waitForCluster", Func: waitForCluster},           // a CephCluster that is not there
-		{Name: "failAfterTrouble", Func: failAfterTrouble},       // a Ceph that no longer answers
-		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // whose runs would be of two clusters
-		{Name: "makePlanOnly", Func: makePlanOnly},               // which changes nothing, and needs no lock
-		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // after the run under way
-		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside
-		{Name: "yieldToOther", Func: yieldToOther},               // which needs the lock to restore
-		{Name: "takeLock", Func: takeLock},                       // one at a time
-		{Name: "restoreOrphaned", Func: restoreOrphaned},         // what a sweep has left that is gone
-		{Name: "makePlan", Func: makePlan},                       // from what the cluster is like
-		{Name: "failWithoutPlan", Func: failWithoutPlan},         // what cannot be carried out
-		{Name: "removeSessions", Func: removeSessions},           // that have ended: there is one scratch pool
-		{Name: "keepWinner", Func: keepWinner},                   // if that was asked for
-		{Name: "failOutOfRoom", Func: failOutOfRoom},             // which the fastest would be cut off by
-		{Name: "enterSession", Func: enterSession},               // a session that has ended, or whose loop is gone
-		{Name: "watchSession", Func: watchSession},               // one that goes on
-		{Name: "beginSession", Func: beginSession},               // with what was rehearsed
-		{Name: "enterRun", Func: enterRun},                       // a benchmark that has ended
-		{Name: "watchRun", Func: watchRun},                       // one that goes on
-		{Name: "applyConfiguration", Func: applyConfiguration},   // written down before
-		{Name: "settleConfiguration", Func: settleConfiguration}, // by looking, not by waiting
-		{Name: "restartOSDs", Func: restartOSDs},                 // for what they take only when they start
-		{Name: "rehearse", Func: rehearse},                       // what is to be switched
-		{Name: "measure", Func: measure},                         // what is left: the cluster has the configuration
+		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the object is deleted, and everything is torn down
+		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
+		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep rests until its run ID changes
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but requests no run
+		{Name: "restoreReplaced", Func: restoreReplaced},         // restore before a run with another run ID begins
+		{Name: "restoreFailing", Func: restoreFailing},           // restore before the failed sweep ends
+		{Name: "restoreSuspended", Func: restoreSuspended},       // restore, then wait
+		{Name: "idleSuspended", Func: idleSuspended},             // wait until the sweep is resumed
+		{Name: "failAfterEdit", Func: failAfterEdit},             // the ledger belongs to another spec
+		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which later failures do not change
+		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
+		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
+		{Name: "stallInNamespace", Func: stallInNamespace},       // benchmarks may not run in the namespace
+		{Name: "stallAbandoned", Func: stallAbandoned},           // with the abandon annotation, changes would not be restored
+		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
+		{Name: "protect", Func: protect},                         // add the finalizer before the first change
+		{Name: "failInOtherCluster", Func: failInOtherCluster},   // another Ceph cluster has the same name
+		{Name: "waitForCluster", Func: waitForCluster},           // the CephCluster does not exist or is not usable
+		{Name: "failAfterTrouble", Func: failAfterTrouble},       // Ceph has not answered for too long
+		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
+		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
+		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // the window has closed, and the current run has ended
+		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside the window
+		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
+		{Name: "takeLock", Func: takeLock},                       // one sweep at a time per Ceph cluster
+		{Name: "restoreOrphaned", Func: restoreOrphaned},         // a sweep that no longer exists has left changes
+		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
+		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
+		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: there is one scratch pool
+		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
+		{Name: "failOutOfRoom", Func: failOutOfRoom},             // going on without the fastest candidates would favour slow ones
+		{Name: "enterSession", Func: enterSession},               // the session has ended, or its loop no longer exists
+		{Name: "watchSession", Func: watchSession},               // the session is running
+		{Name: "beginSession", Func: beginSession},               // all values are rehearsed
+		{Name: "enterRun", Func: enterRun},                       // the benchmark has ended
+		{Name: "watchRun", Func: watchRun},                       // the benchmark is running
+		{Name: "applyConfiguration", Func: applyConfiguration},   // write the journal, then change Ceph
+		{Name: "settleConfiguration", Func: settleConfiguration}, // poll until the cluster has settled
+		{Name: "restartOSDs", Func: restartOSDs},                 // some options take effect only when an OSD starts
+		{Name: "rehearse", Func: rehearse},                       // apply and prove each value before a session
+		{Name: "measure", Func: measure},                         // the cluster has the configuration
 	}
 }
 
-// decide names the next step. It is pure: no client, no clock, no randomness.
+// decide returns the plan for the next step. It is pure: no client, no clock, no randomness.
 func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
@@ -155,7 +154,7 @@ func decide(seen facts) plan {
 	return p
 }
 
-// decision is what the log has of the plan.
+// decision returns the plan in the form that is logged.
 func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.sweep.Status
 	d := reconcile.Decision{
@@ -168,7 +167,8 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	return d
 }
 
-// renews reports whether the plan only renews a lock, as it is done again and again in between.
+// renews reports whether the plan only renews the lock, which happens regularly between other
+// steps.
 func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
@@ -184,7 +184,7 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits how long the plan may be repeated for the same thing; late is the outcome after
+// atMost limits how long the plan may be repeated for the same wait. late is the outcome after
 // that.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}

@@ -10,14 +10,15 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// dangerError says that the cluster is in a state in which the sweep must not go on.
+// dangerError says that the cluster is in a state in which the sweep must stop.
 type dangerError struct{ message string }
 
 // Error implements error.
 func (e *dangerError) Error() string { return sentence(e.message) }
 
-// endangered returns a *dangerError for a cluster in which the sweep must not go on: at
-// once, or where two looks running show it. So many OSDs may be down on purpose.
+// endangered returns a *dangerError for a cluster in which the sweep must stop. Some dangers
+// count at once, others only in two consecutive samples. stopped is the number of OSDs that are
+// down on purpose.
 func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	danger := quiescence.DangerDuringRestart(status, stopped)
 	if danger == nil {
@@ -30,8 +31,9 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
-// endangeredByChange is endangered for a cluster that was just changed: placement groups that
-// stay inactive are a danger, too. While a benchmark measures, that ends at the first by itself.
+// endangeredByChange is endangered for a cluster that was just changed: then placement groups
+// that stay inactive are a danger too. During a measurement this check is not needed, because
+// the benchmark itself ends at the first inactive placement group.
 func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
 	if err := seen.memory.endangered(status, stopped); err != nil {
 		return err
@@ -54,8 +56,8 @@ func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status 
 	return nil
 }
 
-// endsFor ends a sweep that must not go on. One that has its verdict keeps that, and only its
-// winner does not stay.
+// endsFor ends a sweep that must stop. A sweep with a verdict keeps the verdict, but not the
+// winner's settings.
 func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcome) (effect, error) {
 	if seen.keeps() {
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: why.Message})
@@ -63,8 +65,8 @@ func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcom
 	return failed(why), nil
 }
 
-// watch looks after the cluster and its users while the benchmark runs, and notes where
-// the clients are.
+// watch checks the cluster and its users while the benchmark runs, and records the nodes of the
+// clients.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err
@@ -97,11 +99,11 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// maxForeign is how many looks at the users of the cluster are kept: two decide, and some
-// may know nothing.
+// maxForeign is the number of stored samples of the cluster's users. Two decide, and some may
+// have no data.
 const maxForeign = 8
 
-// lookAtForeign asks how the users of the cluster fare.
+// lookAtForeign samples the load and latency of the cluster's other users.
 func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -129,7 +131,8 @@ func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// worstCommit is that of all OSDs: which of them store a pool changes with its PGs.
+// worstCommit returns the worst commit latency of all OSDs. It uses all, because the set of OSDs
+// that store a pool changes with its PGs.
 func worstCommit(perf []ceph.OSDLatency) float64 {
 	worst := 0.0
 	for _, osd := range perf {

@@ -22,47 +22,49 @@ import (
 const KeepEvery = 30 * time.Second
 
 const (
-	// orphanedFor is how long a journal has to be orphaned before it is restored: a sweep whose
-	// status was lost begins again by itself.
+	// orphanedFor is the time for which a journal has to be orphaned before the keeper restores
+	// it. A sweep whose status was lost begins again by itself within that time.
 	orphanedFor = time.Minute
 	// askCephEvery is the interval between searches for a journal that only Ceph has. Each
-	// takes a process.
+	// search starts a process.
 	askCephEvery = 10 * time.Minute
 	// keepAtMost is the longest interval between attempts that fail.
 	keepAtMost = 15 * time.Minute
-	// keepWithin bounds one attempt: other clusters wait for it.
+	// keepWithin limits one attempt, because other clusters wait for it.
 	keepWithin = 5 * time.Minute
 )
 
-// keeper restores what sweeps have left whose finalizer was taken off. The next sweep on that
-// Ceph cluster does so too, but there may be none.
-// It restores a journal only if no sweep does: the journal's sweep is gone or has ended, by the
-// API server and for a minute, and the lock of the Ceph cluster is free. Journals of another
-// Kubernetes cluster it leaves alone, because it cannot see whether their sweep is gone.
+// keeper restores the changes of sweeps whose finalizer was removed. The next sweep on that Ceph
+// cluster would do so too, but there may never be one. It restores a journal only if no sweep
+// does: according to the API server, the journal's sweep has not existed or has been over for a
+// minute, and the lock of the Ceph cluster is free. It leaves journals of other Kubernetes
+// clusters alone, because it cannot see whether their sweeps exist.
 type keeper struct {
 	*Reconciler
 
-	// kept is what is known of each cluster.
+	// kept has the keeper's state for each cluster.
 	kept map[string]*kept
 }
 
-// kept is what the keeper knows of one Ceph cluster, and may lose.
+// kept is the keeper's state for one Ceph cluster. It may be lost.
 type kept struct {
 	// orphan is the sweep of the orphaned journal, and since is when that was first seen.
 	orphan tuning.Sweep
 	since  time.Time
-	// memory is for the orphan alone.
+	// memory is the memory of the orphaned sweep only.
 	memory *memory
-	// inCeph is a journal that only Ceph has, and asked is when Ceph was asked for it.
+	// inCeph is a journal that exists only in Ceph, and asked is the time of the last search for
+	// it.
 	inCeph *tuning.Journal
 	asked  time.Time
-	// failures is how often attempts have failed, and notBefore is when to try again.
+	// failures is the number of failed attempts, and notBefore is the earliest time of the next
+	// one.
 	failures  int
 	notBefore time.Time
 }
 
-// newKeeper returns one. It writes journals in another name than the reconciler, so that what
-// that has asked of Ceph is waited out.
+// newKeeper returns a keeper. Its writer name differs from the reconciler's, so that it waits
+// for the reconciler's pending changes to Ceph.
 func newKeeper(o Options) *keeper {
 	o.Writer += "/keeper"
 	return &keeper{Reconciler: New(o), kept: map[string]*kept{}}
@@ -84,7 +86,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
-// look looks after one cluster, unless an attempt has just failed.
+// look checks one cluster, unless an attempt has just failed.
 func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 	name := cluster.Namespace + "/" + cluster.Name
 	if k.kept[name] == nil {
@@ -143,9 +145,9 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 	return k.restoreOrphan(ctx, k.factsOf(cluster, info, left.Sweep, known.memory), known)
 }
 
-// left is the journal of a cluster that is this installation's to restore: it is in the
-// operator's namespace, or in Ceph and of this Kubernetes cluster. It is nil without such a
-// journal.
+// left returns the journal of a cluster that this installation has to restore: one in the
+// operator's namespace, or one in Ceph that belongs to this Kubernetes cluster. It returns nil
+// if there is none.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -167,9 +169,9 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 	return known.inCeph, err
 }
 
-// isOrphaned reports whether no sweep restores the changes of a sweep. If a person has abandoned
-// the restore, that holds for as long as the sweep exists. A sweep that may not be read may be
-// running.
+// isOrphaned reports whether no sweep restores the changes of a sweep. A restore that a person
+// has abandoned stays abandoned for as long as the sweep exists. A sweep that cannot be read
+// counts as running.
 func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, of)
 	if err != nil {
@@ -179,7 +181,7 @@ func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) 
 	return s == nil || !seen.restores() && !seen.abandonRequested(), nil
 }
 
-// factsOf are what is known of an orphan, of which only the name is left.
+// factsOf returns the facts about an orphaned sweep, of which only the name is known.
 func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tuning.Sweep, m *memory) facts {
 	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}}
 	orphan.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
@@ -202,7 +204,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	if err == nil && !grant.Held {
 		known.notBefore = earlier(grant.Expires, seen.now.Add(busyFor))
 	}
-	if err != nil || !grant.Held { // It may have the Lease, and another Kubernetes cluster the record in Ceph.
+	if err != nil || !grant.Held { // This cluster may have the Lease while another Kubernetes cluster has the record in Ceph.
 		return errors.Join(err, k.release(ctx, seen))
 	}
 	report, err := k.restoreSettings(ctx, seen)

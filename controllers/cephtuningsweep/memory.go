@@ -14,14 +14,14 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// memories are those of all sweeps at work.
+// memories has the memory of each running sweep.
 type memories struct {
 	mu     sync.Mutex
 	bySelf map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a sweep in one of its runs. One of another sweep of that
-// name, or of another run of it, is dropped.
+// of returns the memory of a sweep in one of its runs. It drops the memory of another sweep with
+// the same name, or of another run.
 func (m *memories) of(key types.NamespacedName, session string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,8 +36,8 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble keeps since when steps fail. Every few minutes the lock is renewed in between,
-// which may go well while all else fails, and says nothing of that.
+// noteTrouble records since when steps have failed. It ignores renewals of the lock every few
+// minutes, which may succeed while all other steps fail.
 func (m *memory) noteTrouble(at step, err error, now time.Time) {
 	switch {
 	case err == nil && at == stepLock && m.troubledAt != stepLock:
@@ -56,57 +56,57 @@ func (m *memories) forget(key types.NamespacedName) {
 	delete(m.bySelf, key)
 }
 
-// memory is what this process knows of a sweep and may lose: then it looks again, and
-// what has to be waited for begins anew. One pass at a time works on a sweep, so it has
+// memory is the state of a sweep that this process may lose. After a loss, the controller
+// observes again, and waits start over. Only one pass at a time works on a sweep, so memory needs
 // no lock.
 type memory struct {
 	session string
-	// engine is for these connections.
+	// engine uses these connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// outageTuner brings back orphaned OSDs, by these connections.
+	// outageTuner brings up orphaned OSDs through these connections.
 	outageTuner   *tuning.Engine
 	outageTunerOf tuning.Cluster
-	// noOrphanedOSDs: Ceph, asked since the lock was taken, has no orphaned OSDs but the
-	// sweep's own.
+	// noOrphanedOSDs reports that a check since the lock was taken has found no orphaned OSDs in
+	// Ceph, except the sweep's own.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant
 	lockedAt time.Time
-	// askedCeph: Ceph was asked for a journal since the lock was taken. askedAhead is when a
-	// waiting sweep asked before that. unrestoredInCeph is another sweep's journal that only Ceph
-	// has, or nil.
+	// askedCeph reports that Ceph was searched for a journal since the lock was taken. askedAhead
+	// is the time of a search before that, while the sweep was waiting. unrestoredInCeph is
+	// another sweep's journal that exists only in Ceph, or nil.
 	askedCeph        bool
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal
 
-	// survey is what does not change while a sweep is at work, or should not.
+	// survey has facts that should not change during a sweep.
 	survey *survey
 	slot   slotMemory
-	// switching is the session that is next, or under way, of an interleaved sweep.
+	// switching is the next or current session of an interleaved sweep.
 	switching sessionMemory
-	// cannotKeep says that the winner could not be left applied.
+	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses is the restore that a suspension or the end of the window has begun; "" for
-	// none. It is ended also where the sweep may go on meanwhile. restoringSince is when the
-	// current one began.
+	// pauses is the ending of a restore that a suspension or the end of the window has begun; ""
+	// for none. Such a restore runs to its end even if the sweep may continue meanwhile.
+	// restoringSince is the start of the current restore.
 	pauses         ending
 	restoringSince time.Time
-	// lastAttempt says that the last attempt to restore was made, before that is abandoned.
+	// lastAttempt reports that the last attempt before an abandoned restore was made.
 	lastAttempt bool
-	// restored is how far the cluster has settled after the restore.
+	// restored is the state of settling after the restore.
 	restored tuning.Settling
-	// restarts are those of OSDs after the restore.
+	// restarts is the progress of OSD restarts after the restore.
 	restarts restartMemory
-	// dangers counts the looks running that showed the cluster in danger.
+	// dangers counts the consecutive samples with the cluster in danger.
 	dangers int
-	// inactive are placement groups that were not active, in looks after a change.
+	// inactive tracks inactive placement groups after a change.
 	inactive quiescence.Inactive
-	// foreign are the latest looks at pools whose users are protected.
+	// foreign has the latest samples of the protected pools.
 	foreign []sweepspec.ForeignSample
 
-	// trouble is the error that steps end with, troubledSince since when none has gone well,
-	// and troubledAt the first of them.
+	// trouble is the latest error of a step, troubledSince is the time since when no step has
+	// succeeded, and troubledAt is the first failing step.
 	trouble       error
 	troubledAt    step
 	troubledSince time.Time
@@ -115,35 +115,34 @@ type memory struct {
 	statusWrittenAt time.Time // when status was last written
 }
 
-// slotMemory is about the run that is next, or under way.
+// slotMemory is the memory of the next or current run.
 type slotMemory struct {
 	run int
-	// since is when it began; what it waited before that, for the lock or a window, does
-	// not count.
+	// since is the start of the run. Earlier waits, for the lock or a window, do not count.
 	since time.Time
-	// want are the values that Ceph has to have meanwhile; nil before they were set.
+	// want has the values that Ceph must have during the run; nil before they were set.
 	want []tuning.Change
-	// changed says that it did not have all of it before.
+	// changed reports that some values had to be changed.
 	changed  bool
 	settling tuning.Settling
 	settled  bool
-	// restarts are those of OSDs; started says that all are done.
+	// restarts is the progress of OSD restarts; started reports that all are done.
 	restarts restartMemory
 	started  bool
-	// unproven is since when daemons have not shown that they have it.
+	// unproven is the time since when daemons have not reported the values.
 	unproven time.Time
 }
 
-// survey is what is asked once for all runs.
+// survey has facts that are read once for all runs.
 type survey struct {
-	at      time.Time // when it was asked
+	at      time.Time // time of the survey
 	help    map[string]ceph.OptionHelp
 	owned   tuning.Owned
 	objects map[string]string // CephBlockPools by pool
 	opQueue string
 }
 
-// ofSlot is what is known of that run.
+// ofSlot returns the memory of a run.
 func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
 	if m.slot.run != run {
 		m.slot = slotMemory{run: run, since: now}

@@ -23,59 +23,60 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// facts are the observations of one pass. Later code does not look again, except steps that
-// change, prove and restore settings: they read Ceph's values themselves.
+// facts are the observations of one pass. Later code does not observe again, except steps that
+// change, prove and restore settings, which read Ceph's values themselves.
 type facts struct {
 	now      time.Time
 	pace     Pace
 	settings *settings.Settings
 	sweep    *v1alpha1.CephTuningSweep
 	cluster  settings.Cluster
-	known    bool // that cluster is in the settings
+	known    bool // the operator config lists that cluster
 	memory   *memory
-	// orphaned says that the sweep is gone, and the keeper restores what it has left.
+	// orphaned reports that the sweep no longer exists, and that the keeper restores its changes.
 	orphaned bool
-	// refused is why nothing may run in the namespace; "" if benchmarks may. It is asked
-	// before anything is begun.
+	// refused says why benchmarks may not run in the namespace; "" if they may. It is checked
+	// before a run begins.
 	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	// otherCeph says that the CephCluster is no longer the one that the sweep was planned for;
-	// "" if it is.
+	// otherCeph says how the CephCluster differs from the one that the sweep was planned for; ""
+	// if it is the same.
 	otherCeph string
 	locked    bool
 
-	// journal has the settings to restore in the Ceph cluster, of any sweep; nil if none. It is
-	// the copy in Kubernetes, or the one that only Ceph had when the lock was taken.
+	// journal has the settings to restore in the Ceph cluster, from any sweep; nil without one.
+	// It is the copy in Kubernetes, or a journal that existed only in Ceph when the lock was
+	// taken.
 	journal *tuning.Journal
-	// otherIsThere: another sweep, which exists, has to restore the journal.
+	// otherIsThere reports that another, existing sweep has to restore the journal.
 	otherIsThere bool
 
 	// The planner has replayed the ledger in status; next is empty before the plan exists.
 	planner *sweep.Planner
-	// edited says that the spec is another than the one that was planned.
+	// edited reports that the spec differs from the planned one.
 	edited  bool
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
-	// sessions are what those of an interleaved sweep have come to; nil for blocks.
+	// sessions is the state of an interleaved sweep's sessions; nil for the design Blocks.
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
-	// child is the benchmark of the run that is next; nil before it was made. Others are
-	// children that have not ended, of whatever run.
+	// child is the benchmark of the next run; nil before it was created. Others are the children
+	// of any run that have not ended.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
 
-	open    bool // the window for changes
+	open    bool // the window for changes is open
 	opens   time.Time
 	openErr error
 }
 
-// read reads the object: one that has ended from the cache, any other from the API
-// server, because a cache may not have seen yet what the last pass has written, and a
-// run that is entered twice into the ledger is worse than a request.
+// read reads the object: from the cache if it has ended, otherwise from the API server. The cache
+// may not have the last pass's write yet, and entering a run twice into the ledger would be worse
+// than one more request.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
 	s := &v1alpha1.CephTuningSweep{}
 	if err := r.Client.Get(ctx, key, s); err != nil {
@@ -87,8 +88,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 	return s, r.Reader.Get(ctx, key, s)
 }
 
-// observe gathers the facts. It only reads, and no more than the object's stage needs:
-// one that has ended costs a look into a cache.
+// observe gathers the facts. It only reads, and only what the object's stage needs: for an ended
+// sweep it reads only the cache.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
 	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
@@ -107,7 +108,8 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	return seen, r.observeCluster(ctx, &seen)
 }
 
-// observeNamespace asks whether benchmarks may run where a sweep is about to begin.
+// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to
+// begin.
 func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
 	if seen.deleted() || seen.sweep.Spec.Suspend || seen.ended() && !seen.replaced() {
 		return nil
@@ -116,7 +118,7 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// observePlan goes through the ledger anew: the planner is a pure function of it.
+// observePlan replays the ledger: the planner's state is a pure function of it.
 func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
@@ -142,7 +144,7 @@ func (f *facts) observePlan() {
 	f.planErr = err
 }
 
-// observeChild looks at the benchmark of the run that is next.
+// observeChild reads the benchmark of the next run.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
 		return nil //nolint:nilerr // It is a fact, about which a rule decides.
@@ -159,16 +161,16 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove or rename it", key)
 	}
 	seen.child = child
-	// A run that ended just before the sweep was suspended is not entered, and the next
-	// one has its number: it must not be taken for that one.
+	// A run that ended just before the sweep was suspended is not entered, and the next run has
+	// the same number. So its benchmark must not count as the next run's.
 	if (seen.sweep.Spec.Suspend || seen.memory.pauses != "") && childHasEnded(child) {
 		seen.others = append(seen.others, *child)
 	}
 	return nil
 }
 
-// observeChildren looks for benchmarks that have not ended, if the sweep is about to restore the
-// settings that they run with. A cache may not know of the latest one.
+// observeChildren lists benchmarks that have not ended, if the sweep is about to restore the
+// settings that they run with. It does not use the cache, which may lack the latest one.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
 		return nil
@@ -186,7 +188,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// observeCluster looks at Rook's CephCluster, the lock and the journal.
+// observeCluster reads Rook's CephCluster, the lock and the journal.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	seen.observeRook(r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef))
 	fsid := seen.fsid()
@@ -196,8 +198,8 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	if fsid == "" {
 		return nil
 	}
-	// Also where Rook cannot be asked, or has another Ceph cluster: what the sweep has changed
-	// it has changed in the one that it was planned for.
+	// This also happens if Rook cannot be read, or manages another Ceph cluster: the sweep's
+	// changes are in the cluster that it was planned for.
 	var err error
 	if seen.journal, err = r.Journals.Load(ctx, fsid); err != nil {
 		return err
@@ -213,7 +215,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	return err
 }
 
-// observeRook takes what Rook says of the CephCluster, or why it cannot be used.
+// observeRook records Rook's information about the CephCluster, or why it cannot be used.
 func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	planned := f.fsid()
 	switch {
@@ -229,9 +231,9 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	f.rook = &info
 }
 
-// isThere reports whether the sweep that changed the cluster is running: then it restores that
-// itself. An ended one no longer does, if a copy of its journal is found that could not be
-// removed. A sweep that may not be read does not count.
+// isThere reports whether the sweep that changed the cluster is running, so that it restores its
+// changes itself. An ended sweep does not: a copy of its journal may remain that could not be
+// removed. A sweep that the manager cannot read does not count.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -240,8 +242,9 @@ func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, erro
 	return other != nil && facts{sweep: other}.restores(), err
 }
 
-// changer is the sweep that has changed a cluster, by the API server. It is nil if it is gone, or
-// in a namespace that the manager has no business in, though it may be read.
+// changer returns the sweep that has changed a cluster, from the API server. It returns nil if
+// the sweep does not exist, or is in a namespace that the manager does not handle, even if it can
+// be read.
 func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
 	if !r.Namespaces.Handles(left.Namespace) {
 		return nil, nil //nolint:nilnil // Documented.
@@ -258,7 +261,7 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	return s, nil
 }
 
-// run is the number of the run that is next, or under way.
+// run returns the number of the next or current run.
 func (f facts) run() int {
 	if f.sessions != nil {
 		return f.sessions.Next
@@ -266,7 +269,7 @@ func (f facts) run() int {
 	return len(f.ledger) + 1
 }
 
-// configuration is what it measures; in the end, the one that has won.
+// configuration returns the configuration of the current run; at the end, the winner.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
 		return f.planner.Configurations()[f.next.Conclusion.Winner]
@@ -274,8 +277,9 @@ func (f facts) configuration() sweep.Configuration {
 	return f.planner.Configurations()[f.next.Slot.Configuration]
 }
 
-// holder is who has the lock: its children have it through their owner. The keeper is another
-// one than the sweep, so that neither takes the other's for its own.
+// holder returns the holder of the lock. The sweep's children use the lock through their owner.
+// The keeper has another holder name than the sweep, so that neither mistakes the other's lock
+// for its own.
 func (f facts) holder() objectref.Ref {
 	kind := sweepKind
 	if f.orphaned {
@@ -284,38 +288,37 @@ func (f facts) holder() objectref.Ref {
 	return objectref.To(kind, f.sweep)
 }
 
-// self is how the journal knows the sweep.
+// self returns the name of the sweep in the journal.
 func (f facts) self() tuning.Sweep {
 	return tuning.Sweep{Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: string(f.sweep.UID)}
 }
 
 func (f facts) deleted() bool { return !f.sweep.DeletionTimestamp.IsZero() }
 
-// atWork reports whether something may exist that belongs to the run which status is
-// about.
+// atWork reports whether objects or changes of the run in status may exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.sweep.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// mayHaveMade reports whether something may be there that the sweep has made or changed.
+// mayHaveMade reports whether anything may exist that the sweep has created or changed.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
 }
 
-// restores reports whether the sweep restores its changes. A deleted one without our finalizer
-// does not, even if another finalizer keeps it.
+// restores reports whether the sweep restores its changes. A deleted sweep without our finalizer
+// does not, even if another finalizer keeps the object.
 func (f facts) restores() bool {
 	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
 }
 
-// ended reports whether the run that status is about has come to its end.
+// ended reports whether the run in status has ended.
 func (f facts) ended() bool {
 	conditions := f.sweep.Status.Conditions
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
 }
 
-// failing is why a sweep will end without a verdict after its restore: Failed is False until
-// then.
+// failing returns the condition that says why a sweep will end without a verdict after its
+// restore. Until then, Failed is False.
 func (f facts) failing() *metav1.Condition {
 	failed := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionFailed)
 	if failed == nil || failed.Status != metav1.ConditionFalse {
@@ -327,13 +330,13 @@ func (f facts) failing() *metav1.Condition {
 // replaced reports whether the spec asks for another run than the one in status.
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
-// mustRestore reports whether nothing of the sweep may go on.
+// mustRestore reports whether the sweep has to stop and restore.
 func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil
 }
 
-// changedCeph reports whether Ceph may have values of this sweep's.
+// changedCeph reports whether Ceph may have values of this sweep.
 func (f facts) changedCeph() bool {
 	if f.journal != nil && f.journal.Sweep == f.self() {
 		return true
@@ -345,13 +348,13 @@ func (f facts) changedCeph() bool {
 	return restored.Reason != v1alpha1.ReasonAbandoned && restored.Reason != v1alpha1.ReasonOSDsNotRestarted
 }
 
-// hasOutcome reports whether a benchmark has measured all that it will.
+// hasOutcome reports whether a benchmark has finished measuring.
 func hasOutcome(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
 	return is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed)
 }
 
-// childHasEnded reports whether a benchmark has ended, its teardown included.
+// childHasEnded reports whether a benchmark has ended, including its teardown.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
 	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)

@@ -10,14 +10,14 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// confines reports whether scratch pools of a sweep are on some OSDs only.
+// confines reports whether a sweep confines its scratch pools to some OSDs.
 func confines(spec *sweepspec.Spec) bool {
 	pool := spec.Template.Target.ScratchPool
 	return pool != nil && (pool.OSDs != nil || sweepspec.VariesOSDCount(spec))
 }
 
-// placementProblems are why copies of scratch pools cannot be kept apart, or cannot be on as
-// many OSDs as configurations ask for.
+// placementProblems returns the reasons why copies of scratch pools cannot be kept apart, or
+// why pools cannot be on as many OSDs as configurations request.
 func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
 	if spec.Template.Target.ScratchPool == nil {
 		return nil
@@ -42,7 +42,7 @@ func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []swe
 	return problems
 }
 
-// placeable says why a pool cannot be where it is to be.
+// placeable returns an error if a pool cannot be placed as requested.
 func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
 	wish := placement.RequestOf(placement.Sized(pool, p.known.OSDs))
 	if pool.OSDs == nil {
@@ -52,8 +52,8 @@ func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
 	return err
 }
 
-// fewestOSDs is on how many OSDs the scratch pool of some configuration is, at least; 0
-// for all that there are.
+// fewestOSDs returns the smallest number of OSDs of any configuration's scratch pool; 0 for
+// all OSDs.
 func fewestOSDs(spec *sweepspec.Spec) int {
 	fewest := 0
 	least := func(count int) {
@@ -76,14 +76,14 @@ func fewestOSDs(spec *sweepspec.Spec) int {
 			values = append(values, c.Values[string(p.Name)])
 		}
 		for _, value := range values {
-			count, _ := strconv.Atoi(string(value)) // Values that are no numbers were refused.
+			count, _ := strconv.Atoi(string(value)) // Admission has refused values that are not numbers.
 			least(count)
 		}
 	}
 	return fewest
 }
 
-// share is the part of all OSDs that the data of a run is on at least.
+// share returns the smallest share of all OSDs that stores the data of a run.
 func (p *preflight) share(spec *sweepspec.Spec) float64 {
 	fewest := fewestOSDs(spec)
 	if fewest == 0 || len(p.known.OSDs) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// stoppedOSDs is how many OSDs a benchmark of the sweep has down at a time.
+// stoppedOSDs returns how many OSDs a benchmark of the sweep takes down at a time.
 func (f facts) stoppedOSDs() int {
 	if d := f.sweep.Spec.Template.Outage; d != nil {
 		return len(d.OSDs)
@@ -20,9 +20,9 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// restoreOrphanedOSDs brings back OSDs that a benchmark has left down, if it is gone or is not the
-// sweep's. The sweep's own benchmarks find theirs themselves. It returns what it waits for; ""
-// if nothing.
+// restoreOrphanedOSDs brings up OSDs of an orphaned outage, or of a benchmark outside this sweep.
+// The sweep's own benchmarks bring up their OSDs themselves. It says what it waits for; "" for
+// nothing.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (string, error) {
 	left, err := r.orphanedOutage(ctx, seen)
 	if err != nil {
@@ -54,9 +54,10 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (strin
 	return outage.Restore(ctx, seen.memory.outageTuner, r.Ceph, to.Observer)
 }
 
-// orphanedOutage is the journal of OSDs that are kept down, or nil. Just after it took the lock, a
-// sweep looks into Ceph too: the other copy may be of another Kubernetes cluster, or deleted.
-// That takes a process, so it is done once, and only where OSDs can be stopped.
+// orphanedOutage returns the journal of OSDs that are kept down, or nil. Just after it took the
+// lock, a sweep also searches Ceph: the outage may belong to another Kubernetes cluster, or the
+// copy here may be deleted. That starts a process, so it happens only once, and only if OSDs can
+// be stopped.
 func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	if seen.memory.noOrphanedOSDs || seen.cluster.Identities.OSDStopper == "" {
 		return r.Outages.Load(ctx, seen.rook.FSID)
@@ -68,7 +69,7 @@ func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts) (*tuning.Jo
 	return tuning.NewMirrored(r.Outages, tuning.NewConfigKey(r.Ceph, to.Observer).ForOutages()).Load(ctx, seen.rook.FSID)
 }
 
-// restoringOSDs is the outcome during the wait for orphaned OSDs.
+// restoringOSDs returns the outcome during the wait for orphaned OSDs.
 func restoringOSDs(waits string) effect {
 	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}
 }

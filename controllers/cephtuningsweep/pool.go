@@ -17,31 +17,31 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Runs of a block share a scratch pool where the plan says so, and the data in it where it says that.
-// The first of them makes both. They belong to the sweep, which removes them after the block. All state is in the CephBlockPool
-// and in the ledger, so a manager that was killed goes on with what it finds.
+// If the plan says so, the runs of a block share a scratch pool, and perhaps also its data. The first run
+// creates both. They belong to the sweep, which removes them after the block. All state is in the
+// CephBlockPool and in the ledger, so a new manager continues with the state that it finds.
 
 const sweepKind = "CephTuningSweep"
 
-// poolOwner is whose the pools are that runs of the sweep share.
+// poolOwner returns the owner of the sweep's shared pools.
 func (f facts) poolOwner() objectref.Ref { return objectref.To(sweepKind, f.sweep) }
 
-// poolKey distinguishes the pools of the sweep: one for each attempt at a block.
+// poolKey returns the key of the current pool. Each attempt at a block has a pool of its own.
 func (f facts) poolKey() string {
 	return fmt.Sprintf("%s/%d/%d", f.sweep.Spec.RunID, f.next.Slot.Block, f.next.Slot.Attempt)
 }
 
-// sharesPool reports whether the run that is next shares its pool with others of its block.
+// sharesPool reports whether the next run shares its pool with others of its block.
 func (f facts) sharesPool() bool {
 	plan := f.sweep.Status.Plan
 	return f.next.Action == sweep.RunSlot && plan != nil && plan.ScratchPoolPer == v1alpha1.MadeForBlock
 }
 
-// beginsBlock reports whether the run that is next is the first of its block.
+// beginsBlock reports whether the next run is the first of its block.
 func (f facts) beginsBlock() bool { return f.next.Slot.Position == 0 && f.next.Slot.Repeat == 0 }
 
-// continuesBlock reports whether runs that count were measured on the pool of the block. Another
-// pool would have other OSDs, and what is compared is to differ in settings alone.
+// continuesBlock reports whether valid runs were measured on the pool of the block. A new pool could have
+// other OSDs, and compared runs must differ only in settings.
 func (f facts) continuesBlock() bool {
 	slot := f.next.Slot
 	return slices.ContainsFunc(f.ledger, func(e sweepspec.Entry) bool {
@@ -49,7 +49,7 @@ func (f facts) continuesBlock() bool {
 	})
 }
 
-// share has the benchmark of the run that is next use the pool of its block.
+// share makes the benchmark of the next run use the pool of its block.
 func (r *Reconciler) share(seen facts, child *v1alpha1.CephBenchmark) error {
 	if !seen.sharesPool() {
 		return nil
@@ -59,7 +59,7 @@ func (r *Reconciler) share(seen facts, child *v1alpha1.CephBenchmark) error {
 	})
 }
 
-// poolIsLost reports whether the pool is gone on which runs of the block were measured.
+// poolIsLost reports whether the pool on which runs of the block were measured no longer exists.
 func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 	if !seen.sharesPool() || !seen.continuesBlock() {
 		return false, nil
@@ -68,7 +68,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 	return !there, err
 }
 
-// beginAgain gives up what the block holds, because its pool is gone.
+// beginAgain discards the runs of the block, because its pool no longer exists.
 func (f facts) beginAgain() (effect, error) {
 	came, err := f.interrupted()
 	message := fmt.Sprintf("Something removed the scratch pool of block %d, so the block begins again on another one: find out what.", f.next.Slot.Block)
@@ -76,8 +76,8 @@ func (f facts) beginAgain() (effect, error) {
 	return came, err
 }
 
-// removePool removes the pool that runs of the sweep share, and says what it waits for; "" if
-// there is none. It asks by owner, whatever the spec says by now.
+// removePool removes the sweep's shared pool, and says what it waits for; "" when no such pool exists. It
+// finds the pool by its owner, because the spec may have changed.
 func (r *Reconciler) removePool(ctx context.Context, seen facts) (string, error) {
 	return r.removePoolOf(ctx, seen.cluster, seen.poolOwner())
 }
@@ -90,8 +90,8 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 	return left.Waits, err
 }
 
-// leavePool ends a restore for which there is no way to Ceph. It does not end while a pool
-// would stay that can be removed later.
+// leavePool ends a restore without a connection to Ceph. It waits while there is a pool that can be removed
+// later.
 func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {
@@ -104,7 +104,7 @@ func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect,
 	return effect{}, true, nil
 }
 
-// abandonPool asks once for the removal of the pool, for which nobody waits.
+// abandonPool requests the removal of the pool once, and does not wait for it.
 func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord {
 	ctx, stop := context.WithTimeout(ctx, tryWithin)
 	defer stop()
@@ -115,7 +115,7 @@ func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord 
 	return []eventRecord{abandonedPool(waits, err)}
 }
 
-// abandonedPool tells of a pool that may stay, and why it is not gone.
+// abandonedPool returns an event about a pool that may stay, and why.
 func abandonedPool(waits string, err error) eventRecord {
 	if err != nil {
 		waits = err.Error()
@@ -124,8 +124,8 @@ func abandonedPool(waits string, err error) eventRecord {
 		"The scratch pool is not gone, and the sweep does not wait for it: %s Look whether CephBlockPool %s goes, and delete it if it does not.", sentence(waits), settings.ScratchPool)}
 }
 
-// removePoolBefore has the pool of the block before removed, which OSDs then do while the
-// cluster settles. The benchmark waits for the end of it.
+// removePoolBefore requests the removal of the previous block's pool, so that OSDs remove its PGs while the
+// cluster settles. The benchmark waits for the end of the removal.
 func (r *Reconciler) removePoolBefore(ctx context.Context, seen facts) error {
 	if !seen.sharesPool() || !seen.beginsBlock() {
 		return nil

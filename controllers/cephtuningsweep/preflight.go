@@ -26,15 +26,15 @@ import (
 // sizeAuto is the dataset.size that depends on the cluster.
 const sizeAuto = "Auto"
 
-// preflight is what the cluster is like before anything is changed.
+// preflight is the state of the cluster before the first change.
 type preflight struct {
 	known      tuning.Known
 	cluster    quiescence.Facts
 	cacheBytes int64
 	drawn      uint64
-	// tree is where OSDs are, for a sweep that makes scratch pools.
+	// tree has the locations of the OSDs, for a sweep with scratch pools.
 	tree []ceph.OSDLocation
-	// lacks are caps that the tuner's key does not have and needs.
+	// lacks lists caps that the tuner's key needs but does not have.
 	lacks []string
 	// maySwitch reports whether an option may be switched under a running load.
 	maySwitch func(v1alpha1.ConfigParameter) bool
@@ -76,8 +76,8 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	return came, nil
 }
 
-// unplannable is what came of a spec that has no plan at all. Other errors are tried
-// again.
+// unplannable returns the outcome for a spec from which no plan can be made. Other errors are
+// retried.
 func unplannable(err error) (effect, error) {
 	if errors.Is(err, sweepspec.ErrSpec) || errors.Is(err, sweep.ErrPlan) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
@@ -85,7 +85,7 @@ func unplannable(err error) (effect, error) {
 	return effect{}, err
 }
 
-// look asks Ceph for all that a plan depends on.
+// look reads everything that a plan depends on.
 func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	return p, err
 }
 
-// into is a function for an errgroup that keeps what another returns.
+// into adapts a function for an errgroup: it stores the function's result in place.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()
@@ -130,8 +130,8 @@ func into[T any](place *T, get func() (T, error)) func() error {
 	}
 }
 
-// waitsFor is the first thing that keeps the cluster from being measured and can go away
-// by itself; "" if nothing does.
+// waitsFor returns the first obstacle to a measurement that may disappear without the user; ""
+// without one.
 func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 	for _, o := range p.obstacles(spec) {
 		if o.Waits {
@@ -143,7 +143,7 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	var expected []quiescence.Expectation
-	if len(heldPools(*spec)) > 0 { // They may be the reason for this sweep.
+	if len(heldPools(*spec)) > 0 { // The sweep may exist because of them.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)
@@ -151,7 +151,7 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 		return quiescence.Check(p.cluster, spec.Quiescence, expected)
 	}
 	var all []quiescence.Obstacle
-	for _, class := range classes { // Each has OSDs, and room, of its own.
+	for _, class := range classes { // Each class has separate OSDs and separate room.
 		facts := p.cluster
 		facts.Demand.DeviceClass = class
 		for _, o := range quiescence.Check(facts, spec.Quiescence, expected) {
@@ -163,8 +163,8 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	return all
 }
 
-// plan drafts it twice: what the configurations are follows from a first plan, and what
-// is wrong with them belongs into the second.
+// plan drafts the plan twice: the first draft gives the configurations, and the second
+// contains the refusals about them.
 func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1alpha1.SweepPlan, error) {
 	facts, err := p.facts(spec)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	return plan, nil
 }
 
-// facts are what the plan depends on.
+// facts returns the facts that the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
 		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch,
@@ -225,7 +225,7 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	return facts, err
 }
 
-// datasetBytes is what each client prefills.
+// datasetBytes returns the number of bytes that each client prefills.
 func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 	if !sweepspec.NeedsDataset(spec.Template) {
 		return 0, nil
@@ -238,8 +238,8 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 	return bytes, nil
 }
 
-// overhead is how many bytes OSDs store for one of a client, at most: of a target whose
-// pool is not known, three.
+// overhead returns the maximum number of bytes that OSDs store for each byte of a client. For
+// a target with an unknown pool, it assumes three.
 func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	const copies = 3
 	switch target := spec.Template.Target; {
@@ -253,7 +253,7 @@ func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	return copies
 }
 
-// refusals are what makes the sweep impossible, as sentences.
+// refusals returns the reasons that make the sweep impossible, one sentence each.
 func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed tuning.Permissions) []string {
 	var all []string
 	var changes [][]tuning.Change
@@ -277,13 +277,13 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	return all
 }
 
-// demand is what the sweep adds to the cluster at most: PGs of the configuration that has
-// the most of them, and the data that each run begins with. How much phases write that end
-// by the clock is not known; each run bounds that by the room there is then, and the budget.
+// demand returns the maximum that the sweep adds to the cluster: the PGs of the configuration
+// with the most PGs, and the data with which each run begins. The amount that timed phases
+// write is unknown; the room at that time and the budget limit it in each run.
 func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
 	target := spec.Template.Target
-	if target.PersistentVolumeClaim == nil { // Whose data may be elsewhere.
+	if target.PersistentVolumeClaim == nil { // The data of a claim may be elsewhere.
 		demand.Bytes = sweepspec.PrefillBytes(spec.Template, datasetBytes)
 		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
 	}
@@ -302,7 +302,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 	return demand
 }
 
-// addedPGs are the PGs, times their copies, that a configuration adds.
+// addedPGs returns the number of PGs that a configuration adds, multiplied by their copies.
 func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value) int {
 	added := 0
 	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
@@ -320,7 +320,8 @@ func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value
 	return added
 }
 
-// environment is what results depend on besides what is varied.
+// environment returns the environment of the results: everything that they depend on besides
+// the varied settings.
 func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
@@ -331,12 +332,12 @@ func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	return &environment, err
 }
 
-// dataPool is the pool that the data of an existing target goes to.
+// dataPool returns the pool that stores the data of an existing target.
 func dataPool(pool *v1alpha1.ExistingPool) string {
 	return string(cmp.Or(pool.DataPool, pool.Name))
 }
 
-// targetPools are the pools whose I/O is the sweep's own.
+// targetPools returns the pools whose I/O is the sweep's own.
 func targetPools(spec *sweepspec.Spec) []string {
 	if pool := spec.Template.Target.ExistingPool; pool != nil {
 		return []string{string(pool.Name), string(pool.DataPool)}
@@ -344,8 +345,8 @@ func targetPools(spec *sweepspec.Spec) []string {
 	return nil
 }
 
-// sentence makes one of a message that begins in lower case, but leaves names alone, such
-// as pg_num.
+// sentence turns a message into a sentence with a capital letter. It does not change names at
+// the beginning, such as pg_num.
 func sentence(message string) string {
 	if message == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// cephAgain is when a sweep that waits for others, who do not take the lock, asks Ceph again
-// what they may wait for.
+// cephAgain is the interval at which a waiting sweep searches Ceph again, if the sweeps before it
+// do not take the lock. They may be waiting for a restore.
 const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
@@ -41,11 +41,11 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return r.findOrphaned(ctx, seen)
 }
 
-// findOrphaned looks, once the lock is held, for what others have left in the cluster. Of OSDs
-// that are down it takes care itself; a journal it finds is a fact from the next pass on.
+// findOrphaned searches for orphaned changes once the lock is held. It brings up orphaned OSDs
+// itself. A journal that it finds becomes a fact in the next pass.
 func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
 	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || waits != "" {
-		seen.memory.lockedAt = time.Time{} // The pass that follows asks again.
+		seen.memory.lockedAt = time.Time{} // The next pass asks again.
 		return restoringOSDs(waits), err
 	}
 	if seen.memory.askedCeph || seen.journal != nil {
@@ -61,10 +61,10 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
-// unrestoredInCeph is another sweep's open journal that only Ceph has: it is of another Kubernetes
-// cluster, or the copy here was deleted. A sweep looks once, just after it took the lock, since
-// it takes a process; before that, the other sweep may be running. A sweep finds its own journal
-// itself.
+// unrestoredInCeph returns another sweep's open journal that exists only in Ceph: it belongs to
+// another Kubernetes cluster, or the copy here was deleted. A sweep searches only once, since a
+// search starts a process, and just after it took the lock, since before that the other sweep may
+// be running. A sweep finds its own journal elsewhere.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 	return left, nil
 }
 
-// ahead names those that wait for the same cluster and were first.
+// ahead names the sweeps that have waited longer for the same cluster.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
@@ -91,14 +91,14 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return grant.Held, err
 	})
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
-		// They may wait for a restore by the next sweep, and know that from Ceph alone.
+		// They may wait until the next sweep restores a journal that exists only in Ceph.
 		m.askedAhead = seen.now
 		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}
 	return names, err
 }
 
-// lockLost ends a sweep that may only restore, once it has the lock again.
+// lockLost ends a sweep that has lost the lock. It restores once it has the lock again.
 func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (effect, error) {
 	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
@@ -111,7 +111,7 @@ func (r *Reconciler) ask(ctx context.Context, seen facts) (lock.Grant, error) {
 	return r.Lock.Acquire(ctx, at, seen.rook.FSID, seen.holder(), r.Now())
 }
 
-// acquire asks for the lock, and keeps in mind that it is held.
+// acquire takes or renews the lock, and records that it is held.
 func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
 	grant, err := r.ask(ctx, seen)
 	if err == nil && grant.Held {
@@ -120,8 +120,8 @@ func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error
 	return grant, err
 }
 
-// fence makes sure that the lock is held, at once before each change. It leaves the memory alone:
-// sessions switch settings while passes go on.
+// fence verifies the lock immediately before each change. It does not use the memory, because
+// sessions switch settings concurrently with passes.
 func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
 	grant, err := r.ask(ctx, seen)
 	if err != nil {
@@ -130,8 +130,8 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 	return grant.Fence(seen.rook.FSID)
 }
 
-// release lets the next one have the cluster. Who has not got it needs no way to Ceph for
-// that, which may be gone for good.
+// release releases the lock. A sweep that does not hold it needs no connection to Ceph, which may
+// no longer exist.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
 	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false
 	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {

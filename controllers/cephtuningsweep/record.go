@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Bounds of texts, in bytes.
+// The maximum lengths of texts, in bytes.
 const (
 	maxMessage = 1024 // of a condition, and of the note of an event
 	maxStep    = 128
@@ -36,8 +36,8 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	}
 	before, after := reasonOf(seen.sweep), statusAfter(seen, p, e, failure)
 	err := r.write(ctx, seen, after, p.then == endsDeleted && e.finished)
-	// These have happened, and the next pass may know nothing of them: that somebody's edit of the
-	// sweep came before the write is no reason to lose them.
+	// These events have happened, and the next pass may not know of them. So they are emitted even
+	// if the write of status failed because of a concurrent edit.
 	for _, t := range together(e.events) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
@@ -51,8 +51,8 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	return nil
 }
 
-// write writes status, unless the object is gone with it, or only words have changed
-// since it was written last.
+// write writes status, unless the object no longer exists, or only messages have changed since a
+// recent write.
 func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
 	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && equalIgnoringMessages(seen.sweep.Status, after.Status) {
 		return nil
@@ -83,7 +83,7 @@ func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p pl
 	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", ellipsis.Cut(message, maxMessage))
 }
 
-// statusAfter is the object with the status that a pass came to.
+// statusAfter returns the object with the status after a pass.
 func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
 	after := seen.sweep.DeepCopy()
 	after.Status.ObservedGeneration = after.Generation
@@ -113,7 +113,7 @@ func withoutMessages(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweep
 	return &s
 }
 
-// outcomeOf is the message for the user: a failure of the step itself comes first, since it may
+// outcomeOf returns the outcome for the user. A failure of the step takes precedence, since it may
 // last.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 	switch {
@@ -131,7 +131,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsDeleted: // The object is gone.
-	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // Nothing follows until a user changes the sweep.
+	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep rests until a user changes it.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)
@@ -139,7 +139,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	case e.finished:
 		kstatus.MarkIdle(conditions, s.Generation, suspended())
 	case o.Reason == "":
-		return // A step without a message.
+		return // This step has no message.
 	case p.step == stepStall:
 		kstatus.MarkStalled(conditions, s.Generation, o)
 	case p.step == stepIdle:
@@ -149,7 +149,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// concludePlan ends a run that only had to be planned.
+// concludePlan ends a run that was only planned.
 func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
 		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
@@ -173,7 +173,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 	case !report.Done:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
-	case len(report.Entries) == 0: // The journal was removed by others.
+	case len(report.Entries) == 0: // Another client has removed the journal.
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so what to restore is unknown: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
@@ -196,15 +196,15 @@ func messagesOf(entries []tuning.Entry) []string {
 	return messages
 }
 
-// recordsLeftAlone reports whether status has the original values of all settings that are left as
-// they are, as far as there is room.
+// recordsLeftAlone reports whether status has the original values of all settings that were left
+// alone, as far as it has room.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
 	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), maxMessage/2)])
 }
 
-// recordsRestored reports whether status has it already.
+// recordsRestored reports whether status already has the outcome of the restore.
 func recordsRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) bool {
 	after := s.DeepCopy()
 	setRestored(after, report, unrestarted)
@@ -221,7 +221,7 @@ func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: waits})
 }
 
-// notRestored says what Ceph differs in from how the sweep found it.
+// notRestored records the settings of Ceph that differ from their originals.
 func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 	var texts []string
 	for _, change := range want {
@@ -259,7 +259,7 @@ func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 	s.Progress.Step = ellipsis.Cut(p.progress, maxStep)
 }
 
-// orderOf is the current block, as status has it.
+// orderOf returns the current block in the form of status.
 func orderOf(next sweep.Decision) (block int32, order []int32) {
 	for _, c := range next.Progress.Order {
 		order = append(order, int32(c)) //nolint:gosec // At most 64.
@@ -267,7 +267,7 @@ func orderOf(next sweep.Decision) (block int32, order []int32) {
 	return int32(next.Progress.Block), order //nolint:gosec // At most MaxLedger.
 }
 
-// reasonOf is what the printer column Phase shows.
+// reasonOf returns the text of the printer column Phase.
 func reasonOf(s *v1alpha1.CephTuningSweep) string { return kstatus.Current(s.Status.Conditions).Reason }
 
 func messageOf(s *v1alpha1.CephTuningSweep) string {

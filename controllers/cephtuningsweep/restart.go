@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// startWithin is how long an OSD may take to end and to start, if Ceph does not take it
-	// for lost before.
+	// startWithin is the time within which an OSD has to stop and start again, unless Ceph would
+	// mark it out earlier.
 	startWithin = 5 * time.Minute
-	// backOff is how long Kubernetes waits at most before it starts a container again that
-	// has crashed: an OSD that has its old value back comes up by so much later.
+	// backOff is Kubernetes' maximum delay before it restarts a crashed container. An OSD whose
+	// old value was restored may come up this much later.
 	backOff = 5 * time.Minute
 )
 
-// upWithin is how long a restarting OSD may be gone. After lostAfter, Ceph marks it out and
+// upWithin returns how long a restarting OSD may be down. After lostAfter, Ceph marks it out and
 // moves data. Half of that time remains to restore the value and for the OSD to start with it.
 // With Ceph's default of ten minutes that is startWithin.
 func upWithin(lostAfter time.Duration) time.Duration {
@@ -39,21 +39,22 @@ func upWithin(lostAfter time.Duration) time.Duration {
 	return min(startWithin, lostAfter/2)
 }
 
-// restartMemory is how far the restarts of OSDs are. A manager that has lost it restarts all of
-// them once more.
+// restartMemory is the progress of OSD restarts. A manager that has lost it restarts all OSDs
+// again.
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
-	// startedAt is when the latest restart began, and within is how long the OSD may be gone.
+	// startedAt is the start of the latest restart, and within is how long the OSD may be down.
 	startedAt time.Time
 	within    time.Duration
-	// refused is why Ceph could not spare the one that is next, the last time it was asked.
+	// refused says why Ceph could not spare the next OSD at the last check.
 	refused string
 }
 
-// restartLook is one look at the restarts of OSDs.
+// restartLook is the state of the OSD restarts in one pass.
 type restartLook struct {
-	// due have not started since the restarts began, down are not up; osds are all of them.
+	// due lists the OSDs that have not restarted yet, down those that are not up; osds lists
+	// all.
 	due, down []int
 	osds      int
 	next      int // the OSD to restart now; -1 for none
@@ -64,7 +65,7 @@ type restartLook struct {
 
 func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 && l.unrest == "" }
 
-// stopped is the number of OSDs that are down for a restart: 0 or 1.
+// stopped returns the number of OSDs that are down for a restart: 0 or 1.
 func (m *restartMemory) stopped(l restartLook) int {
 	if m.so.Started > 0 && slices.Contains(l.down, m.so.Last) {
 		return 1
@@ -77,24 +78,24 @@ func (m *restartMemory) awaits(l restartLook) bool {
 	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
 }
 
-// overdue reports whether the last restarted OSD is gone for too long: the new value may keep it
-// from starting.
+// overdue reports whether the last restarted OSD has been down for too long: the new value may
+// keep it from starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 	return m.awaits(l) && now.Sub(m.startedAt) > m.within
 }
 
-// limit is how long all restarts may take together.
+// limit returns the maximum time for all restarts together.
 func (m *restartMemory) limit(l restartLook) time.Duration {
 	return time.Duration(l.osds) * startWithin
 }
 
-// late reports whether they have taken longer.
+// late reports whether the restarts have exceeded that limit.
 func (m *restartMemory) late(now time.Time, l restartLook) bool {
 	return now.Sub(m.began) > m.limit(l)
 }
 
-// vain reports whether it is in vain to wait any longer for OSDs that are to start with what
-// they had before the sweep.
+// vain reports whether further waiting is useless for OSDs that have to start with their
+// original values.
 func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	since := m.began
 	if m.startedAt.After(since) {
@@ -104,14 +105,13 @@ func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	return missing && now.Sub(since) > startWithin+backOff || now.Sub(m.began) > m.limit(l)+backOff
 }
 
-// mayRestart reports whether the sweep asks for restarts, and the administrator allows
-// them.
+// mayRestart reports whether the sweep requests restarts and the administrator allows them.
 func (f facts) mayRestart() bool {
 	return f.sweep.Spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && f.cluster.RestartOSDs
 }
 
-// restartForRun restarts the OSDs that do not run with the configuration yet. One that does
-// not come up with it ends the sweep, so that it gets back what it started with before.
+// restartForRun restarts the OSDs that do not run with the configuration yet. If an OSD does not
+// come up with it, the sweep ends, so that the OSD gets its original value back.
 func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	changes, err := r.takenAtStart(ctx, seen, slot.want)
@@ -145,8 +145,8 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 	return effect{outcome: seen.settling(waits)}, err
 }
 
-// takenAtStart are the changes that OSDs take only when they start. They may be of another
-// sweep, or of another spec of this one, so their options may still be unknown.
+// takenAtStart returns the changes that OSDs take only when they start. The changes may come
+// from another sweep or from an earlier spec, so help for their options may not be cached yet.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	options := tuning.HelpFor(tuning.SettingsOf(changes))
 	if len(options) == 0 {
@@ -175,10 +175,10 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	return tuning.TakenAtStart(changes, about), nil
 }
 
-// observeRestarts reads how far they are.
+// observeRestarts reads the progress of restarts.
 //
-// They are made before every run, whatever was changed for it: caches are as cold in one
-// configuration as in another.
+// OSDs are restarted before every run, even if no value changed, so that caches are equally cold
+// for all configurations.
 func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -204,8 +204,8 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *re
 	return look, nil
 }
 
-// endangeredByRestarts returns a *dangerError where a restart has put the cluster in danger:
-// the last restarted OSD does not come up, or something else is wrong.
+// endangeredByRestarts returns a *dangerError if the last restarted OSD does not come up, or if
+// the cluster is in another danger.
 func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l restartLook, changes []tuning.Change) error {
 	so := &seen.memory.slot.restarts
 	if !so.overdue(seen.now, l) {
@@ -219,8 +219,8 @@ func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l res
 		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
-// restartNext restarts an OSD, if it is time for one: each only when all PGs are clean and
-// stay available without it. It says what it waits for.
+// restartNext restarts the next OSD when all PGs are clean and will stay available without it.
+// Otherwise it says what it waits for.
 func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	if look.unrest != "" || look.next < 0 {
 		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil
@@ -228,7 +228,7 @@ func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLo
 	return r.restartOne(ctx, seen, look, memory)
 }
 
-// pending is what restarts wait for.
+// pending says what the restarts wait for.
 func (m *restartMemory) pending(l restartLook) string {
 	var texts []string
 	if len(l.down) > 0 {
@@ -257,7 +257,7 @@ func names(osds []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// restartOne restarts the OSD that is next, if the cluster can spare it.
+// restartOne restarts the next OSD, if the cluster can spare it.
 func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	osd := look.next
 	why, err := r.whyNotSpare(ctx, seen, look.osdMap, osd)
@@ -278,8 +278,8 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
-// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. If Ceph says no, that
-// suffices; if it says yes, its map and placement groups have to agree: see
+// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Ceph's refusal is
+// sufficient. If Ceph agrees, its OSD map and placement groups have to confirm it: see
 // [outage.Unavailable].
 func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
 	to, err := r.connect(ctx, seen)
@@ -300,9 +300,9 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 	return cmp.Or(stop.Reason, "Ceph says that it is not ok to stop"), nil
 }
 
-// restartAgain restarts the OSDs that run with a value of the sweep's still, because they
-// take another only when they start. It says what it waits for, and in the end which were not
-// restarted: those are left to people.
+// restartAgain restarts the OSDs that still run with a value of the sweep, because they take a
+// new value only when they start. It says what it waits for. At the end it names the OSDs that
+// it could not restart, which a person has to restart.
 func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
 		left, err = r.unrestarted(ctx, seen, report, "the sweep may no longer restart OSDs")
@@ -336,7 +336,7 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	if err != nil || len(changes) == 0 {
 		return "", err
 	}
-	// Of restarts that begin with this look, all are due.
+	// If the restarts begin now, all OSDs are due.
 	look, err := r.observeRestarts(ctx, seen, &restartMemory{})
 	if err != nil {
 		return "", err
@@ -344,8 +344,8 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	return seen.notRestarted(changes, look, why), nil
 }
 
-// notRestarted says of settings that have their old value again which OSDs may not run with
-// it, why, and how to mend that; "" if all do.
+// notRestarted names the OSDs that may not run with the restored values, why, and how to fix
+// that; "" if all do.
 func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) string {
 	if len(l.due) == 0 && len(l.down) == 0 {
 		return ""
@@ -365,7 +365,8 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	return text
 }
 
-// maxNames is how many OSDs are named, so that there is room for what to do about them.
+// maxNames is the maximum number of OSDs that a message names, so that it has room for the
+// advice.
 const maxNames = 16
 
 func someNames(osds []int) string {

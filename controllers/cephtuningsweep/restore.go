@@ -53,8 +53,8 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 	return came, nil
 }
 
-// noteRestore remembers when the restore began, and that a pause has to end. The preparation of
-// the next run no longer holds.
+// noteRestore records the start of the restore and its ending. It discards the preparation of the next
+// run.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
@@ -82,10 +82,10 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	}
 }
 
-// renewWithin bounds how long the restore waits for a renewal of the lock.
+// renewWithin limits how long the restore waits for a renewal of the lock.
 const renewWithin = 10 * time.Second
 
-// inTurn makes the edits in turn; some may be nil.
+// inTurn combines edits, which are applied in order; some may be nil.
 func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		for _, edit := range edits {
@@ -96,8 +96,8 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 	}
 }
 
-// restoreAll reports whether nothing of the sweep's is left in the cluster, and what that
-// came to.
+// restoreAll restores and tears down everything of the sweep. It returns the outcome, and reports
+// whether it is done.
 func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	waits, err := r.endChildren(ctx, seen)
 	switch {
@@ -131,8 +131,8 @@ func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect
 	return came, true, r.releaseAtEnd(ctx, seen)
 }
 
-// releaseAtEnd releases the lock. That of a deleted sweep which has changed nothing expires by
-// itself: Ceph may be gone for good.
+// releaseAtEnd releases the lock. The lock of a deleted sweep without changes expires by itself, since
+// the Ceph cluster may no longer exist.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
 	if seen.deleted() && !seen.changedCeph() {
@@ -141,8 +141,7 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	return err
 }
 
-// reachable reports whether there is a way to the Ceph cluster, as far as that is known
-// without asking it.
+// reachable reports whether the Ceph cluster seems reachable, judged without a request to it.
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
 func (f facts) whyUnreachable() string {
@@ -157,12 +156,12 @@ func inProgress(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
-// childrenFirst is how long benchmarks have for their teardown before settings are restored
-// under them. Their measurements no longer count, and they may wait in vain: for a node that is
-// gone, or an OSD that the value to be restored keeps from starting.
+// childrenFirst is the time that benchmarks have for their teardown before settings are restored.
+// Their measurements no longer count, and they may wait in vain: for a node that no longer exists, or
+// for an OSD that the sweep's value keeps from starting.
 const childrenFirst = 5 * time.Minute
 
-// endChildren removes benchmarks that have not ended, and what they have made with them.
+// endChildren removes benchmarks that have not ended, and with them their objects.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
@@ -220,7 +219,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	return came, false, nil
 }
 
-// restoreSettings restores the settings of the journal, of whichever sweep.
+// restoreSettings restores the settings of the journal, whichever sweep it belongs to.
 func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Report, error) {
 	engine, err := r.restorer(ctx, seen)
 	if err != nil {
@@ -237,7 +236,7 @@ func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, 
 	return r.engine(ctx, seen)
 }
 
-// back are the settings that have their original value again, as changes to it.
+// back returns the restored settings as changes to their original values.
 func back(report tuning.Report) []tuning.Change {
 	var want []tuning.Change
 	for _, entry := range report.Entries {
@@ -248,8 +247,8 @@ func back(report tuning.Report) []tuning.Change {
 	return want
 }
 
-// settledAgain says why the cluster has not settled after the restore; "" if it has, or if its
-// time is over.
+// settledAgain says why the cluster has not settled after the restore; "" if it has, or if the time
+// limit has passed.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, seen.patience(r.Patience(want), false))
@@ -259,14 +258,14 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err
 }
 
-// afterRestore notes what follows, and forgets what is over.
+// afterRestore records how the sweep continues, and drops the memory of the ended run.
 func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.then {
 	case endsDeleted:
 		r.memories.forget(client.ObjectKeyFromObject(seen.sweep))
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.Client, seen.sweep, Finalizer)
 	case endsReplaced:
-		if seen.abandonRequested() { // stallAbandoned has it wait.
+		if seen.abandonRequested() { // stallAbandoned makes the sweep wait.
 			return effect{finished: true}, nil
 		}
 		return begun(seen), r.removeChildren(ctx, seen)
@@ -284,13 +283,13 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effe
 	return effect{finished: true, edit: seen.judged}, nil
 }
 
-// judged ends a run that has its verdict, which is in status by now.
+// judged ends a run whose verdict is already in status.
 func (f facts) judged(s *v1alpha1.CephTuningSweepStatus) {
 	kind, o := kstatus.Judge(s.Verdict, f.sweep.Spec.FailOn, f.next.Conclusion.Sentence)
 	ended(f.now, kind, o)(s)
 }
 
-// ended is the end of a run.
+// ended returns the edit of status that ends a run.
 func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTuningSweepStatus) {
 	at := metav1.NewTime(now)
 	return func(s *v1alpha1.CephTuningSweepStatus) {
@@ -302,7 +301,7 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 	}
 }
 
-// interrupted gives up what the current block holds.
+// interrupted discards the runs of the current block.
 func (f facts) interrupted() (effect, error) {
 	if f.planner == nil {
 		return effect{again: reconcile.AtOnce}, nil
@@ -317,8 +316,8 @@ func (f facts) interrupted() (effect, error) {
 	return f.entered(append(slices.Clip(f.ledger), entry))
 }
 
-// concluded writes the verdict into status before the restore, so that users need not wait for
-// that. It is nil without a verdict.
+// concluded returns the edit that writes the verdict into status before the restore, so that users
+// need not wait for the restore. It returns nil without a verdict.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
 	if p.then != endsComplete {
 		return nil, nil //nolint:nilnil // Documented.
@@ -396,13 +395,14 @@ func (f facts) abandonRequested() bool {
 	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
-// tryWithin is how long the last attempt may take: a Ceph that does not answer must not keep
-// anybody from giving up.
+// tryWithin limits the last attempt to restore, so that an unresponsive Ceph cluster cannot prevent
+// abandoning.
 const tryWithin = 2 * time.Minute
 
-// abandon makes one attempt to restore, leaves the rest of Ceph as it is, and reports it. Anyone
-// who may write the sweep may ask for that, so it still releases everything that was paused.
-// It removes the journal only once status has the original values: nothing else has them then.
+// abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them.
+// Anyone who may write the sweep can request that, so the attempt still includes everything that was
+// paused. It removes the journal only after status has the original values, because then nothing else
+// has them.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
@@ -431,7 +431,7 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 		return effect{}, err
 	}
 	came, unrestarted := effect{}, ""
-	if seen.reachable() { // A copy in a cluster that is gone does no harm.
+	if seen.reachable() { // A copy in a lost cluster does no harm.
 		came.events = append(came.events, r.abandonPool(ctx, seen)...)
 		err := r.giveUpLock(ctx, seen)
 		if err != nil {
@@ -479,8 +479,8 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	return err
 }
 
-// toGiveUp returns what becomes of the entries of the journal, without writing it: those of the
-// copy in Kubernetes, or of Ceph's where somebody has removed that.
+// toGiveUp returns the outcome of the journal's entries without writing it. It uses the copy in
+// Kubernetes, or Ceph's copy if that was removed.
 func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
 	left, err := r.Journals.Load(ctx, seen.fsid())
 	if err != nil {
@@ -501,8 +501,8 @@ func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, e
 	return tuning.Report{Done: true, Entries: left.Entries}, nil
 }
 
-// giveUpIn closes and removes a copy of the journal. A copy of another sweep stays: that one
-// still needs it.
+// giveUpIn closes and removes a copy of the journal. It keeps another sweep's journal, which that
+// sweep still needs.
 func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.Sweep) error {
 	left, err := store.Load(ctx, fsid)
 	if err != nil || left == nil || left.Sweep != self {
@@ -512,7 +512,7 @@ func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.
 	return errors.Join(store.Save(ctx, left), store.Remove(ctx, left))
 }
 
-// giveUpLock gives up the copy of the journal in Ceph, and releases the lock.
+// giveUpLock removes the copy of the journal in Ceph, and releases the lock.
 func (r *Reconciler) giveUpLock(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -522,7 +522,8 @@ func (r *Reconciler) giveUpLock(ctx context.Context, seen facts) error {
 	return errors.Join(err, r.release(ctx, seen))
 }
 
-// fsid is that of the Ceph cluster whose settings the sweep has changed; "" before it has.
+// fsid returns the FSID of the Ceph cluster whose settings the sweep has changed; "" before the first
+// change.
 func (f facts) fsid() string {
 	if e := f.sweep.Status.Environment; e != nil {
 		return e.FSID

@@ -28,9 +28,9 @@ func waitForCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
-// failAfterTrouble ends a sweep whose steps have failed for too long: it would hold the
-// lock and its settings for as long as Ceph is away. One that has its verdict keeps that, and
-// keeps trying to restore everything.
+// failAfterTrouble ends a sweep whose steps have failed for too long, because it would hold
+// the lock and its settings for as long as Ceph is unavailable. A sweep with a verdict keeps
+// the verdict, and continues trying to restore.
 func failAfterTrouble(seen facts) (plan, bool) {
 	if seen.next.Action == sweep.Conclude {
 		return plan{}, false
@@ -48,8 +48,8 @@ func (f facts) noHeadway() string {
 	return fmt.Sprintf("The sweep made no progress for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
 }
 
-// failAfterUpgrade ends a sweep during which Rook or Ceph was upgraded, or begins to be,
-// unless all runs of its verdict were before that.
+// failAfterUpgrade ends a sweep if Rook or Ceph is being upgraded or was upgraded since the
+// sweep began, unless all runs of its verdict came before that.
 func failAfterUpgrade(seen facts) (plan, bool) {
 	before := seen.sweep.Status.Environment
 	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {
@@ -69,12 +69,13 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over when that is over."), true
 }
 
-// outOfWindow reports whether nothing new may begin. A started run still ends.
+// outOfWindow reports whether the window is closed, so that no run may begin. A started run
+// continues to its end.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }
 
-// underWay reports whether something would have to be held until the window opens again:
+// underWay reports whether the sweep holds anything that must not wait for the next window:
 // settings, the lock, or a partly measured block.
 func (f facts) underWay() bool {
 	_, begun := sweepspec.Interrupt(f.next)
@@ -93,7 +94,7 @@ func waitForWindow(seen facts) (plan, bool) {
 
 // yieldToOther leaves the lock to a sweep that has changed the cluster: without the lock, that
 // sweep could not restore, and both would wait for ever. It may have lost the lock because the
-// manager was away for longer than it lasts.
+// manager was down for longer than the lock lasts.
 func yieldToOther(seen facts) (plan, bool) {
 	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
 		return plan{}, false

@@ -33,8 +33,8 @@ func suspended() kstatus.Outcome {
 	}
 }
 
-// failAfterEdit ends a sweep whose spec was changed under its runID: admission does not see a
-// runID that is changed and changed back while the sweep is suspended.
+// failAfterEdit ends a sweep whose spec was changed without a new runID. Admission cannot
+// prevent that if the runID is changed and changed back while the sweep is suspended.
 func failAfterEdit(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and its runID belongs to a run planned with the old one. Change runID to a new value to start over with this spec."),
 		seen.atWork() && seen.edited
@@ -52,8 +52,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: o}, true
 }
 
-// namespaceAgain is when to ask again whether benchmarks may run in a namespace: the manager
-// does not watch Roles.
+// namespaceAgain is the interval between checks whether benchmarks may run in a namespace,
+// because the manager does not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -62,8 +62,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// stallAbandoned keeps a run from changes that would not be restored: the abandon annotation
-// stays on a sweep until a person removes it.
+// stallAbandoned stops a run from making changes that would not be restored: the abandon
+// annotation stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
 }

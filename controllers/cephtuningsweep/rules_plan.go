@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// unplanned reports whether the plan is still to be made. A child of an earlier pass shows that
-// it was made.
+// unplanned reports whether the sweep has no plan yet. A child from an earlier pass shows that
+// there is one.
 func (f facts) unplanned() bool {
 	return f.sweep.Status.Plan == nil || f.sweep.Status.Plan.Seed == nil
 }
@@ -22,7 +22,8 @@ func makePlanOnly(seen facts) (plan, bool) {
 
 func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
 
-// planning makes a plan, for which a cluster that is not healthy or quiet is waited for.
+// planning returns the plan for making a sweep's plan. It waits while the cluster is not
+// healthy or not quiescent.
 func (f facts) planning() plan {
 	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
 	limit := f.sweep.Spec.Quiescence.Timeout.Duration

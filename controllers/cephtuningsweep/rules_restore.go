@@ -26,12 +26,12 @@ func restoreFailing(seen facts) (plan, bool) {
 
 func restoreSuspended(seen facts) (plan, bool) {
 	return seen.restoreThen(endsPaused, "Restoring everything, because the sweep is suspended."),
-		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore is finished, or half of it would stay.
+		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore must finish; otherwise half of the changes would stay.
 }
 
 func restoreConcluded(seen facts) (plan, bool) {
 	p := seen.restoreThen(endsComplete, "The verdict is in status. Restoring everything.")
-	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // Such as a budget that does not hold the first run.
+	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // One example is a budget below the cost of the first run.
 	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
 
@@ -43,8 +43,8 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
-// restoreOrphaned restores the changes of a sweep whose finalizer was removed: no other sweep
-// will, and this sweep would measure with those values.
+// restoreOrphaned restores the changes of a sweep whose finalizer was removed. No other sweep
+// would restore them, and this sweep would measure with those values.
 func restoreOrphaned(seen facts) (plan, bool) {
 	if !seen.journalOrphaned() {
 		return plan{}, false
@@ -55,7 +55,7 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}}, true
 }
 
-// journalOrphaned reports whether the journal is that of a sweep that is gone.
+// journalOrphaned reports whether the journal belongs to a sweep that no longer exists.
 func (f facts) journalOrphaned() bool {
 	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// keepWinner brings the cluster into the winning configuration and leaves it there.
+// keepWinner applies the winning configuration and keeps it.
 func keepWinner(seen facts) (plan, bool) {
 	switch {
 	case !seen.keeps():
@@ -34,8 +34,9 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner is to be applied still, and may be: before the verdict is
-// in status, which follows upon it, also for a sweep that was suspended in the middle of it.
+// keeps reports whether the winner still has to be applied, and may be. That is the case until
+// the verdict is in status, which is written afterwards, even if the sweep was suspended in
+// between.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
@@ -45,9 +46,8 @@ func (f facts) keeps() bool {
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
 }
 
-// failOutOfRoom ends a sweep whose run had no room for what it wrote. The faster a
-// configuration writes, the sooner it gets there: a sweep that went on without the runs that
-// did would call the slow ones better.
+// failOutOfRoom ends a sweep if a run had too little room for its data. Fast configurations
+// fill the room first, so continuing without those runs would favour slow ones.
 func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.child == nil {
 		return plan{}, false
@@ -75,8 +75,8 @@ func watchRun(seen facts) (plan, bool) {
 	return p, seen.child != nil
 }
 
-// removedWithin is how long a benchmark may say the same while it removes what it has made. It
-// is more than its clients have for that.
+// removedWithin is how long a benchmark's teardown may make no progress. It is longer than the
+// time limit of its clients.
 const removedWithin = time.Hour
 
 func applyConfiguration(seen facts) (plan, bool) {
@@ -98,7 +98,7 @@ func restartOSDs(seen facts) (plan, bool) {
 	}, seen.mayRestart() && !seen.memory.slot.started
 }
 
-// measure is what is left: the cluster has the configuration.
+// measure always applies: the cluster has the configuration.
 func measure(seen facts) (plan, bool) {
 	return plan{step: stepMeasure, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, true
 }

@@ -9,17 +9,19 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// The rules of the design Interleaved. A session is rehearsed at rest, where each value is applied
-// and proven once; then a benchmark with one long phase runs, and a loop switches settings
-// under it. Each rule leaves sweeps of the other design alone.
+// The rules of the design Interleaved. A session is first rehearsed without load: each value is
+// applied and proven once. Then a benchmark with one long phase runs, and a loop switches settings
+// during it. Each rule ignores sweeps of the other design.
 
-// restoreVoidSession restores everything after a session whose settings nobody may know any more.
+// restoreVoidSession restores everything after a session that may have left Ceph with unknown
+// settings.
 func restoreVoidSession(seen facts) (plan, bool) {
 	return seen.restoreThen(endsVoid, "The session is void. Restoring everything before the next one."),
 		seen.sessions != nil && seen.memory.pauses == endsVoid
 }
 
-// removeSessions waits for the benchmarks of sessions that have ended: there is one scratch pool.
+// removeSessions waits for the teardown of ended sessions' benchmarks, because there is only one
+// scratch pool.
 func removeSessions(seen facts) (plan, bool) {
 	if seen.sessions == nil || seen.child != nil || len(seen.others) == 0 {
 		return plan{}, false
@@ -32,14 +34,14 @@ func removeSessions(seen facts) (plan, bool) {
 	}), true
 }
 
-// enterSession enters a session into the ledger that has ended, or whose loop is gone.
+// enterSession enters a session into the ledger if it has ended, or if its loop no longer exists.
 func enterSession(seen facts) (plan, bool) {
 	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
 	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && seen.child != nil && seen.sessionIsOver()
 }
 
-// sessionIsOver reports whether the session under way has come to an end, good or bad: its loop
-// has ended, there is no loop and it is not this process's, or its benchmark has ended.
+// sessionIsOver reports whether the current session has ended, validly or not: its loop has ended,
+// its benchmark has ended, or another process started it and there is no loop.
 func (f facts) sessionIsOver() bool {
 	m := &f.memory.switching
 	if m.number != f.run() || m.child != f.child.UID {
@@ -48,7 +50,7 @@ func (f facts) sessionIsOver() bool {
 	return m.loop != nil && m.loop.hasEnded() || m.loop == nil && (hasOutcome(f.child) || childHasEnded(f.child))
 }
 
-// watchSession starts the loop once the clients are at work, and looks after the cluster.
+// watchSession starts the loop once the clients are running, and checks the cluster.
 func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if m := seen.memory; m != nil && m.switching.loop != nil {
@@ -59,14 +61,14 @@ func watchSession(seen facts) (plan, bool) {
 	}, seen.sessions != nil && seen.child != nil
 }
 
-// rehearse proves a configuration at rest, and goes on to the next one.
+// rehearse proves a configuration without load, and continues with the next one.
 func rehearse(seen facts) (plan, bool) {
 	return plan{
 		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings without load."),
 	}, seen.sessions != nil
 }
 
-// beginSession makes the benchmark of a session.
+// beginSession creates the benchmark of a session.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
 		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Making its pool and its clients."),
@@ -77,7 +79,7 @@ func (f facts) inSession(message string) kstatus.Outcome {
 	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Session %d. %s", f.run(), message)}
 }
 
-// sessionProgress is what goes on. Of a session under way it only changes at looks.
+// sessionProgress describes the current activity. During a session it changes only at looks.
 func (f facts) sessionProgress(what string) string {
 	if f.memory != nil && f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {

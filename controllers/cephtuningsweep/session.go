@@ -24,27 +24,27 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses are what the clients of a benchmark do by the second: of each the rows from one of
-// them on.
+// Courses returns the clients' work by the second: for each client, the rows from a given one on.
 type Courses interface {
 	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
 }
 
-// sessionMemory is about the session that is next, or under way.
+// sessionMemory is the memory of the next or current session.
 type sessionMemory struct {
 	number int
 	since  time.Time
-	// at is how many configurations are rehearsed, with engine: it alone may switch them.
+	// at is the number of configurations that engine has rehearsed. Only this engine may switch
+	// them.
 	at     int
 	engine *tuning.Engine
-	// child is the benchmark that this process has made for it, loop what switches settings
-	// under that; nil before.
+	// child is the benchmark that this process has created for the session. loop switches settings
+	// during it; nil before.
 	child types.UID
 	loop  *loop
 }
 
-// ofSession is what is known of that session. A rehearsal for one holds for the next, but for the
-// baseline, with which it begins.
+// ofSession returns the memory of a session. The rehearsal for one session is valid for the next,
+// except for the baseline, with which the session begins.
 func (m *memory) ofSession(number int, now time.Time) *sessionMemory {
 	if m.switching.number != number {
 		m.switching = sessionMemory{number: number, since: now, at: max(m.switching.at-1, 0), engine: m.switching.engine}
@@ -52,7 +52,7 @@ func (m *memory) ofSession(number int, now time.Time) *sessionMemory {
 	return &m.switching
 }
 
-// rehearses is the configuration that the rehearsal is at: the candidates, and then the baseline,
+// rehearses returns the configuration to rehearse next: first the candidates, then the baseline,
 // with which sessions begin.
 func (m *memory) rehearses(configurations int) int {
 	if m == nil || m.switching.at >= configurations {
@@ -67,7 +67,7 @@ func (f facts) isRehearsed() bool {
 	return s.at >= len(f.planner.Configurations()) && s.engine != nil && s.engine == f.memory.engine
 }
 
-// observeSessions goes through the ledger of an interleaved sweep.
+// observeSessions replays the ledger of an interleaved sweep.
 func (f *facts) observeSessions() {
 	status := &f.sweep.Status
 	entries, err := sweepspec.ReadSessions(status.Runs)
@@ -86,12 +86,13 @@ func (f *facts) observeSessions() {
 	}
 	f.sessionLedger = entries
 	if f.memory != nil && f.memory.switching.at >= len(f.planner.Configurations()) && f.memory.switching.engine != f.memory.engine {
-		f.memory.switching.at = 0 // Another connection: nothing is rehearsed.
+		f.memory.switching.at = 0 // The connection is new, so nothing is rehearsed.
 	}
 	f.next = f.sessions.Decision(f.planner, f.memory.rehearses(len(f.planner.Configurations())))
 }
 
-// rehearse proves what was applied at rest. In a later session, the baseline alone is tried again.
+// rehearse proves the applied values without load. For a later session, it repeats only the
+// baseline.
 func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
@@ -110,7 +111,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	return effect{again: reconcile.AtOnce}, nil
 }
 
-// beginSession makes the benchmark of a session. Ceph has the baseline.
+// beginSession creates the benchmark of a session. Ceph must have the baseline.
 func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
 	child, err := sweepspec.SessionBenchmark(sweepspec.Child{
 		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
@@ -121,7 +122,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	}
 	err = r.Client.Create(ctx, child)
 	if apierrors.IsAlreadyExists(err) {
-		return effect{}, nil // It is not this process's: the next pass enters it as interrupted.
+		return effect{}, nil // Another process started the session: the next pass enters it as interrupted.
 	}
 	if err != nil {
 		return effect{}, fmt.Errorf("create the benchmark of session %d: %w", seen.run(), err)
@@ -130,7 +131,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
-// watchSession looks after the cluster, and starts to switch settings once the load has warmed up.
+// watchSession checks the cluster, and starts to switch settings once the load has warmed up.
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
 	s := seen.memory.ofSession(seen.run(), seen.now)
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
@@ -147,7 +148,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
 		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
 	}
-	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // Of a session before: it may still switch.
+	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // The loop of an earlier session may still switch.
 		return effect{again: loopAgain}, nil
 	}
 	plan, err := r.loopOf(ctx, seen)
@@ -159,7 +160,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	return effect{edit: seen.expects(eta)}, nil
 }
 
-// warm is when the last client began.
+// warm returns the time at which the last client began.
 func warm(courses []runner.Course) time.Time {
 	var last time.Time
 	for _, c := range courses {
@@ -170,7 +171,7 @@ func warm(courses []runner.Course) time.Time {
 	return last
 }
 
-// expects notes when the session is over at the latest.
+// expects records the latest end of the session in status.
 func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.Progress == nil {
@@ -182,8 +183,8 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// loopOf is all that a session fixes beforehand. The loop runs while passes go on: it has nothing of
-// their memory but the engine, which is safe for that.
+// loopOf returns everything that a loop needs. The loop runs concurrently with passes: of their
+// memory it uses only the engine, which is safe for concurrent use.
 func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	plan, err := sweepspec.SessionPlan(seen.sweep.Status.Plan, seen.run())
 	if err != nil {
@@ -229,7 +230,7 @@ type switched struct {
 	about   tuning.Known
 	changes [][]tuning.Change // by setting
 	turn    int
-	failure error // of the switch that the session ended with
+	failure error // the error of the switch that ended the session
 }
 
 // Switch implements [session.Cluster].
@@ -239,7 +240,7 @@ func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged
 	return s.Started, s.Acknowledged, err
 }
 
-// Proven implements [session.Cluster]. Of many OSDs it asks others each time.
+// Proven implements [session.Cluster]. If there are many OSDs, it asks different ones each time.
 func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	c.turn++
 	proof, err := tuning.Prove(ctx, c.ceph, c.at, c.changes[setting], c.about, c.turn)
@@ -279,7 +280,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 	return came, nil
 }
 
-// sessionEntries are what a session has come to, and why it is void, if it is.
+// sessionEntries returns the ledger entries of a session, and why it is void, if it is.
 func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
 	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]sweepspec.SessionEntry, string) {
@@ -299,7 +300,7 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
 
-// sessionMiB is what a session has written, as far as its clients reported.
+// sessionMiB returns the MiB that a session has written, as far as its clients reported.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
 	expected := int64(0)
 	if b := f.sweep.Status.Plan.RunBytesWritten; b != nil {
@@ -312,7 +313,7 @@ func (f facts) sessionMiB(s *sessionMemory) int64 {
 	return int64(share*float64(expected)) >> 20
 }
 
-// enteredSession is status with one more session.
+// enteredSession returns the status with additional session entries.
 func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	entries := append(slices.Clip(f.sessionLedger), more...)
 	after, err := sweepspec.SessionsOf(&f.sweep.Spec, f.sweep.Status.Plan, entries)
@@ -323,7 +324,7 @@ func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	if err != nil {
 		return effect{}, err
 	}
-	outcome.Verdict, outcome.Claim, outcome.Summary, outcome.Patches = "", "", "", nil // They come with the conclusion.
+	outcome.Verdict, outcome.Claim, outcome.Summary, outcome.Patches = "", "", "", nil // These fields are set with the conclusion.
 	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		s.Runs = sweepspec.WriteSessions(entries)
 		outcome.Write(s)
@@ -332,7 +333,7 @@ func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	}}, nil
 }
 
-// voidInterrupted enters a session as void that a suspension or the like has ended.
+// voidInterrupted enters a session as void after an interruption such as a suspension.
 func (f facts) voidInterrupted() (effect, error) {
 	s := f.memory.switching
 	f.memory.switching = sessionMemory{}

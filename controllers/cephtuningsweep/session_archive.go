@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// archiveSession keeps the evidence of a session in a ConfigMap, from which its verdict can be computed
-// again, and removes the one that is older than historyLimit allows. A session that cannot be kept counts all
-// the same, because the ledger has its entries: why says so. An error is worth a retry.
+// archiveSession stores the evidence of a session in a ConfigMap, from which its verdict can be recomputed,
+// and removes the archive that exceeds historyLimit. A session that cannot be archived still counts, because
+// the ledger has its entries; why then gives the reason. A caller should retry after an error.
 func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence session.Evidence) (why string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
 	for i, c := range seen.planner.Configurations() {
@@ -40,7 +40,8 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 	return "", r.pruneSession(ctx, seen)
 }
 
-// archivedBefore is for a name that is taken: by an attempt before this one, or by others.
+// archivedBefore handles an existing ConfigMap with the archive's name, from an earlier attempt or from
+// another client.
 func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.NamespacedName) (why string, err error) {
 	cm := configMapMetadata()
 	if err := r.Reader.Get(ctx, key, cm); err != nil {
@@ -52,7 +53,7 @@ func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.N
 	return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s is not of this sweep: keep what you need of it, and delete it", seen.run(), key.Name), nil
 }
 
-// configMapMetadata is for reading a ConfigMap without its data, which may be half a MiB.
+// configMapMetadata returns an object for reading a ConfigMap without its data, which may take half a MiB.
 func configMapMetadata() *metav1.PartialObjectMetadata {
 	cm := &metav1.PartialObjectMetadata{}
 	cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -68,7 +69,7 @@ func sessionLabels(seen facts) map[string]string {
 	return map[string]string{sweepspec.LabelSweep: sweepspec.SweepLabel(seen.sweep)}
 }
 
-// pruneSession removes the windows of the session that historyLimit has no room for.
+// pruneSession removes the archive of the session that exceeds historyLimit.
 func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
@@ -85,7 +86,7 @@ func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	return r.removeArchive(ctx, seen, cm)
 }
 
-// removeArchives removes the windows of sessions of earlier run IDs.
+// removeArchives removes the archives of sessions of earlier run IDs.
 func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -106,7 +107,8 @@ func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// removeArchive removes a ConfigMap of this sweep, and no other of its name.
+// removeArchive removes a ConfigMap of this sweep by UID, so that it never removes another one with the same
+// name.
 func (r *Reconciler) removeArchive(ctx context.Context, seen facts, cm *metav1.PartialObjectMetadata) error {
 	if !metav1.IsControlledBy(cm, seen.sweep) {
 		return nil

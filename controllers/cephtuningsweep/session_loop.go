@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// errStopped is why a loop ends that its sweep or the manager has stopped.
+// errStopped is the cause for which a loop ends when its sweep or the manager has stopped it.
 var errStopped = errors.New("the sweep or the manager was stopped")
 
-// loops are those that switch settings in this process: one for each sweep, which ends with the
-// leader.
+// loops has the switching loops of this process: one for each sweep. They end when the manager loses the
+// lead.
 type loops struct {
 	mu      sync.Mutex
 	stopped bool
@@ -33,13 +33,13 @@ type loop struct {
 	done chan struct{}
 
 	mu   sync.Mutex
-	look string // what the latest look says
+	look string // result of the latest look
 
 	evidence session.Evidence
-	failure  error // why it was void, of the switch
+	failure  error // the error of a switch that made the session void
 }
 
-// Start implements manager.Runnable: at the manager's end it stops all loops, and waits until they
+// Start implements manager.Runnable. When the manager stops, it stops all loops and waits until they
 // have ended.
 func (l *loops) Start(ctx context.Context) error {
 	<-ctx.Done()
@@ -57,7 +57,7 @@ func (l *loops) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin starts a loop. It outlives the pass that begins it.
+// begin starts a loop, which outlives the pass that starts it.
 func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop)) *loop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *loop) hasEnded() bool {
 	}
 }
 
-// progress is its text in status.
+// progress returns the loop's text for status.
 func (l *loop) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,23 +122,23 @@ func (l *loop) saw(look string) {
 	l.look = look
 }
 
-// courseWithin bounds how long a look tries to hear from the clients.
+// courseWithin limits how long a look tries to read the clients' courses.
 const courseWithin = 15 * time.Second
 
-// loopAgain is when to look again whether a loop has ended that was stopped.
+// loopAgain is the interval between checks whether a stopped loop has ended.
 const loopAgain = 200 * time.Millisecond
 
-// loopPlan is what a loop works with.
+// loopPlan has the inputs of a loop.
 type loopPlan struct {
 	sweep    types.NamespacedName
 	plan     session.Plan
 	question session.Question
-	names    []string // of the candidates
-	pairs    int      // after which a session that is not quick ends
+	names    []string // names of the candidates
+	pairs    int      // number of pairs after which a session of the general claim ends
 	cluster  session.Cluster
-	failure  func() error // of the switch that a session ended with
+	failure  func() error // returns the error of the switch that ended the session
 	clients  int
-	// course asks the clients for what they have done, from a row of each on.
+	// course reads the clients' rows, from a given row of each on.
 	course func(ctx context.Context, from []int) ([]runner.Course, error)
 }
 
@@ -159,7 +159,8 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", describeSwitches(l.evidence.Record))
 }
 
-// describeSwitches are the switches of a session for the log: what each took, and whether it was proven.
+// describeSwitches describes the switches of a session for the log: how long each took, and whether it
+// was proven.
 func describeSwitches(so session.Record) []string {
 	all := make([]string, len(so.Switches))
 	for i, s := range so.Switches {
@@ -171,7 +172,8 @@ func describeSwitches(so session.Record) []string {
 	return all
 }
 
-// hear asks the clients, and again for as long as a look may take: an answer may be lost on its way.
+// hear reads the clients' rows, with retries for as long as a look may take, because an answer may be
+// lost.
 func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
 	ctx, stop := context.WithTimeout(ctx, courseWithin)
 	defer stop()
@@ -192,7 +194,8 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
 	}
 }
 
-// hearOnce asks once, and reports whether there may be more than an answer has room for.
+// hearOnce reads each client once, and reports whether there may be more rows than an answer has room
+// for.
 func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more bool, err error) {
 	from := make([]int, p.clients)
 	for i := range from {
@@ -209,10 +212,10 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more b
 	return more, nil
 }
 
-// fullAnswer is how many rows an answer has after which there may be more.
+// fullAnswer is the number of rows in a full answer, after which there may be more.
 const fullAnswer = 1000
 
-// enough looks at figures where the plan has a look, and nowhere else.
+// enough reports whether the data are sufficient. It uses figures only at the looks of the plan.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	pairs, err := e.Pairs()
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// applyConfiguration sets the values of the next configuration in Ceph, and pauses what would
-// change them.
+// applyConfiguration sets the values of the next configuration in Ceph, and stops activity of
+// Ceph that would change them.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if err := r.removePoolBefore(ctx, seen); err != nil {
 		return effect{}, err
 	}
-	if seen.cluster.Identities.Tuner == "" { // Nothing of Ceph's is varied then.
+	if seen.cluster.Identities.Tuner == "" { // Then no setting of Ceph is varied.
 		slot.want, slot.settled = []tuning.Change{}, true
 		return effect{}, nil
 	}
@@ -65,8 +65,8 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 }
 
 // forbidden says why the next configuration must not be applied; "" if it may. The plan was
-// checked when it was made. Since then the administrator may have narrowed the bounds, and a
-// user who may edit the sweep may have smuggled in other values.
+// checked when it was made, but since then the administrator may have narrowed the bounds, and
+// a user with edit rights may have inserted other values.
 func (r *Reconciler) forbidden(ctx context.Context, seen facts, engine *tuning.Engine) (string, error) {
 	at := seen.memory.connected.Observer
 	about, err := r.known(ctx, seen, at)
@@ -87,8 +87,8 @@ func (r *Reconciler) forbidden(ctx context.Context, seen facts, engine *tuning.E
 	return strings.Join(all, " "), nil
 }
 
-// endsForbidden ends a sweep whose next configuration is not allowed. One that has its verdict
-// keeps that, and only its winner does not stay.
+// endsForbidden ends a sweep whose next configuration is not allowed. A sweep with a verdict
+// keeps the verdict, but not the winner's settings.
 func (f facts) endsForbidden(why string) effect {
 	if why == "" {
 		return effect{}
@@ -99,7 +99,7 @@ func (f facts) endsForbidden(why string) effect {
 	return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: why})
 }
 
-// notKept notes that the winner cannot stay.
+// notKept records that the winner's settings cannot be kept.
 func (f facts) notKept(why string) effect {
 	f.memory.cannotKeep = true
 	return effect{again: reconcile.AtOnce, events: []eventRecord{{
@@ -107,12 +107,11 @@ func (f facts) notKept(why string) effect {
 	}}}
 }
 
-// errJournalGone ends a sweep: a new journal would take the sweep's own values for those
-// that the cluster had before.
+// errJournalGone ends a sweep: a new journal would record the sweep's own values as originals.
 var errJournalGone = errors.New("the journal was removed while the sweep ran")
 
-// poolGone ends a sweep whose pool was deleted: it does not come back. Other errors are
-// tried again.
+// poolGone ends a sweep whose pool was deleted, because the pool does not come back. Other
+// errors are retried.
 func poolGone(err error) (effect, error) {
 	if errors.Is(err, tuning.ErrPoolGone) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
@@ -120,7 +119,8 @@ func poolGone(err error) (effect, error) {
 	return effect{}, err
 }
 
-// wanted is all that Ceph has to have: what is held still, and the configuration.
+// wanted returns all values that Ceph must have: those that stop Ceph's own activity, and the
+// configuration.
 func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engine) ([]tuning.Change, error) {
 	at := seen.memory.connected.Observer
 	about, err := r.known(ctx, seen, at)
@@ -143,12 +143,12 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engi
 	if journal == nil && seen.changedCeph() {
 		return nil, errJournalGone
 	}
-	none := []tuning.Change{} // It is known, and not nil, where nothing is to be changed.
+	none := []tuning.Change{} // An empty slice, unlike nil, means that no change is needed.
 	return append(none, slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
 }
 
-// holding is what is held still already, as the journal has it, without what is to be
-// held again.
+// holding returns the changes in the journal that stop Ceph's own activity, except those that
+// will be made again.
 func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 	var changes []tuning.Change
 	if journal == nil {
@@ -164,7 +164,7 @@ func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 	return changes
 }
 
-// settle looks whether the cluster has the settings and is at rest.
+// settle checks that the cluster has the settings and is quiescent.
 func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	settled, err := r.lookWhetherSettled(ctx, seen, slot.want, &slot.settling, seen.patience(r.Patience(slot.want), sweepspec.ChangesCeph(&seen.sweep.Spec)))
@@ -190,12 +190,13 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
 }
 
-// patience is that of the spec. Without a soak, two looks that agree will do.
+// patience returns the patience of the spec. Without a soak, two samples that agree are
+// enough.
 //
-// Every run of a sweep that changes settings of Ceph soaks, also one whose settings are
-// those of the run before. Candidates nearly always follow a change and controls often do
-// not: a soak for changes alone would favour one of them wherever time after the last run,
-// or after a change, makes a difference.
+// Every run of a sweep that changes Ceph settings soaks, even if its settings equal those of
+// the previous run. Candidates nearly always follow a change, and controls often do not. So a
+// soak only after changes would favour one of them if the time since the last run or change
+// matters.
 func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration
@@ -209,8 +210,8 @@ func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	return p
 }
 
-// lookWhetherSettled takes one look at a cluster after a change. It returns a *dangerError if
-// the cluster is in danger: the sweep may be the cause.
+// lookWhetherSettled takes one sample of a cluster after a change. It returns a *dangerError
+// if the cluster is in danger, because the sweep may be the cause.
 func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -235,12 +236,12 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	return settled, nil
 }
 
-// unprovenFor is how long daemons may take to show what they run with: the manager hears
-// of a change within some seconds.
+// unprovenFor is how long daemons may take to report their running values. Ceph's manager
+// learns of a change within some seconds.
 const unprovenFor = 30 * time.Second
 
-// prove reads back what the daemons run with. It returns evidence where the settings have
-// no effect, and false where that is not known yet.
+// prove reads back the values that daemons run with. It returns evidence if the settings have
+// no effect, and false if that is not known yet.
 func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
@@ -276,8 +277,8 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain forgets what Rook sets, once for each foreign change of a setting: its custom
-// resources may have been edited since they were read.
+// asksAgain drops the cached settings of Rook once for each foreign change, because Rook's
+// custom resources may have been edited since they were read.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
@@ -287,8 +288,8 @@ func (f facts) asksAgain(inert []tuning.Inert) bool {
 	return true
 }
 
-// inertEvidence is the evidence of a run whose settings are inert: because others have changed
-// them, or for another reason.
+// inertEvidence returns the evidence of a run with inert settings. It distinguishes changes by
+// other clients from other reasons.
 func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 	var messages []string
 	changed := false
@@ -332,8 +333,8 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// without is what comes of a configuration that the cluster does not have: a run that is
-// no evidence, or a winner that cannot stay.
+// without returns the effect if the cluster does not have a configuration: the run does not
+// count, or the winner's settings cannot be kept.
 func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
 	if !seen.keeps() {
 		return r.enterAs(ctx, seen, e)
@@ -341,7 +342,7 @@ func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Eviden
 	return seen.notKept(e.Failure + e.Inert + e.Changed), nil
 }
 
-// keep proves that the winner has effect, and has it stay.
+// keep proves that the winner has effect, and keeps its settings.
 func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
@@ -379,7 +380,7 @@ func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 	return r.enterAs(ctx, seen, sweepspec.Evidence{Child: seen.child, Failure: stalled(seen.child)})
 }
 
-// stalled is why a benchmark has not begun and will not; "" if it has.
+// stalled says why a benchmark has not begun and will not begin; "" if it has begun.
 func stalled(b *v1alpha1.CephBenchmark) string {
 	condition := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 	if condition == nil || condition.Status != metav1.ConditionTrue || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionFailed) {
@@ -388,8 +389,8 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 	return condition.Message
 }
 
-// wantedOfRun are the values that Ceph had to have during the run: those that this process has
-// set, or, after a restart, those that follow from the journal and the configuration.
+// wantedOfRun returns the values that Ceph had to have during the run: those that this process
+// has set, or, after a restart, those from the journal and the configuration.
 func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
@@ -408,8 +409,8 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Chan
 	return slot.want, nil
 }
 
-// enterAs enters the run into the ledger, as what the evidence makes of it, and asks the
-// planner what follows.
+// enterAs enters the run into the ledger according to the evidence, and asks the planner for
+// the next step.
 func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
 	var err error
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
@@ -440,7 +441,7 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	return came, nil
 }
 
-// removeStalled removes a benchmark that has not begun: it would begin as soon as it may, and
+// removeStalled removes a benchmark that has not begun, because it could begin later and
 // disturb the next measurement.
 func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenchmark) error {
 	if child == nil || stalled(child) == "" {
@@ -449,7 +450,7 @@ func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenc
 	return r.removeChild(ctx, child)
 }
 
-// entered is status with this ledger, and what the planner makes of it.
+// entered returns the status with a ledger and the planner's next decision.
 func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 	next, err := f.planner.Next(sweepspec.Runs(ledger))
 	if err != nil {
