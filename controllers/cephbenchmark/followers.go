@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// followers follow the runners of a session by long polls, and call news when one has
-// something new to say. Several goroutines may use them at once.
+// followers follows the runners of a session by long polls, and calls news when a runner has
+// news. It is safe for concurrent use.
 type followers struct {
 	dial    Dial
 	now     func() time.Time
@@ -22,15 +22,15 @@ type followers struct {
 	runners map[int]*follower
 }
 
-// newFollowers follow nobody yet, and nobody any more once ctx ends.
+// newFollowers returns followers that follow no runner yet. They stop following when ctx ends.
 func newFollowers(ctx context.Context, dial Dial, now func() time.Time, news func()) *followers {
 	return &followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
 }
 
-// Dial returns a client of the runner at an address, which shares this key.
+// Dial returns a client of the runner at an address. Both share the key.
 type Dial func(address string, key []byte) (runner.Client, error)
 
-// views are those of the runners that are followed.
+// views returns the views of the followed runners.
 func (s *followers) views() map[int]runnerView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,20 +47,19 @@ type follower struct {
 	stop    context.CancelFunc
 
 	snapshot *runner.Snapshot
-	since    time.Time // of the first error after the last answer
+	since    time.Time // time of the first error after the last answer
 	err      error
 }
 
-// runnerView is what is known of a runner at present.
+// runnerView holds the last known state of a runner.
 type runnerView struct {
 	client   runner.Client
 	snapshot *runner.Snapshot // nil until the first answer
 	err      error            // of the last attempt
-	since    time.Time        // since when it does not answer
+	since    time.Time        // time since which it does not answer
 }
 
-// follow makes sure that exactly the runners at these addresses are followed, and returns their
-// views.
+// follow follows exactly the runners at these addresses, and returns their views.
 func (s *followers) follow(addresses map[int]string, key []byte) map[int]runnerView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,8 +93,8 @@ func (s *followers) begin(address string, key []byte) *follower {
 	return f
 }
 
-// Polling of a runner: how long it may hold back an answer, and how soon it is
-// asked again after it gave none.
+// These control the polling of a runner: how long it may delay an answer, and the pause after a
+// failed poll.
 const (
 	pollWait    = 25 * time.Second
 	pollTimeout = pollWait + 10*time.Second
@@ -103,7 +102,7 @@ const (
 	pollAtMost  = 2 * time.Second
 )
 
-// poll asks a runner for news until the session is over.
+// poll asks a runner for news until the session ends.
 func (s *followers) poll(ctx context.Context, f *follower) {
 	after, again := int64(-1), pollAgain
 	for ctx.Err() == nil {
@@ -128,7 +127,7 @@ func (s *followers) poll(ctx context.Context, f *follower) {
 	}
 }
 
-// note keeps an answer, and reports whether it is news.
+// note stores an answer, and reports whether it has news.
 func (s *followers) note(f *follower, snapshot runner.Snapshot, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +144,7 @@ func (s *followers) note(f *follower, snapshot runner.Snapshot, err error) bool 
 	return news
 }
 
-// tasksOf arranges the answers by client and task; nil if one is missing.
+// tasksOf returns the statuses by client and task; nil if an answer is missing.
 func tasksOf(views map[int]runnerView, count int) workload.Tasks {
 	tasks := make(workload.Tasks, count)
 	for i := range tasks {

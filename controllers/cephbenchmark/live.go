@@ -11,9 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 )
 
-// live are the sessions that this process follows: their runners, by long polls,
-// and the cluster that they load, by samples. Whatever changes wakes the reconciler,
-// so that no phase waits for a poll.
+// live holds the sessions that this process follows: their runners, by long polls, and the
+// cluster that they load, by samples. Every change wakes the reconciler, so that no phase waits
+// for a poll.
 type live struct {
 	dial Dial
 	now  func() time.Time
@@ -28,7 +28,7 @@ func newLive(dial Dial, now func() time.Time, wake func(types.NamespacedName)) *
 	return &live{dial: dial, now: now, wake: wake, sessions: map[types.NamespacedName]*liveSession{}}
 }
 
-// Start implements manager.Runnable: it stops everything at the manager's end.
+// Start implements manager.Runnable. It stops all sessions when the manager ends.
 func (l *live) Start(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
@@ -41,7 +41,7 @@ func (l *live) Start(ctx context.Context) error {
 	return nil
 }
 
-// session returns what is followed of an object's session. That of another ID is dropped.
+// session returns the session of an object, and drops an earlier session with another ID.
 func (l *live) session(key types.NamespacedName, id string) *liveSession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *live) session(key types.NamespacedName, id string) *liveSession {
 	if ok {
 		s.stop()
 	}
-	ctx, stop := context.WithCancel(context.Background()) // It outlives the pass; Start and forget end it.
+	ctx, stop := context.WithCancel(context.Background()) // The context outlives the pass; Start and forget cancel it.
 	s = &liveSession{
 		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, stop: stop,
@@ -66,7 +66,7 @@ func (l *live) session(key types.NamespacedName, id string) *liveSession {
 	return s
 }
 
-// forget ends what was followed of an object's session.
+// forget stops following an object's session.
 func (l *live) forget(key types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +76,9 @@ func (l *live) forget(key types.NamespacedName) {
 	}
 }
 
-// liveSession is what this process knows of one session. The reconciler, with one pass at a time
-// for an object, owns memory; the rest is shared with the goroutines that follow the runners.
+// liveSession holds the state of one session in this process. The reconciler, with one pass at a
+// time for an object, owns memory. The rest is shared with the goroutines that follow the
+// runners.
 type liveSession struct {
 	id      string
 	now     func() time.Time
@@ -93,7 +94,7 @@ type liveSession struct {
 	watch *clusterwatch.Watch
 }
 
-// hurry has the cluster looked at now, and not at the next turn.
+// hurry makes the watch sample the cluster now instead of at the next interval.
 func (s *liveSession) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,29 +15,29 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Reading of logs.
+// These control the reading of logs.
 const (
-	// logEvery is how often that of a client that works alone is read, and logAgain how
-	// soon after a failure.
+	// logEvery is the interval between reads of a standalone client's log, and logAgain the
+	// pause after a failure.
 	logEvery = 30 * time.Second
 	logAgain = 2 * time.Second
-	// logPatience is how long that of a pod that has ended may be out of reach.
+	// logPatience is how long the log of a pod that has ended may be unreachable.
 	logPatience = 30 * time.Second
 	logTimeout  = 20 * time.Second
-	// maxLogBytes is more than a runner writes, and than a kubelet keeps by default.
+	// maxLogBytes exceeds the output of a runner, and the size that a kubelet keeps by default.
 	maxLogBytes = 16 << 20
 )
 
-// podLog is the content of a client's log so far. Parts that were read stay known after the
-// kubelet has cut them off.
+// podLog is the content of a client's log so far. It keeps parts that the kubelet has since
+// removed.
 type podLog struct {
 	reports  map[string]*task.Report
 	problems map[string]string // why there is no report, by task
 	ended    string            // how the pod has ended
 
-	final   bool // nothing more will come
+	final   bool // the log is complete
 	readAt  time.Time
-	failing time.Time // since when it cannot be read
+	failing time.Time // time since which it cannot be read
 	err     error
 }
 
@@ -45,13 +45,13 @@ func newPodLog() *podLog {
 	return &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
 }
 
-// podEnded reports whether a pod runs no more and will not again.
+// podEnded reports whether a pod has ended for good.
 func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// readLogs adds the clients that only logs describe: a standalone client, and those whose pods
-// have ended.
+// readLogs adds the clients whose state only logs show: a standalone client, and clients whose
+// pods have ended.
 func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	for i := range seen.pods {
 		pod := &seen.pods[i]
@@ -80,8 +80,8 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// needsLog reports whether only the log of a pod has facts that are needed. During teardown
-// these are only whether the client cleans up itself.
+// needsLog reports whether the log of a pod must be read. The teardown reads only the log of a
+// client that may clean up by itself.
 func (f facts) needsLog(pod *corev1.Pod) bool {
 	switch {
 	case f.standalone() && pod.Status.Phase == corev1.PodRunning:
@@ -103,7 +103,7 @@ func (l *podLog) isDue(pod *corev1.Pod, now time.Time) bool {
 	return podEnded(pod) || now.Sub(l.readAt) >= logEvery
 }
 
-// take adds what was read.
+// take adds the reports that were read.
 func (l *podLog) take(reports []task.Report, problems map[string]string, err error, pod *corev1.Pod, now time.Time) {
 	for i := range reports {
 		if _, known := l.reports[reports[i].ID]; !known {
@@ -124,7 +124,7 @@ func (l *podLog) take(reports []task.Report, problems map[string]string, err err
 	}
 }
 
-// readLog reads the reports in the log of a client, and why others are not there.
+// readLog reads the reports in the log of a client, and the reasons why others are missing.
 func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, 
 	return reports, problems, err
 }
 
-// frameProblems separates damaged frames, by task, from an error in reading.
+// frameProblems separates damaged frames, by task, from a read error.
 func frameProblems(err error) (map[string]string, error) {
 	type joined interface {
 		error
@@ -160,7 +160,7 @@ func frameProblems(err error) (map[string]string, error) {
 	return problems, errors.Join(others...)
 }
 
-// statusesOf are how far a client is, by its log.
+// statusesOf returns the statuses of a client's tasks according to its log.
 func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
 	from, alone := aloneFrom(f.job)
 	if !alone {
@@ -180,10 +180,10 @@ func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
 	return standaloneStatuses(f.memory.planned, log), nil
 }
 
-// standaloneStatuses are the statuses of a standalone client's tasks. Tasks run one after the other,
-// and each leaves a report. A task without one is running if no later task has a report.
-// Otherwise its report is lost, which is a failure, because its outcome is unknown. No
-// measurement counts after a preparation that failed. It is pure.
+// standaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after
+// the other, and each leaves a report. A task without a report is running if no later task has
+// one. Otherwise its report is lost. A lost report is a failure, because the outcome is unknown.
+// No measurement is valid after a failed preparation. standaloneStatuses is a pure function.
 func standaloneStatuses(planned []task.Task, log *podLog) []task.Status {
 	last := -1
 	for i, t := range planned {
@@ -195,7 +195,7 @@ func standaloneStatuses(planned []task.Task, log *podLog) []task.Status {
 	var unprepared *task.Failure
 	for i, t := range planned {
 		if i > last+1 && !log.final {
-			break // Its turn has not come.
+			break // The task has not begun.
 		}
 		status := log.status(t, i < last || log.final)
 		if unprepared != nil && t.Measure != nil {
@@ -209,7 +209,7 @@ func standaloneStatuses(planned []task.Task, log *podLog) []task.Status {
 	return statuses
 }
 
-// status is how far one task is; one that is over has a report, or has lost it.
+// status returns the status of one task. If over is set, a task without a report has lost it.
 func (l *podLog) status(t task.Task, over bool) task.Status {
 	switch report := l.reports[t.ID]; {
 	case report != nil:
@@ -222,7 +222,7 @@ func (l *podLog) status(t task.Task, over bool) task.Status {
 	return task.Status{ID: t.ID, State: task.Preparing}
 }
 
-// whyLost says why a task has no report.
+// whyLost returns why a task has no report.
 func (l *podLog) whyLost(id string) string {
 	text := "its report is not in the log of the pod"
 	if problem := l.problems[id]; problem != "" {
@@ -237,7 +237,7 @@ func (l *podLog) whyLost(id string) string {
 	return text + "."
 }
 
-// afterFailureOf is the failure of a measurement for which a task was to prepare.
+// afterFailureOf returns the failure of a measurement whose preparation failed.
 func afterFailureOf(status task.Status) *task.Failure {
 	failure := task.Failure{Reason: workload.Cancelled, Message: "it was cancelled"}
 	if status.Failure != nil {
@@ -247,7 +247,7 @@ func afterFailureOf(status task.Status) *task.Failure {
 	return &failure
 }
 
-// logsPending reports whether the log of a pod that has ended is still to be read.
+// logsPending reports whether the log of a pod that has ended must still be read.
 func (f facts) logsPending() bool {
 	for _, log := range f.logs {
 		if !log.final {
@@ -257,8 +257,8 @@ func (f facts) logsPending() bool {
 	return false
 }
 
-// logClient answers for a runner that is known only from its log. It can answer only requests
-// for measurements.
+// logClient is a runner.Client that answers from a log. It can only return the reports of
+// measurements.
 type logClient struct {
 	log      *podLog
 	statuses []task.Status
@@ -281,10 +281,10 @@ func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 	return runner.Started{}, onlyLog(runner.NotReady, id)
 }
 
-// Cancel implements [runner.Client]. The client may be at work, and goes on.
+// Cancel implements [runner.Client]. A running client continues.
 func (c logClient) Cancel(context.Context, string) error { return nil }
 
-// Course implements [runner.Client]. A log has no course.
+// Course implements [runner.Client]. A log has no time series of a running task.
 func (c logClient) Course(_ context.Context, id string, _ int) (runner.Course, error) {
 	return runner.Course{}, onlyLog(runner.NotFound, id)
 }
@@ -300,10 +300,10 @@ func (c logClient) Report(_ context.Context, id string) (*task.Report, error) {
 // Finish implements [runner.Client].
 func (c logClient) Finish(context.Context) error { return nil }
 
-// speaks reports whether the log has reports, or may have some yet.
+// speaks reports whether the log has reports, or may still get some.
 func (l *podLog) speaks() bool { return len(l.reports) > 0 || !l.final }
 
-// view shows a client by its log.
+// view returns the runnerView of a client according to its log.
 func (l *podLog) view(statuses []task.Status) runnerView {
 	return runnerView{client: logClient{log: l, statuses: statuses}, snapshot: &runner.Snapshot{Tasks: statuses}}
 }

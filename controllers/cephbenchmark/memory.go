@@ -89,7 +89,7 @@ type memory struct {
 	orphansSince time.Time
 }
 
-// newMemory is that of a session which this process has not seen before.
+// newMemory returns the memory of a session that this process has not seen before.
 func newMemory(now time.Time) *memory {
 	return &memory{
 		noted:           *workload.NewNotes(),

@@ -31,79 +31,79 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// facts are the observations of one pass. Later code does not look again.
+// facts holds the observations of one pass. Later code makes no further observations.
 type facts struct {
 	now       time.Time
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
-	// spec is what the session at work was started with; the benchmark's own may ask
-	// for another run already.
+	// spec is the spec with which the current session was started. The benchmark's own spec may
+	// already request another run.
 	spec    v1alpha1.CephBenchmarkSpec
 	session session
 	cluster settings.Cluster
-	known   bool // that cluster is in the settings
-	// refused is why nothing may run in the namespace; "" if benchmarks may. It is asked
-	// before anything is begun.
+	known   bool // the operator config lists that cluster
+	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed
+	// before anything begins.
 	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	locked  bool // by this benchmark, or by the sweep that it belongs to
+	locked  bool // the lock is held by this benchmark or by its sweep
 
 	job     *batchv1.Job
-	jobLost bool // it was made, and not the manager has deleted it
-	// jobMismatch is why the Job is not as the manager made it; "" if it is. The manager does
-	// not believe such a Job, and leaves a foreign one alone.
+	jobLost bool // it was created, and something other than the manager deleted it
+	// jobMismatch is how the Job differs from the one that the manager made; "" if it does not.
+	// The manager ignores the annotations of such a Job, and does not touch a foreign one.
 	jobMismatch string
 	pods        []corev1.Pod
-	// orphans are pods that go on though their Job is gone, where they are about to be
-	// cleaned up after.
+	// orphans holds pods that are still running although their Job is gone. They are observed
+	// before the teardown removes their data.
 	orphans []corev1.Pod
-	// hint is Kubernetes' last warning about the Job, or about a pod of it, that makes no
+	// hint is Kubernetes' last warning about the Job or one of its pods if that makes no
 	// progress.
 	hint string
 
-	background backgroundFacts // what was seen of the background load
+	background backgroundFacts // observations of the background load
 
 	live   *liveSession
 	memory *memory
 	clusterwatch.View
 
 	datasetBytes int64 // that each client prefills
-	roomBytes    int64 // that each may write in addition
+	roomBytes    int64 // bytes that each client may write in addition
 
 	block    bool  // the target is a claim in volume mode Block
-	claimErr error // it could not be found out
+	claimErr error // why block is unknown
 
 	script    *workload.Script
 	scriptErr error // the spec cannot be carried out on this cluster
 
 	outage outageView
 
-	// leftBehind: the replaced run may have left something.
+	// leftBehind says that the replaced run may have left something.
 	leftBehind bool
 
-	// shared is the use of a scratch pool of the sweep; the zero value where the benchmark has
-	// its own.
+	// shared describes the use of the sweep's scratch pool; the zero value if the benchmark has
+	// its own pool.
 	shared rook.ScratchUse
 
 	runners map[int]runnerView
-	logs    map[int]*podLog // of clients that are known only from logs
+	logs    map[int]*podLog // logs of clients whose state only logs show
 	tasks   workload.Tasks  // nil if not all runners have answered yet
 	next    workload.Move
 }
 
-// With the Job is kept what the session was started with: the spec, and the bytes that
-// each client prefills.
+// Annotations of the Job store the input of the session: the spec, and the bytes that each
+// client prefills.
 const (
 	annotationSpec    = "cephtune.dev/spec"
 	annotationDataset = "cephtune.dev/dataset-bytes"
-	// annotationRoom is what each client may write in addition.
+	// annotationRoom is how many bytes each client may write in addition.
 	annotationRoom = "cephtune.dev/room-bytes"
 )
 
-// observe gathers the facts. It only reads, and no more than the object's stage
-// needs: one that has ended costs a look into a cache.
+// observe gathers the facts. It only reads, and only as much as the object's stage needs: an
+// object that has ended costs one read from a cache.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = sessionOf(b.UID, b.Status.ObservedRunID)
@@ -134,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	return seen, nil
 }
 
-// observeNamespace asks whether benchmarks may run where one is about to begin.
+// observeNamespace checks whether benchmarks may run in the namespace, if one is about to begin.
 func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
 	status := seen.benchmark.Status
 	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
@@ -144,9 +144,8 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// read reads the object: one that has ended from the cache, any other from the API
-// server, because a cache may not have seen yet what the last pass has written, and a
-// step that is taken twice is worse than a request.
+// read reads the object: from the cache if it has ended, otherwise from the API server. A cache
+// may not have the last pass's status yet, and repeating a step is worse than a request.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
 	b := &v1alpha1.CephBenchmark{}
 	if err := r.client.Get(ctx, key, b); err != nil {
@@ -159,7 +158,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 	return b, r.reader.Get(ctx, key, b)
 }
 
-// observeJob looks at the Job of the session and its pods.
+// observeJob observes the Job of the session and its pods.
 func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.name}
 	job := &batchv1.Job{}
@@ -191,7 +190,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	return r.observePods(ctx, seen, job)
 }
 
-// readSession reads what the session was started with.
+// readSession reads the input of the session from the Job's annotations.
 func (f *facts) readSession(job *batchv1.Job) error {
 	// A session's dataset keeps its size, even if the free room changes later.
 	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
@@ -208,7 +207,7 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: seen.session.name}); err != nil {
 		return fmt.Errorf("list the pods of the clients: %w", err)
 	}
-	// Not those of a Job that this one has replaced.
+	// Pods of a replaced Job do not count.
 	seen.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
 	if stuck := stuckObject(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
 		if seen.hint, err = r.lastWarning(ctx, stuck); err != nil {
@@ -218,8 +217,9 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 	return r.observeBackgroundJob(ctx, seen)
 }
 
-// observeOrphans looks for pods whose Job is gone, before what they write is removed. Who
-// deletes the Job, or the namespace, has Kubernetes end them, which takes a moment.
+// observeOrphans looks for pods whose Job is gone, before the teardown removes the data that
+// they write. When the Job or the namespace is deleted, Kubernetes takes a moment to end the
+// pods.
 func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
 	if !seen.tearingDown() {
 		return nil
@@ -234,12 +234,12 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// hintAfter is how long a Job may be without pods, or a pod may be on its way, before
-// events are asked why.
+// hintAfter is how long a Job may be without pods, or a pod may take to start, before observe
+// reads events to find the reason.
 const hintAfter = 5 * time.Second
 
-// stuckObject is what to ask events about: a Job without pods, or the first pod that
-// is on a node and does not run; nil if there is no need.
+// stuckObject returns the object whose events may explain a delay: a Job without pods, or the
+// first pod that is scheduled and does not run; nil if nothing is stuck.
 func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
 	if len(pods) == 0 {
 		return job
@@ -252,8 +252,8 @@ func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
 	return nil
 }
 
-// lastWarning is Kubernetes' last warning about an object. Only there do problems of quotas, pod
-// security and mounts show.
+// lastWarning returns Kubernetes' last warning about an object. Only these warnings show
+// problems of quotas, pod security and mounts.
 func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, error) {
 	var events corev1.EventList
 	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
@@ -269,7 +269,7 @@ func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, 
 	return latest.Message, nil
 }
 
-// observeCluster looks at Rook's CephCluster, the lock, and Ceph.
+// observeCluster observes Rook's CephCluster, the lock, and Ceph.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	info, err := r.rook.Cluster(ctx, seen.spec.ClusterRef)
 	if err != nil {
@@ -286,7 +286,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 }
 
-// observeReplaced asks whether a run that is replaced may have left something.
+// observeReplaced checks whether a replaced run may have left something.
 func (r *Reconciler) observeReplaced(ctx context.Context, seen *facts) (err error) {
 	if seen.replaced() {
 		seen.leftBehind, err = r.mayBeInCeph(ctx, *seen)
@@ -294,13 +294,13 @@ func (r *Reconciler) observeReplaced(ctx context.Context, seen *facts) (err erro
 	return err
 }
 
-// connection finds the way to a cluster anew each time, because monitors move and
-// keys are rotated.
+// connection reads the connection to a cluster each time, because monitors move and keys are
+// rotated.
 func (r *Reconciler) connection(cluster settings.Cluster, identity string) clusterwatch.Connect {
 	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
 }
 
-// observeRunners looks at how far the clients are, and so what comes next.
+// observeRunners observes the statuses of the clients' tasks, and determines the next move.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
@@ -351,7 +351,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 	return made, nil
 }
 
-// observeClients asks the runners, and reads the logs of those that cannot be asked.
+// observeClients asks the runners, and reads the logs of those that do not answer.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.runners, seen.logs = map[int]runnerView{}, map[int]*podLog{}
 	if !seen.standalone() {
@@ -375,36 +375,35 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	return r.readLogs(ctx, seen)
 }
 
-// mayHaveMade reports whether something may exist that the object has made.
+// mayHaveMade reports whether something that the object created may exist.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the run ID has ended and everything that was made for it is
-// removed: a status that has ended is written as no longer at work only then.
+// tidied reports whether the run ID has ended and its teardown is complete. Only then does
+// record write a status that is no longer in progress.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 
-// atWork reports whether something may exist that belongs to the run which status
-// is about.
+// atWork reports whether something of the run in status may still exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// replaced reports whether the spec asks for another run while this one has no clients: it
-// measures nothing, and its spec is gone.
+// replaced reports whether the spec requests another run while the current run has no clients.
+// The current run then measures nothing, and its spec is lost.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
 
-// tearingDown reports whether all that is left is to remove what was made.
+// tearingDown reports whether only the teardown remains.
 func (f facts) tearingDown() bool {
 	return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() || f.replaced()
 }
 
-// pausing reports whether the teardown for a suspension has begun. It is then completed, and the
-// session is not used again.
+// pausing reports whether the teardown for a suspension has begun. That teardown is always
+// completed, and the session is not used again.
 func (f facts) pausing() bool {
 	return f.atWork() && reasonOf(f.benchmark) == v1alpha1.ReasonSuspended
 }
@@ -416,7 +415,7 @@ func (f facts) startTime() time.Time {
 	return f.benchmark.Status.StartTime.Time
 }
 
-// endedRuns counts the runs that have ended, in whatever way.
+// endedRuns counts the runs that have ended, with or without success.
 func (f facts) endedRuns() int32 {
 	ended := int32(0)
 	for _, run := range f.benchmark.Status.Runs {
@@ -427,16 +426,16 @@ func (f facts) endedRuns() int32 {
 	return ended
 }
 
-// currentRun is the run at work, or the next one, from 1.
+// currentRun returns the number of the current or next run, from 1.
 func (f facts) currentRun() int32 { return f.endedRuns() + 1 }
 
 func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions }
 
-// isMeasuring reports whether a phase is running, or may be: after a restart of the manager that
+// isMeasuring reports whether a phase is or may be running. After a restart of the manager, that
 // is unknown until the runners have answered.
 func (f facts) isMeasuring() bool {
 	if f.standalone() {
-		return false // It always is; to wait for a pause would be to wait for the end.
+		return false // A standalone client always measures, so waiting for a pause would mean waiting for its end.
 	}
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
 		return true
@@ -451,7 +450,7 @@ func (f facts) isMeasuring() bool {
 	})
 }
 
-// lostSince is since when a runner that had to answer has not; zero if all do.
+// lostSince returns the time since which a required runner has not answered; zero if all answer.
 func (f facts) lostSince() time.Time {
 	var since time.Time
 	for _, view := range f.everyone() {
@@ -462,8 +461,8 @@ func (f facts) lostSince() time.Time {
 	return since
 }
 
-// lostErr is why the first of those does not answer, in their order: the message that
-// it ends up in must not change with the order of a map.
+// lostErr returns why the first unreachable runner, by index, does not answer. A fixed order
+// keeps the message stable.
 func (f facts) lostErr() error {
 	for _, view := range f.everyone() {
 		if view.err != nil {
@@ -473,7 +472,7 @@ func (f facts) lostErr() error {
 	return nil
 }
 
-// addressesOf are the addresses of the pods that run, by client.
+// addressesOf returns the addresses of the running pods, by client.
 func addressesOf(pods []corev1.Pod) map[int]string {
 	addresses := map[int]string{}
 	for i := range pods {

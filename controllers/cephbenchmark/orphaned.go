@@ -9,23 +9,24 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// restoreOrphanedOSDs brings back orphaned OSDs: those of an earlier manager, or of an object that is
-// gone. The holder of the lock does so before anything else. A new holder looks into Ceph too:
-// the other copy may be of another Kubernetes cluster, or deleted.
+// restoreOrphanedOSDs brings back orphaned OSDs, which an earlier manager or a deleted object
+// has stopped. The holder of the lock does so before anything else. A new holder reads the
+// journal in Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes
+// may have been deleted.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (string, error) {
 	if seen.osdsStopped() {
 		return "", nil
 	}
-	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep has looked itself.
+	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep checks itself.
 	left, err := r.orphanedOutage(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.stopper() {
-		return "", err // OSDs that this process has brought back may take a while to come up.
+		return "", err // OSDs may take a while to come up after noup was unset.
 	}
 	return r.putOSDsBack(ctx, seen)
 }
 
-// restoreOwnOSDs is the first part of a teardown: OSDs that this object has stopped have to be up
-// again before anything of it goes.
+// restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up
+// again before the teardown removes anything.
 func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (string, error) {
 	if seen.fsid() == "" {
 		return "", seen.rookErr
@@ -37,8 +38,8 @@ func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (string, er
 	return r.putOSDsBack(ctx, seen)
 }
 
-// orphanedOutage is the journal of OSDs that are kept down, or nil. Looking into Ceph as well takes a
-// process.
+// orphanedOutage returns the journal of OSDs that are kept down, or nil. It reads the copy in
+// Ceph only if requested, because that takes a process.
 func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return r.outages.Load(ctx, seen.fsid())
@@ -50,7 +51,7 @@ func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts, inCeph bool
 	return r.bothOutages(observer).Load(ctx, seen.fsid())
 }
 
-// bothOutages is where journals of outages are, in Kubernetes and in Ceph.
+// bothOutages returns the store of the journals of outages, in Kubernetes and in Ceph.
 func (r *Reconciler) bothOutages(observer ceph.Connection) *tuning.Mirrored {
 	return tuning.NewMirrored(r.outages, tuning.NewConfigKey(r.ceph, observer).ForOutages())
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// A scratch pool may be confined to some OSDs. `osd pg-upmap` puts its placement groups on them
-// before anything is written to it, and the manager checks them before the first run and after
-// each. There is nothing to restore: the monitor drops these mappings with the pool.
+// A scratch pool may be confined to some OSDs. `osd pg-upmap` puts its placement groups on these
+// OSDs before anything is written to it, and the manager checks the placement before the first
+// run and after each run. Nothing has to be restored: the monitor drops these mappings with the
+// pool.
 
-// annotationOSDs on a Job has the IDs of the OSDs that the scratch pool is confined to,
-// by commas, so that a manager that was restarted knows them.
+// annotationOSDs on a Job has the IDs of the OSDs to which the scratch pool is confined,
+// separated by commas. A restarted manager reads them.
 const annotationOSDs = "cephtune.dev/osds"
 
 const placementGroupsMoved = "The placement groups of the scratch pool are being put on its OSDs."
 
-// confined is which OSDs the scratch pool is to be on; nil for all.
+// confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
 func (f facts) confined() *v1alpha1.OSDSelection {
 	if pool := f.spec.Template.Target.ScratchPool; pool != nil {
 		return pool.OSDs
@@ -33,8 +34,8 @@ func (f facts) confined() *v1alpha1.OSDSelection {
 	return nil
 }
 
-// chooseOSDs draws the OSDs of the session, once. Who draws again, after a restart, may
-// draw others if some went away meanwhile: nothing was measured yet.
+// chooseOSDs draws the OSDs of the session, once. After a restart it may draw others if some
+// were removed meanwhile. That is harmless, because nothing was measured yet.
 func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connection) (placement.Chosen, error) {
 	want := seen.confined()
 	if want == nil || seen.memory.chosen != nil {
@@ -77,7 +78,7 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 	return told, nil
 }
 
-// sendPlacements checks the lock, and right after that sends Ceph the placements of some placement
+// sendPlacements checks the lock, and immediately sends Ceph the placements of some placement
 // groups.
 func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.Pool, some []ceph.PGPlacement) error {
 	tuner, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Tuner)
@@ -99,8 +100,8 @@ func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.P
 	return nil
 }
 
-// osds are those that the scratch pool is confined to: as this process has drawn them, or
-// as an earlier one has noted and sealed.
+// osds returns the OSDs to which the scratch pool is confined: drawn by this process, or
+// recorded and sealed by an earlier one.
 func (f facts) osds() []int {
 	if f.memory.osds == nil && f.job != nil && f.jobMismatch == "" && !f.session.keyedByName {
 		f.memory.osds = osdsOf(f.job.Annotations[annotationOSDs])
@@ -108,9 +109,9 @@ func (f facts) osds() []int {
 	return f.memory.osds
 }
 
-// osdsUnknown says why the OSDs that the Job's scratch pool is confined to are unknown; "" if
-// they are known, or it is not confined. An annotation that others may have changed does not
-// count.
+// osdsUnknown returns why the OSDs to which the Job's scratch pool is confined are unknown; ""
+// if they are known, or the pool is not confined. An annotation that others may have changed
+// does not count.
 func (f facts) osdsUnknown() string {
 	if f.confined() == nil || len(f.osds()) > 0 {
 		return ""
@@ -136,15 +137,16 @@ func osdsText(osds []int) string {
 	return strings.Join(words, ",")
 }
 
-// maxOSDs bounds their list in status, in bytes.
+// maxOSDs is the maximum length of the list of OSDs in status, in bytes.
 const maxOSDs = 256
 
-// noteOSDs puts them into status.
+// noteOSDs puts the OSDs of the scratch pool into status.
 func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
 	s.OSDs = ellipsis.Cut(osdsText(f.osds()), maxOSDs)
 }
 
-// misplaced says how the scratch pool is not where it was to be; "" if it is.
+// misplaced describes how the scratch pool's placement differs from the requested one; "" if it
+// does not.
 func (f facts) misplaced(pgs []ceph.PG) string {
 	if wrong := f.outsideClass(pgs); wrong != "" || f.confined() == nil {
 		return wrong
@@ -157,7 +159,7 @@ func (f facts) misplaced(pgs []ceph.PG) string {
 		}
 		osds := f.osds()
 		if name == settings.ScratchPool && len(f.targetPools()) > 1 {
-			// The few objects of metadata may be on fewer of them, and on no others.
+			// The few metadata objects may be on a subset of these OSDs, but on no others.
 			osds = placement.Used(pools[at], pgs, osds)
 		}
 		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
@@ -167,8 +169,8 @@ func (f facts) misplaced(pgs []ceph.PG) string {
 	return ""
 }
 
-// outsideClass says how the scratch pool is on OSDs of another device class than it was to
-// be; "" if it is not.
+// outsideClass describes which OSDs of another device class than the requested one hold the
+// scratch pool; "" if there are none.
 func (f facts) outsideClass(pgs []ceph.PG) string {
 	class := f.deviceClass()
 	if class == "" {
@@ -188,7 +190,7 @@ func (f facts) outsideClass(pgs []ceph.PG) string {
 	return ""
 }
 
-// stillPlaced says how the scratch pool has left its OSDs during a run; "" if it has not.
+// stillPlaced describes how the scratch pool has left its OSDs during a run; "" if it has not.
 func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {
 	if seen.confined() == nil && seen.deviceClass() == "" {
 		return "", nil

@@ -17,36 +17,37 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A template's outage happens in the middle of a phase, while the clients need no attention. It
-// has a journal of its own: each new holder of the lock that finds an open one brings the OSDs
-// back before anything else, and so does every end of a session. Only the manager that began an
-// outage continues it: another one knows too little of the run for it to be valid.
+// A template's outage happens in the middle of a phase, while the clients need no attention. The
+// outage has a journal of its own. A new holder of the lock that finds an open journal brings
+// the OSDs back before anything else, and so does the end of every session. Only the manager
+// that began an outage continues it: another manager knows too little about the run to make it
+// valid.
 
-// withOSDsDown is what this process knows of the outage of a run.
+// outageState holds the state of a run's outage in this process.
 type outageState struct {
 	run int32
 	so  outage.Progress
-	// refused: the cluster does not permit the outage.
+	// refused says that the cluster does not permit the outage.
 	refused bool
-	// OSDMap is of the last look, which was at that time.
+	// osdMap is the OSD map of the last look, with the time of that look.
 	osdMap   *ceph.OSDMap
 	osdMapAt time.Time
-	// status, and what had been recovered, is of right before the stop; recovered at the
-	// end is of when the cluster was whole.
+	// status and recovered were read right before the stop, recoveredLast when all placement
+	// groups were clean again.
 	status                   *ceph.Status
 	recovered, recoveredLast *ceph.Recovered
-	// engine stops OSDs and brings them back; connected are its connections.
+	// engine stops OSDs and brings them back. connected holds its connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal
 	// noupUnsetAt is when noup was last unset.
 	noupUnsetAt time.Time
-	// earlier is the last map of the run before, which shows when its OSDs were stopped; nil in
-	// the first run.
+	// earlier is the last OSD map of the previous run. It shows when the OSDs were stopped; nil
+	// in the first run.
 	earlier *ceph.OSDMap
 }
 
-// next is what is known when the next run begins.
+// next returns the state at the beginning of the next run.
 func (d outageState) next(run int32) outageState {
 	n := outageState{run: run, engine: d.engine, connected: d.connected, earlier: d.earlier}
 	if d.osdMap != nil {
@@ -55,14 +56,14 @@ func (d outageState) next(run int32) outageState {
 	return n
 }
 
-// outageView is what one pass knows of it.
+// outageView holds the observations of the outage in one pass.
 type outageView struct {
 	plan  outage.Plan
 	step  outage.Step
 	again time.Duration
 }
 
-// outagePlan is what the template asks for.
+// outagePlan returns the plan for the template's outage.
 func (f facts) outagePlan() (outage.Plan, bool) {
 	d := f.spec.Template.Outage
 	if d == nil {
@@ -71,7 +72,7 @@ func (f facts) outagePlan() (outage.Plan, bool) {
 	return outage.PlanOf(d, f.outageRamp()), true
 }
 
-// outageRamp is that of the phase in which it happens.
+// outageRamp returns the ramp of the phase with the outage.
 func (f facts) outageRamp() time.Duration {
 	d := f.spec.Template.Outage
 	for _, p := range f.spec.Template.Phases {
@@ -82,15 +83,15 @@ func (f facts) outageRamp() time.Duration {
 	return 0
 }
 
-// hasOutage reports whether it is the phase in which the outage happens.
+// hasOutage reports whether the outage happens in the given phase.
 func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
 	return f.spec.Template.Outage != nil && f.spec.Template.Outage.Phase == name
 }
 
-// osdsStopped reports whether this process has OSDs down at present.
+// osdsStopped reports whether this process keeps OSDs down at present.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.so.Outstanding() }
 
-// noteOutage follows the outage of the current run, once its phase has begun.
+// noteOutage updates the state of the current run's outage, once its phase has begun.
 func (f *facts) noteOutage() {
 	plan, has := f.outagePlan()
 	if !has || f.memory == nil {
@@ -116,7 +117,7 @@ func (f *facts) noteOutage() {
 	d.so, f.outage.step, f.outage.again = plan.Next(d.so, look, f.now)
 }
 
-// outageCluster is what the survey knows of it.
+// outageCluster returns the facts from the survey that outages depend on.
 func (f facts) outageCluster() outage.Cluster {
 	return outage.Cluster{
 		OSDMap: f.Survey.OSDMap, PGs: f.pgs(), Config: f.Survey.Config,
@@ -124,9 +125,9 @@ func (f facts) outageCluster() outage.Cluster {
 	}
 }
 
-// unrested is the obstacle of OSDs that were marked down recently: in an earlier run, which the
-// survey does not show, or before it. The later in the run the outage is, the sooner the run may
-// begin.
+// unrested returns an obstacle if the OSDs were marked down recently: in an earlier run, which
+// the survey does not show, or before the session. The later the outage comes in the run, the
+// sooner the run may begin.
 func (f facts) unrested() []quiescence.Obstacle {
 	wanted, has := f.outagePlan()
 	if !has {
@@ -143,7 +144,7 @@ func (f facts) unrested() []quiescence.Obstacle {
 	}}
 }
 
-// whyAbort is what has come up with which the run must not go on; "" for nothing.
+// whyAbort returns a new reason why the run must not continue; "" if there is none.
 func (f facts) whyAbort() string {
 	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
 		return ""
@@ -156,7 +157,7 @@ func (f facts) whyAbort() string {
 	return ""
 }
 
-// carryOutOutage takes the step of a pass that is about OSDs.
+// carryOutOutage carries out a step of the outage.
 func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (effect, error) {
 	d := &seen.memory.outage
 	switch {
@@ -170,8 +171,8 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	return effect{again: p.again}, r.lookClosely(ctx, seen)
 }
 
-// lookClosely asks for no more than may have changed: every question is a process, on a
-// node that may serve the clients as well.
+// lookClosely reads only the facts that may have changed: every query is a process, on a node
+// that may serve clients too.
 func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
 	moving := d.so.Down.IsZero() || !d.so.NoupUnset.IsZero()
@@ -195,18 +196,18 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 		d.closed = err == nil
 		return err
 	case len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean():
-		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop.
+		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop, a failure is ignored.
 	}
 	return nil
 }
 
-// stopOSDs stops the OSDs, unless the cluster forbids it. A failure is a fact for the next pass,
-// not an error: an error would be retried.
+// stopOSDs stops the OSDs, unless the cluster forbids it. It records a failure for the next pass
+// instead of returning an error, which would be retried.
 func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
 	why, err := r.whyNotStop(ctx, seen)
 	if err != nil {
-		return err // Until it is too late.
+		return err // The step is retried until it is too late for the outage.
 	}
 	if why != "" {
 		d.so.Failed, d.refused = why, true
@@ -218,7 +219,8 @@ func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// whyNotStop looks afresh, right before.
+// whyNotStop reads the cluster right before the stop, and returns a reason against it; "" if
+// there is none.
 func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error) {
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -242,12 +244,11 @@ func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error)
 	}
 	d := &seen.memory.outage
 	d.status = c.Status
-	d.recovered, _ = r.ceph.Recovered(ctx, at) // Without it, the run has no figures of recovery.
+	d.recovered, _ = r.ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
 	return seen.outage.plan.Refuse(c, r.now()), nil
 }
 
-// markDown writes into the journal that the OSDs are kept down, keeps them so, and marks
-// them down.
+// markDown enters the outage into the journal, sets noup, and marks the OSDs down.
 func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	d, wanted := &seen.memory.outage, seen.outage.plan
 	until := wanted.Until(r.now())
@@ -256,7 +257,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	}
 	d.noupUnsetAt = time.Time{}
 	d.so.Begin = r.now()
-	d.so.Stop = d.so.Begin // From now on they may be down, whatever comes of it.
+	d.so.Stop = d.so.Begin // From now on the OSDs may be down, even if the next call fails.
 	applied, err := d.engine.Apply(ctx, seen.stopper(), wanted.Changes())
 	if err != nil {
 		return err
@@ -272,7 +273,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
 }
 
-// endOutage ends the outage in mid-phase.
+// endOutage ends the outage during the phase.
 func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) {
 	d := &seen.memory.outage
 	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
@@ -281,7 +282,7 @@ func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) 
 	before := r.now()
 	report, err := d.engine.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // A change that was still under way could undo an earlier restore.
+		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // A change that is still in flight could undo an earlier restore.
 	}
 	if err != nil {
 		return effect{}, fmt.Errorf("unset noup of %s: %w", outage.Names(seen.outage.plan.OSDs), err)
@@ -291,17 +292,17 @@ func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) 
 	}
 	d.so.NoupUnset = cmp.Or(d.noupUnsetAt, before)
 	if why := seen.whyAbort(); why != "" && d.so.Failed == "" {
-		d.so.Failed = why // Even where that would be explained now that they come back.
+		d.so.Failed = why // This holds even though the return of the OSDs would explain it now.
 	}
 	return now(), nil
 }
 
-// stopper is who has OSDs down: who has the lock, and is asked for what became of it.
+// stopper returns the owner for the journal of the outage: the holder of the lock.
 func (f facts) stopper() tuning.Sweep {
 	return tuning.SweepOf(f.holder())
 }
 
-// connectOutage makes the engine that stops OSDs and brings them back. It makes a new one if
+// connectOutage makes the engine that stops OSDs and brings them back. It makes a new engine if
 // keys, monitors or the outage's deadline have changed.
 func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
 	d := &seen.memory.outage

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// expectedOutage is the part of the run's outage that explains observations.
+// expectedOutage returns the part of the run's outage that explains observations.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	d := f.memory.outage
 	wanted, has := f.outagePlan()
@@ -24,8 +24,8 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	return wanted.Expected(d.so, d.status)
 }
 
-// forgotten says that this process knows nothing of the outage in a phase that has begun;
-// "" if it does.
+// forgotten returns a reason if this process knows nothing about the outage in a phase that has
+// begun; "" otherwise.
 func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
 	if d := f.memory.outage; d.run == run && !d.so.Start.IsZero() {
 		return ""
@@ -33,8 +33,8 @@ func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
 	return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the outage", name)
 }
 
-// forgottenOutage is why a run that has to be aborted may look worse than it is: a manager that
-// was restarted cannot attribute observations to the outage.
+// forgottenOutage adds to the reason for aborting a run that a restarted manager cannot
+// attribute observations to the outage.
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
 	if d == nil || !f.tasks.Any(workload.TaskID(run, d.Phase), isMeasuring) {
@@ -48,7 +48,7 @@ func (f facts) forgottenOutage(run int32) string {
 
 func isMeasuring(s task.State) bool { return s == task.Measuring }
 
-// outageOf is the result of a run's outage; nil for other phases than the outage's. It also
+// outageOf returns the result of a run's outage; nil for phases without the outage. It also
 // returns why the run is invalid; "" if it is valid.
 func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
 	if !f.hasOutage(name) {
@@ -62,10 +62,10 @@ func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) st
 		Progress: d.so, Samples: f.Samples, Before: d.recovered, After: d.recoveredLast, Ramp: f.outageRamp(),
 	}
 	if e.observation != nil {
-		// Its course changes because of the outage, and not because of a warm-up.
+		// The rate changes because of the outage, not because of a warm-up.
 		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
 		if e.observation.Result != nil {
-			evidence.Total, _ = e.observation.Result.Total() // Without it, there are no windows.
+			evidence.Total, _ = e.observation.Result.Total() // If this fails, there are no windows.
 		}
 	}
 	e.outage = outage.Measure(evidence)
@@ -83,7 +83,7 @@ func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) st
 
 // outageEnd is the outcome of a run's outage, in one word, and its cost.
 type outageEnd struct {
-	outcome string // "" if there was none, or it had not begun
+	outcome string // "" if there was no outage, or it had not begun
 	cost    *archive.Outage
 }
 

@@ -14,25 +14,25 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Rook is what the controller needs of Rook.
+// Rook is the part of Rook that the controller needs.
 type Rook interface {
 	// Cluster returns the facts about a CephCluster.
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
-	// Connection is the way to its Ceph as one of its CephClients.
+	// Connection returns the connection to the cluster as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
-	// EnsureScratchPool makes the scratch pool, and reports whether Rook calls it
-	// ready, or why it does not. The OSD map is of now.
+	// EnsureScratchPool creates the scratch pool, and reports whether Rook calls it ready, or
+	// why it does not. The OSD map must be current.
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
-	// OwnsScratchPool reports whether the pool exists and owner made it.
+	// OwnsScratchPool reports whether the pool exists and belongs to owner.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// DeleteScratchPool removes it, if that owner made it, and reports whether it is
-	// gone, or why it is not.
+	// DeleteScratchPool removes the pool if it belongs to owner, and reports whether it is gone,
+	// or why it is not.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 }
 
-// Lock lets one holder at a time have a Ceph cluster.
+// Lock lets one holder at a time use a Ceph cluster.
 type Lock interface {
-	// Peek returns the holder, and asks only Kubernetes.
+	// Peek returns the holder. It asks only Kubernetes.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
@@ -46,11 +46,11 @@ type Journals interface {
 
 // Namespaces says where benchmarks may run.
 type Namespaces interface {
-	// Refusal says why nothing runs in a namespace; "" if benchmarks may.
+	// Refusal returns why benchmarks may not run in a namespace; "" if they may.
 	Refusal(ctx context.Context, namespace string) (string, error)
 }
 
-// Logs reads what containers have printed.
+// Logs reads the logs of containers.
 type Logs interface {
 	// Read returns the log of a container, from its beginning or as much of it as the
 	// kubelet keeps, until now. The caller closes it.

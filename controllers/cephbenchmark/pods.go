@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// podsWaiting says why the clients do not run yet; "" if all of them do.
+// podsWaiting returns why the clients do not run yet; "" if all of them do.
 func podsWaiting(seen facts) (reason, message string) {
 	if len(seen.pods) == 0 && seen.hint != "" {
 		return v1alpha1.ReasonClientsRefused, "Kubernetes refuses to make the clients' pods: " + seen.hint
@@ -32,7 +32,7 @@ func podsWaiting(seen facts) (reason, message string) {
 	return v1alpha1.ReasonPreparing, fmt.Sprintf("%d of %d clients run.", running, seen.spec.Template.Clients.Count)
 }
 
-// podWaiting says what a pod waits for that may need someone's help.
+// podWaiting returns what a pod waits for, if that may need someone's help.
 func podWaiting(pod *corev1.Pod) (reason, message string) {
 	if pod.Status.Phase != corev1.PodPending {
 		return "", ""
@@ -64,7 +64,7 @@ func orReason(waiting *corev1.ContainerStateWaiting) string {
 	return waiting.Message
 }
 
-// jobFailure says why the clients cannot go on; "" if they can.
+// jobFailure returns why the clients cannot continue; "" if they can.
 func jobFailure(job *batchv1.Job, pods []corev1.Pod) (reason, message string) {
 	for i := range pods {
 		if reason, message := podFailure(&pods[i]); reason != "" {
@@ -82,7 +82,7 @@ func jobFailure(job *batchv1.Job, pods []corev1.Pod) (reason, message string) {
 	return "", ""
 }
 
-// podFailure says how a pod was lost.
+// podFailure returns how a pod was lost.
 func podFailure(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
@@ -93,7 +93,7 @@ func podFailure(pod *corev1.Pod) (reason, message string) {
 	return "", ""
 }
 
-// eviction says what Kubernetes did to a pod, if it did.
+// eviction describes why Kubernetes ended a pod; "" if it did not.
 func eviction(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {

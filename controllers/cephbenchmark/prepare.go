@@ -28,8 +28,8 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
-// prepare makes the scratch pool, waits until Ceph has it as it was asked for, and
-// then makes the Job and what its pods need.
+// prepare creates the scratch pool, waits until the pool in Ceph equals the specified one, and
+// then creates the Job and the objects that its pods need.
 func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.job != nil {
 		return effect{again: time.Second}, r.completeClients(ctx, seen)
@@ -51,8 +51,8 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	return effect{edit: seen.noteOSDs}, r.makeClients(ctx, seen)
 }
 
-// finalFailure is what a benchmark ends with whose pool can never be made; false for other
-// errors, and for none.
+// finalFailure returns the outcome of a benchmark whose pool can never be created; false for
+// other errors and for nil.
 func finalFailure(err error) (kstatus.Outcome, bool) {
 	if problem, is := errors.AsType[*placement.Error](err); is {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
@@ -65,14 +65,14 @@ func finalFailure(err error) (kstatus.Outcome, bool) {
 
 const placementGroupsPending = "The placement groups of the scratch pool are being made."
 
-// PoolSettle is for how long the PGs of a new pool have to be called clean, at its
-// final numbers, until they are believed to be: OSDs report every five seconds
-// (mgr_stats_period), and the manager passes it on every two. A pool begins with few
-// PGs, and what splits them ends with a round of peering.
+// PoolSettle is how long Ceph must report the PGs of a new pool as clean, at their final number,
+// before the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr
+// passes that on every two. A pool begins with few PGs, and splitting them ends with a round of
+// peering.
 const PoolSettle = 8 * time.Second
 
-// poolRemakes is how often a scratch pool is made anew at most: a number of PGs that Ceph
-// refuses looks the same.
+// poolRemakes limits how often a scratch pool is created again. Without a limit, a number of PGs
+// that Ceph refuses would repeat this forever, because it looks the same.
 const poolRemakes = 3
 
 // preparePool reports whether the target's pool is ready, and otherwise what it waits for.
@@ -102,7 +102,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		case rook.ReasonScratchPoolGone:
 			return false, "", problem
 		}
-		return false, problem.Error(), nil // An administrator has to act: ask now and then.
+		return false, problem.Error(), nil // An administrator has to act, so retry slowly.
 	}
 	if err != nil || !ready {
 		return false, why, err
@@ -115,7 +115,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 		why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 		return false, cmp.Or(why, "The scratch pool is made again, because the autoscaler had changed its number of PGs before it was turned off."), err
 	}
-	// Rook calls a pool Ready whose parameters Ceph has refused.
+	// Rook calls a pool Ready even if Ceph has refused its parameters.
 	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {
 		seen.memory.cleanSince = time.Time{}
 		return false, "The scratch pool in Ceph differs from what was asked for: " + strings.Join(wrong, "; "), nil
@@ -123,8 +123,8 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	return r.settlePool(ctx, seen, at, chosen, osdMap)
 }
 
-// settlePool reports whether the placement groups of a pool that Ceph has as it was asked
-// for are where they are to be, and at rest, and otherwise what it waits for.
+// settlePool reports whether the placement groups of a correctly created pool are clean and on
+// the requested OSDs, and otherwise what it waits for.
 func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connection, chosen placement.Chosen, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	if placed, err := r.placePGs(ctx, seen, chosen, osdMap); err != nil || !placed {
 		seen.memory.cleanSince = time.Time{}
@@ -144,8 +144,8 @@ func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connect
 	return true, "", nil
 }
 
-// poolIsClean reports whether PGs have been clean for long enough: Ceph says that they are
-// for as long as it has not heard of their change.
+// poolIsClean reports whether PGs have been clean for long enough: Ceph reports them as clean
+// until it learns of a change.
 func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connection) (bool, error) {
 	status, err := r.ceph.Status(ctx, at)
 	if err != nil {
@@ -164,8 +164,8 @@ func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connec
 	return seen.now.Sub(seen.memory.cleanSince) >= r.poolSettle, nil
 }
 
-// poolUse is what marks the scratch pool of this session: that of its sweep, where it shares
-// one.
+// poolUse returns the marks of this session's scratch pool, or of the sweep's scratch pool if
+// the session shares it.
 func (f facts) poolUse() rook.ScratchUse {
 	if f.sharesPool() {
 		return f.shared
@@ -173,17 +173,17 @@ func (f facts) poolUse() rook.ScratchUse {
 	return rook.ScratchUse{Owner: objectref.To("CephBenchmark", f.benchmark)}
 }
 
-// sharesPool reports whether the scratch pool also serves other runs of the sweep, which removes
-// it in the end.
+// sharesPool reports whether the scratch pool also serves other runs of the sweep. The sweep
+// then removes the pool.
 func (f facts) sharesPool() bool {
 	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
 }
 
-// blockDataset begins the names of data that the runs of a block work on. Their scratch pool has
-// those of no other block.
+// blockDataset begins the names of data that the runs of a block share. Their scratch pool has
+// no data of other blocks.
 const blockDataset = scratchpool.ImagePrefix + "block"
 
-// shareDataset has clients work on the data of their block, where its runs share them.
+// shareDataset makes clients use the data of their block, if its runs share data.
 func (f facts) shareDataset(places []place.Place) {
 	if !f.sharesPool() || !f.shared.Data {
 		return
@@ -193,7 +193,7 @@ func (f facts) shareDataset(places []place.Place) {
 	}
 }
 
-// jobSpec is what the Jobs of the session are made of.
+// jobSpec returns the input from which the Jobs of the session are made.
 func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
 	network, err := seen.rook.PodNetwork()
 	if err != nil {
@@ -206,7 +206,7 @@ func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
 	}, nil
 }
 
-// completeClients makes what an attempt before has left out.
+// completeClients creates the objects that an earlier, interrupted attempt has not created.
 func (r *Reconciler) completeClients(ctx context.Context, seen facts) error {
 	if seen.lacksSecret() {
 		if err := r.makeSecret(ctx, seen, seen.job); err != nil {
@@ -220,9 +220,9 @@ func (r *Reconciler) completeClients(ctx context.Context, seen facts) error {
 	return r.makeBackground(ctx, seen, seen.job, made)
 }
 
-// makeClients makes the Job, and then the Secret of its pods and the Job of the
-// background. Both belong to the Job and go with it; the pods wait for the Secret, if
-// they are sooner.
+// makeClients creates the Job, and then the Secret of its pods and the Job of the background
+// load. The Job owns both, so they are deleted with it. Pods that start before the Secret exists
+// wait for it.
 func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	spec, err := json.Marshal(seen.spec)
 	if err != nil {
@@ -260,8 +260,8 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	return r.makeBackground(ctx, seen, job, made)
 }
 
-// makeSecret makes what the pods need to reach Ceph, and to know their manager. It
-// may be there already, from before the manager was restarted.
+// makeSecret creates the Secret with which the pods reach Ceph and authenticate their manager.
+// The Secret may exist already if the manager was restarted.
 func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Job) error {
 	key, err := seen.session.key(r.masterKey)
 	if err != nil {
@@ -287,8 +287,8 @@ func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Jo
 	return nil
 }
 
-// observeClaim finds out whether the target is a block device. For existing pods it is as it was
-// when they were made.
+// observeClaim determines whether the target is a block device. For existing pods, the answer is
+// the one from their creation.
 func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
 	target := seen.spec.Template.Target.PersistentVolumeClaim
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
-// around is how long before and after a phase something still belongs to it.
+// around is the margin before and after a phase in which samples still count for the phase.
 const around = 2 * ExtraEvery
 
-// OSDLatencies are what the OSDs said before, during and after a phase.
+// OSDLatencies returns the latencies that OSDs reported before, during and after a phase.
 func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	var samples []archive.OSDSample
 	for _, x := range v.Extras {
@@ -29,7 +29,7 @@ func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	return samples
 }
 
-// OSDIO are what Ceph said of the work of OSDs.
+// OSDIO returns all samples of the client I/O of OSDs.
 func (v View) OSDIO() []slowosd.Look {
 	var looks []slowosd.Look
 	for _, x := range v.Extras {
@@ -38,9 +38,8 @@ func (v View) OSDIO() []slowosd.Look {
 	return looks
 }
 
-// Space is the room that the data of the pools took during a phase, when there
-// was the most of it: Ceph counts it some seconds late, and a run tidies up after
-// itself.
+// Space returns the largest space that the data of the pools took during a phase. The largest,
+// because Ceph counts it some seconds late, and a run removes its data at the end.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {
 	var most *archive.Space
 	for _, x := range v.Extras {
@@ -67,7 +66,7 @@ func spaceOf(df *ceph.DF, pools []string) archive.Space {
 	return space
 }
 
-// SamplesUntil leaves out what was seen after a phase.
+// SamplesUntil returns the samples up to the end of a phase.
 func SamplesUntil(samples []quiescence.Sample, end time.Time) []quiescence.Sample {
 	after := slices.IndexFunc(samples, func(s quiescence.Sample) bool { return s.Time.After(end) })
 	if after < 0 {

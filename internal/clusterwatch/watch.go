@@ -1,5 +1,6 @@
-// Package clusterwatch looks at a Ceph cluster for as long as a benchmark lasts: a [Survey] of what
-// results depend on when it begins, then a sample every few seconds. A [View] is what was seen.
+// Package clusterwatch observes a Ceph cluster as long as a benchmark lasts. It begins with a
+// [Survey] of facts that results depend on, and then takes a sample every few seconds. A [View]
+// holds the observations.
 package clusterwatch
 
 import (
@@ -15,26 +16,27 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// Sampling of a cluster: how often, and how long one sample may take.
+// These are the interval between samples of a cluster, and the timeout of one sample.
 const (
 	SampleEvery   = 5 * time.Second
 	sampleTimeout = 15 * time.Second
 	surveyTimeout = time.Minute
-	// ExtraEvery is how often OSDs are asked for latencies, and Ceph for its room.
+	// ExtraEvery is the interval between queries for OSD latencies and for the space in the
+	// cluster.
 	ExtraEvery = 10 * time.Second
-	// askIOAgain is how long Ceph is not asked what OSDs do after it has not answered that:
-	// it is not needed, and whatever is asked together with it would wait for it.
+	// askIOAgain is the pause after Ceph did not answer a query for the client I/O of OSDs. The
+	// query is optional, and delays the queries that share its process.
 	askIOAgain = 5 * time.Minute
-	// maxSamples bounds the memory of a session: six hours of samples. Older ones
-	// have been judged with their phase.
+	// maxSamples limits the memory of a session to six hours of samples. Older samples were
+	// already judged with their phase.
 	maxSamples = 6 * 3600 / 5
 )
 
-// Connect returns how to reach a cluster; addresses and keys may change meanwhile.
+// Connect returns the connection to a cluster. It is called each time, because addresses and
+// keys may change.
 type Connect func(context.Context) (ceph.Connection, error)
 
-// Watch samples a cluster as long as a session lasts. It begins with a survey of facts that
-// results depend on.
+// Watch samples a cluster as long as a session lasts. It begins with a Survey.
 type Watch struct {
 	ceph    ceph.Client
 	connect Connect
@@ -43,7 +45,7 @@ type Watch struct {
 	hurry   chan struct{}
 
 	mu      sync.Mutex
-	between bool // runs: what is too much for a large cluster while it is measured may be asked
+	between bool // no run is in progress, so queries that would disturb a measurement are allowed
 	strays  bool // are asked for
 	survey  *Survey
 	samples []quiescence.Sample
@@ -52,7 +54,7 @@ type Watch struct {
 	err     error     // of the last attempt
 }
 
-// Survey is what does not change during a session, or should not.
+// Survey holds facts that do not, or should not, change during a session.
 type Survey struct {
 	OSDMap   *ceph.OSDMap
 	OSDs     []ceph.OSD
@@ -61,23 +63,22 @@ type Survey struct {
 	Config   []ceph.ConfigEntry
 	PGs      []ceph.PG
 	Tree     []ceph.OSDLocation
-	// CacheBytes is what all OSDs together may cache.
+	// CacheBytes is how many bytes all OSDs together may cache.
 	CacheBytes int64
 }
 
-// Extra is what is looked at less often.
+// Extra is a sample of values that are read less often.
 type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	// io is what OSDs do for clients, while a run is at work; nil if Ceph did not say.
+	// io is the client I/O of OSDs while a run is in progress; nil if Ceph did not report it.
 	io []ceph.OSDIO
 	DF *ceph.DF
-	// OSDs are looked at while no run is at work; nil otherwise.
+	// OSDs is read while no run is in progress; nil otherwise.
 	OSDs []ceph.OSD
 }
 
-// New returns a watch of the cluster that connect reaches. It calls news whenever it has
-// looked.
+// New returns a Watch of the cluster that connect reaches. It calls news after each sample.
 func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
 	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
@@ -98,7 +99,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Soon has the next sample taken at once.
+// Soon makes the watch take the next sample at once.
 func (w *Watch) Soon() {
 	select {
 	case w.hurry <- struct{}{}:
@@ -106,8 +107,8 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns says whether no run is at work, so that more may be asked: for the room on
-// each OSD, and, if that is wanted, for stray PGs. These take a list of all PGs.
+// LookBetweenRuns sets whether no run is in progress. If so, the watch also queries the free
+// space of each OSD and, if strays is set, stray PGs. Both need a list of all PGs.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
@@ -130,14 +131,14 @@ func (w *Watch) looksForStrays() bool {
 	return w.strays
 }
 
-// look takes the survey, if it is still missing, and a sample, both at once: every query is a
-// process of its own, and the first run waits for them.
+// look takes the survey, if it is still missing, and a sample. It takes both concurrently: every
+// query is a process of its own, and the first run waits for them.
 func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
 	var sample quiescence.Sample
 	var more *Extra
 	surveying := w.surveyed() == nil
-	var group errgroup.Group // Without its context: what one has learned is kept though the other fails.
+	var group errgroup.Group // Without its context, so that the result of one is kept if the other fails.
 	if surveying {
 		group.Go(into(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
 	}
@@ -172,8 +173,7 @@ func (w *Watch) surveyed() *Survey {
 	return w.survey
 }
 
-// View is what is known at present. The slices are shared and not to be
-// changed.
+// View holds all observations so far. The slices are shared and must not be changed.
 type View struct {
 	Survey  *Survey
 	Samples []quiescence.Sample
@@ -190,8 +190,8 @@ func (w *Watch) View() View {
 	}
 }
 
-// takeSample takes no extra during a survey: the survey reads the room itself, and no phase is
-// running whose latencies would matter.
+// takeSample takes a sample. During a survey it takes no Extra: the survey reads the space
+// itself, and no phase is running whose latencies would matter.
 func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *Extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
@@ -220,12 +220,12 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	err = group.Wait() // Before the sample is read: within one statement the order is not defined.
+	err = group.Wait() // Wait must precede the read of the sample: Go does not define the order within one statement.
 	return sample, more, err
 }
 
-// osdIO asks what OSDs do for clients. A run does not fail without an answer: an older Ceph may
-// not know the command, or a module of ceph-mgr may be broken.
+// osdIO reads the client I/O of OSDs. A run does not fail if there is no answer: an older Ceph
+// may not have the command, or a module of ceph-mgr may be broken.
 func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)
@@ -234,7 +234,7 @@ func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 		return nil
 	}
 	io, err := w.ceph.OSDIO(ctx, at)
-	if err == nil || errors.Is(err, context.Canceled) { // Canceled, because something else was not answered.
+	if err == nil || errors.Is(err, context.Canceled) { // It is cancelled if another query failed.
 		return io
 	}
 	w.mu.Lock()
@@ -276,7 +276,7 @@ func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	return s, nil
 }
 
-// into is a function for an errgroup that keeps what another returns.
+// into returns a function for an errgroup that stores the result of get.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()

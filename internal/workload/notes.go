@@ -6,7 +6,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// NoteEnds keeps when each task was first seen to have ended on all clients.
+// NoteEnds records when each task was first seen to have ended on all clients.
 func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
 	if len(tasks) == 0 {
 		return
