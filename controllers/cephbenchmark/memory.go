@@ -14,78 +14,77 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// memory is the manager's own knowledge of a session, apart from the runners' answers. It is
-// lost when the manager ends, and with it the evidence that clients started together: the
-// current run is then invalid.
+// memory holds the manager's own knowledge of a session, apart from the runners' answers. It is
+// lost when the manager ends, and with it the proof that clients started together: the current
+// run is then invalid.
 type memory struct {
-	// noted is what clients did, and when.
+	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
-	// gathering has the clients' reports of the run that is being concluded; background is its
-	// background load's report.
+	// gathering holds the clients' reports of the run that is being concluded. background is the
+	// report of its background load.
 	gathering  gathering
 	background *task.Report
-	// evidence has the outcomes of this session's runs.
+	// evidence holds the outcomes of this session's runs.
 	evidence map[int32]runEvidence
-	// waits is what the last pass could not do or was waiting for, and trouble what went
-	// wrong with it last.
+	// waits is what the last pass waited for or could not do. trouble is its last error.
 	waits   reconcile.Waiting
 	trouble string
 	// removal is the latest wait for PGs that OSDs remove.
 	removal removalWait
-	// fromBeginning: this process has followed the session from before its first object, and so
-	// knows all of them.
+	// fromBeginning says that this process has followed the session since before it created its
+	// first object, and so knows all of its objects.
 	fromBeginning bool
-	// lock is the grant of the cluster's lock, while this session has it; hadLock says that it
-	// has, or had.
+	// lock is the grant of the cluster's lock, while this session has it. hadLock says that the
+	// session has or had the lock.
 	lock     *lock.Grant
-	lockedAt time.Time // when it was asked for last
+	lockedAt time.Time // when the lock was last requested
 	hadLock  bool
-	// unrestoredInCeph is what a sweep has left in Ceph alone, and unrestoredInCephAt when it was
-	// found.
+	// unrestoredInCeph is a sweep's open journal that exists only in Ceph. unrestoredInCephAt is
+	// when it was found.
 	unrestoredInCeph   *tuning.Journal
 	unrestoredInCephAt time.Time
-	// OSDMap was read when the scratch pool was found to be as specified.
+	// osdMap was read when the scratch pool was first found to be as specified.
 	osdMap *ceph.OSDMap
 	pgs    []ceph.PG
-	// cleanSince is the time since which all PGs of the scratch pool have been clean, in their
+	// cleanSince is the time since which all PGs of the scratch pool have been clean, at their
 	// final number; zero while they are not.
 	cleanSince time.Time
-	// chosen and osds are the OSDs that the scratch pool is confined to; placed has the
+	// chosen and osds are the OSDs to which the scratch pool is confined. placed holds the
 	// placements that were sent to Ceph, by placement group.
 	chosen *placement.Chosen
 	osds   []int
 	placed map[string][]int
-	// poolsRemade counts the scratch pools that were given up and made again.
+	// poolsRemade counts the scratch pools that were removed and created again.
 	poolsRemade int
-	// statusWrittenAt is when status was written last.
+	// statusWrittenAt is when status was last written.
 	statusWrittenAt time.Time
-	// madeJob is the last Job that was made, or found; replacedJob is one that the operator
-	// itself has deleted since; jobRemoved says that it has deleted the last one, after
-	// everything else. secretMade says that the Job's Secret exists. usedBefore is what the
-	// OSDs used before anything was made, in bytes.
+	// madeJob is the last Job that was created or found. replacedJob is a Job that the operator
+	// itself has deleted to replace it. jobRemoved says that the operator has deleted the last
+	// Job, after everything else. secretMade says that the Job's Secret exists. usedBefore is
+	// how many bytes the OSDs used before anything was created.
 	madeJob, replacedJob types.UID
 	jobRemoved           bool
 	secretMade           bool
 	usedBefore           int64
-	// backgroundJob is the Job of the background load; backgroundCleanupFailed says that it could not remove
-	// its data.
+	// backgroundJob is the Job of the background load. backgroundCleanupFailed says that the
+	// load's runner could not remove its data.
 	backgroundJob           types.UID
 	backgroundCleanupFailed bool
-	// reached says that a runner has answered.
+	// reached says that at least one runner has answered.
 	reached bool
-	// standalone says that the client is standalone; planned are its tasks; logs are the logs read
-	// so far, by pod.
+	// standalone says that the client is standalone. planned holds its tasks, and logs the logs
+	// read so far, by pod.
 	standalone bool
 	planned    []task.Task
 	logs       map[types.UID]*podLog
 	// clientCleanupFailed says that the clients could not remove their data.
 	clientCleanupFailed bool
-	// outage is that of the current run.
+	// outage is the state of the current run's outage.
 	outage outageState
-	// finished says that the clients were sent Finish, and when.
+	// finished says that Finish was sent to the clients; the next field says when.
 	finished   bool
 	finishedAt time.Time
-	// orphansSince is when the wait for pods of a deleted Job began.
+	// orphansSince is when the teardown began to wait for pods of a deleted Job.
 	orphansSince time.Time
 }
 

@@ -69,7 +69,7 @@ type facts struct {
 	memory *memory
 	clusterwatch.View
 
-	datasetBytes int64 // that each client prefills
+	datasetBytes int64 // bytes that each client prefills
 	roomBytes    int64 // bytes that each client may write in addition
 
 	block    bool  // the target is a claim in volume mode Block

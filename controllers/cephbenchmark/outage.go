@@ -39,7 +39,7 @@ type outageState struct {
 	// engine stops OSDs and brings them back. connected holds its connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	closed    bool // the journal
+	closed    bool // the journal is closed
 	// noupUnsetAt is when noup was last unset.
 	noupUnsetAt time.Time
 	// earlier is the last OSD map of the previous run. It shows when the OSDs were stopped; nil

@@ -26,7 +26,8 @@ const (
 	cephAgain = 30 * time.Second
 )
 
-// holder is who has the lock for this benchmark: a sweep for its children.
+// holder returns the object that holds the lock for this benchmark. For a sweep's benchmarks, it
+// is the sweep.
 func (f facts) holder() objectref.Ref {
 	if owner := metav1.GetControllerOf(f.benchmark); owner != nil && owner.Kind == "CephTuningSweep" {
 		return objectref.Ref{Kind: owner.Kind, Namespace: f.benchmark.Namespace, Name: owner.Name, UID: owner.UID}
@@ -64,7 +65,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return r.begunWith(ctx, seen, grant)
 }
 
-// begunWith recovers orphaned OSDs before anything else is done under the lock.
+// begunWith brings back orphaned OSDs before anything else is done under the lock.
 func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
 	waits, err := r.restoreOrphanedOSDs(ctx, seen)
 	if err != nil || waits != "" {
@@ -77,9 +78,9 @@ func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant
 	return now(), nil
 }
 
-// unrestored says which sweep still has settings to restore: a measurement now would run with
-// its values. The benchmark leaves the lock to that sweep, which needs it for the restore. A
-// sweep's own benchmarks run with its values.
+// unrestored names the sweep that still has settings to restore, because a measurement now would
+// run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it for
+// the restore. The sweep's own benchmarks are meant to run with its values.
 func (r *Reconciler) unrestored(ctx context.Context, seen facts) (string, error) {
 	if seen.holder().Kind != "CephBenchmark" {
 		return "", nil
@@ -94,9 +95,10 @@ func (r *Reconciler) unrestored(ctx context.Context, seen facts) (string, error)
 	return unrestoredBy(left), nil
 }
 
-// unrestoredInCeph is unrestored for a journal that only Ceph has: it is of another Kubernetes
-// cluster, or the copy here was deleted. A new holder of the lock looks, since the sweep may be
-// running before that, and returns the lock for a while if it finds one.
+// unrestoredInCeph is like unrestored, for a journal that exists only in Ceph: it belongs to
+// another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the
+// lock checks this, because before that the sweep may still be running. If it finds a journal,
+// it releases the lock for a while.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, error) {
 	if seen.memory.lock != nil || seen.job != nil || seen.holder().Kind != "CephBenchmark" {
 		return "", nil
@@ -131,7 +133,7 @@ func unrestoredBy(left *tuning.Journal) string {
 	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not restored everything yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
 }
 
-// lockLost ends a session that has lost the right to act.
+// lockLost ends a session that has lost the lock.
 func lockLost(seen facts, message string) effect {
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message}
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
@@ -141,11 +143,11 @@ func queued(message string) effect {
 	return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: message}}
 }
 
-// ahead names those that wait for the same cluster and were first.
+// ahead names the objects that have waited longer for the same cluster.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfBenchmark(seen.benchmark)
 	if !waits || seen.memory.lock != nil {
-		return nil, nil // Its sweep has waited for it.
+		return nil, nil // Its sweep has waited on its behalf.
 	}
 	return queue.Ahead(ctx, r.client, place, func() (bool, error) {
 		grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
@@ -153,7 +155,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	})
 }
 
-// fence makes sure that the lock is held, at once before each change.
+// fence verifies the lock. It must be called immediately before each change.
 func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -166,12 +168,12 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 	return grant.Fence(seen.fsid())
 }
 
-// renewWithin bounds how long a teardown waits for the lock to be renewed.
+// renewWithin is how long a teardown waits for the lock to be renewed.
 const renewWithin = 10 * time.Second
 
-// keepLock renews a held lock during the teardown, which may outlast the lock: the next holder
-// would measure while it goes on. The teardown does not depend on it; a session that has lost
-// the lock still removes what is its own.
+// keepLock renews a held lock during the teardown, which may take longer than the lock lasts. If
+// the lock expired, the next holder would measure during the teardown. The teardown does not
+// require the lock: a session that has lost it still removes its own objects.
 func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	m := seen.memory
 	if seen.fsid() == "" || seen.now.Sub(m.lockedAt) < lock.RenewAfter {
@@ -190,7 +192,7 @@ func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	}
 }
 
-// renewLock renews a lock that is held, and takes none.
+// renewLock renews a held lock. It never takes a new one.
 func (r *Reconciler) renewLock(ctx context.Context, seen facts) (lock.Grant, error) {
 	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
 	if err != nil || !grant.Held {
@@ -203,7 +205,7 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) (lock.Grant, err
 	return r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
 }
 
-// releaseLock lets the next one have the cluster.
+// releaseLock releases the cluster for the next holder.
 func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error) {
 	holder := seen.holder()
 	if holder.Kind != "CephBenchmark" {
@@ -220,7 +222,7 @@ func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error
 	return "", nil
 }
 
-// fsid is that of the cluster, as far as it is known.
+// fsid returns the FSID of the cluster; "" if unknown.
 func (f facts) fsid() string {
 	switch {
 	case f.Survey != nil:

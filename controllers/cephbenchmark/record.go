@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// record writes the pass's outcome into status, and then makes an event of it if it is new.
+// record writes the pass's outcome into status, and then emits an event if the outcome is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsDeleted && e.finished) {
 		return nil
@@ -53,7 +53,7 @@ func (r *Reconciler) tell(b *v1alpha1.CephBenchmark, kind, reason string, p plan
 	r.recorder.Eventf(b, nil, kind, reason, string(p.step), "%s", ellipsis.Cut(message, maxNote))
 }
 
-// statusAfter is the object with the status that a pass came to.
+// statusAfter returns the object with the status that results from a pass.
 func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenchmark {
 	after := seen.benchmark.DeepCopy()
 	after.Status.ObservedGeneration = after.Generation
@@ -68,9 +68,9 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// minMessageInterval is the least interval between writes of status that change only the message, since
-// most waits end soon. Once status has the outcome, messages are less urgent, unless OSDs are
-// still down.
+// minMessageInterval is the shortest interval between writes of status that change only the
+// message, because most waits end soon. Once status has the outcome, messages are less urgent,
+// unless OSDs are still down.
 const (
 	minMessageInterval      = 10 * time.Second
 	minMessageIntervalAtEnd = 30 * time.Second
@@ -83,7 +83,7 @@ func messageInterval(seen facts) time.Duration {
 	return minMessageInterval
 }
 
-// equalIgnoringMessages reports whether two statuses differ in nothing but their messages.
+// equalIgnoringMessages reports whether two statuses differ at most in their messages.
 func equalIgnoringMessages(a, b v1alpha1.CephBenchmarkStatus) bool {
 	return equality.Semantic.DeepEqual(withoutMessages(a), withoutMessages(b))
 }
@@ -102,8 +102,8 @@ func withoutMessages(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStat
 // maxNote is the length of the longest note that an event may have, in bytes.
 const maxNote = 1024
 
-// outcomeOf is the message for the user: a failure of the step itself comes first, since it may
-// last.
+// outcomeOf returns the outcome for the user. A failure of the step itself takes precedence,
+// because it may persist.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 	switch {
 	case failure != nil:
@@ -122,7 +122,7 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	case p.step == stepAcknowledge:
 		markEnded(b)
 	case o.Reason == "" && !e.finished:
-		return // A step without a message.
+		return // The step has no message.
 	case p.step == stepTearDown && e.finished && p.last == endsPause:
 		kstatus.MarkIdle(conditions, b.Generation, suspended())
 	case p.step == stepTearDown && e.finished:
@@ -136,7 +136,7 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// markEnded makes the end of the run, by what failOn says now, the last word.
+// markEnded sets the final conditions of a run that has ended, according to the present failOn.
 func markEnded(b *v1alpha1.CephBenchmark) {
 	kstatus.JudgeAgain(&b.Status.Conditions, b.Generation, b.Status.Verdict, b.Spec.FailOn, b.Status.Summary)
 	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
@@ -166,12 +166,13 @@ func removeEnds(conditions *[]metav1.Condition) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)
 }
 
-// dropInterrupted forgets the run that a pause has interrupted, since it starts anew.
+// dropInterrupted removes the run that a pause has interrupted, because it starts again from the
+// beginning.
 func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }
 
-// setProgress records how far the run is.
+// setProgress writes the progress of the run into status.
 func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 	if p.step == stepStall || p.step == stepIdle {
 		s.Progress = nil
@@ -205,7 +206,7 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 	s.Progress = &progress
 }
 
-// reasonOf is what the printer column Phase shows.
+// reasonOf returns the text for the printer column Phase.
 func reasonOf(b *v1alpha1.CephBenchmark) string { return kstatus.Current(b.Status.Conditions).Reason }
 
 func messageOf(b *v1alpha1.CephBenchmark) string { return kstatus.Current(b.Status.Conditions).Message }

@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// maxMerged is what the results of all clients together may take, all phases of a run, by
-	// [limits.Size]. A phase of 16 hours takes 2 MiB.
+	// maxMerged is how much memory the combined results of all phases of a run may take,
+	// according to [limits.Size]. A phase of 16 hours takes 2 MiB.
 	maxMerged = 48 << 20
-	// reportsTimeout bounds how long the reports of all clients may take in one pass.
+	// reportsTimeout is how long one pass may take to fetch the reports of all clients.
 	reportsTimeout = 2 * time.Minute
 )
 
-// gathering is the clients' reports of the phases of one run.
+// gathering holds the clients' reports of the phases of one run.
 type gathering struct {
 	run   int32
 	tasks map[string]*gathered
-	// dropped is what was left out of all reports, which take kept bytes without it.
+	// dropped lists the parts that were removed from all reports. kept is the remaining size of
+	// the reports in bytes.
 	dropped []archive.Part
 	kept    int64
 }
 
-// gathered is the clients' reports of one task, from the first client on.
+// gathered holds the clients' reports of one task, beginning with the first client.
 type gathered struct {
 	reports  []task.Report
 	observer figure.Observer
 	merged   int64 // bytes
 }
 
-// eachReport fetches the clients' reports of an ended task, from one client on: one after the
-// other, since all of them together may exceed the manager's memory.
+// eachReport fetches the clients' reports of an ended task, beginning at a given client. It
+// fetches one after the other, because all together may exceed the manager's memory.
 func eachReport(ctx context.Context, runners map[int]runnerView, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
@@ -54,8 +55,8 @@ func eachReport(ctx context.Context, runners map[int]runnerView, from int, id st
 	return nil
 }
 
-// fetch fetches each client's report of a phase once: if one does not answer, the next pass
-// goes on from there.
+// fetch fetches each client's report of a phase once. If a client does not answer, the next pass
+// continues with that client.
 func (g *gathering) fetch(ctx context.Context, runners map[int]runnerView, run int32, id string, timing engine.Timing) (*gathered, error) {
 	if g.run != run {
 		*g = gathering{run: run, tasks: map[string]*gathered{}}
@@ -71,8 +72,8 @@ func (g *gathering) fetch(ctx context.Context, runners map[int]runnerView, run i
 	})
 }
 
-// take merges a report with those before it, and keeps of it what the archive may have room
-// for. It is pure but for the gathering.
+// take merges a report with the earlier ones, and keeps the parts that may fit into the archive.
+// It changes only the gathering.
 func (g *gathering) take(of *gathered, report *task.Report) {
 	of.observer.Add(report)
 	kept := *report
@@ -92,7 +93,7 @@ func (g *gathering) take(of *gathered, report *task.Report) {
 	g.boundMerged(of)
 }
 
-// drop leaves a part out of all reports.
+// drop removes a part from all reports.
 func (g *gathering) drop(part archive.Part) {
 	g.dropped, g.kept = append(g.dropped, part), 0
 	for _, of := range g.tasks {
@@ -103,8 +104,8 @@ func (g *gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged gives up a phase whose clients say more than there is room for: no course of
-// any length does, but warnings and windows of clients that are not ours may.
+// boundMerged drops the merged result of a phase if it exceeds the limit. No time series of any
+// length does, but warnings and windows from a manipulated client may.
 func (g *gathering) boundMerged(of *gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)

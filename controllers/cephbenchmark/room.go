@@ -16,11 +16,12 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A full OSD stops everybody's writes, so that no benchmark may get that far: what only time
-// ends is bounded by the room that there is, and a cluster that is about to be full is left.
+// A full OSD blocks the writes of all clients, so no benchmark may fill one. The free space
+// limits the writes of phases that only time ends, and the benchmark ends when the cluster is
+// about to be full.
 
-// targetOSDs are the OSDs of the target as of the last look: those that an existing pool is on,
-// or all that there are.
+// targetOSDs returns the OSDs of the target from the last sample: the OSDs of an existing pool,
+// or all OSDs.
 func (f facts) targetOSDs() []ceph.OSD {
 	osds := f.Survey.OSDs
 	for _, more := range f.Extras {
@@ -44,7 +45,7 @@ func (f facts) targetOSDs() []ceph.OSD {
 	return own
 }
 
-// df is the room of the cluster as of the last look.
+// df returns the space in the cluster from the last sample.
 func (f facts) df() *ceph.DF {
 	if len(f.Extras) > 0 {
 		return f.Extras[len(f.Extras)-1].DF
@@ -52,7 +53,7 @@ func (f facts) df() *ceph.DF {
 	return f.Survey.DF
 }
 
-// available is how many bytes are free on the OSDs of the target.
+// available returns how many bytes are free on the OSDs of the target.
 func (f facts) available() int64 {
 	var bytes int64
 	for _, osd := range quiescence.Serving(f.targetOSDs(), f.deviceClass()) {
@@ -61,7 +62,7 @@ func (f facts) available() int64 {
 	return bytes
 }
 
-// dataPool is the pool of the target that the data goes to; "" for a claim.
+// dataPool returns the pool of the target that stores the data; "" for a claim.
 func (f facts) dataPool() string {
 	pools := f.targetPools()
 	if len(pools) == 0 {
@@ -70,8 +71,8 @@ func (f facts) dataPool() string {
 	return pools[len(pools)-1]
 }
 
-// room is how much each client, and the background load, may write in addition to the datasets,
-// at least a byte; 0 if that is not known.
+// room returns how many bytes each client, and the background load, may write in addition to the
+// datasets, at least one byte; 0 if unknown.
 func (f facts) room(s *workload.Script) int64 {
 	if f.Survey == nil || f.dataPool() == "" {
 		return 0
@@ -79,7 +80,8 @@ func (f facts) room(s *workload.Script) int64 {
 	return max(f.roomInAll(s)/s.Writers(), 1)
 }
 
-// roomInAll is the room for all of them together; 0 or less if nothing is free.
+// roomInAll returns the space for all clients and the background load together; 0 or less if
+// nothing is free.
 func (f facts) roomInAll(s *workload.Script) int64 {
 	bytes := float64(quiescence.RawRoom(f.targetOSDs(), f.Survey.OSDMap, f.spread())) / f.overhead()
 	if pool := f.existingPool(); pool != nil {
@@ -88,8 +90,8 @@ func (f facts) roomInAll(s *workload.Script) int64 {
 	return int64(bytes) - s.DatasetBytes()
 }
 
-// roomInQuotas is half of the room that the quotas of an existing pool leave, since others
-// write, too.
+// roomInQuotas returns half of the space that the quotas of an existing pool leave, because
+// others write too.
 func (f facts) roomInQuotas(pool *ceph.Pool) float64 {
 	var holds ceph.PoolDF
 	for _, p := range f.df().Pools {
@@ -107,7 +109,8 @@ func (f facts) roomInQuotas(pool *ceph.Pool) float64 {
 	return left / 2
 }
 
-// smallestObjectBytes is the least that rados bench writes into a new object.
+// smallestObjectBytes returns the smallest number of bytes that rados bench writes into a new
+// object.
 func (f facts) smallestObjectBytes() float64 {
 	smallest := math.Inf(1)
 	for _, b := range f.radosBenches() {
@@ -119,8 +122,8 @@ func (f facts) smallestObjectBytes() float64 {
 	return smallest
 }
 
-// noRoom is the obstacle of a benchmark without room for its writes beyond the datasets. It
-// waits, because removed pools free their room.
+// noRoom returns an obstacle if the benchmark has no space for its writes beyond the datasets.
+// The benchmark then waits, because removed pools free their space.
 func (f facts) noRoom() []quiescence.Obstacle {
 	if f.job != nil || f.memory.standalone || f.dataPool() == "" || !f.writesNewObjects() {
 		return nil
@@ -130,7 +133,8 @@ func (f facts) noRoom() []quiescence.Obstacle {
 
 func (f facts) writesNewObjects() bool { return slices.ContainsFunc(f.radosBenches(), newObjects) }
 
-// radosBenches are those of the phases and of the background load, and nil for other engines.
+// radosBenches returns the rados bench specs of the phases and of the background load, with nil
+// for other engines.
 func (f facts) radosBenches() []*v1alpha1.RadosBench {
 	var benches []*v1alpha1.RadosBench
 	if b := f.spec.Template.BackgroundLoad; b != nil {
@@ -142,16 +146,16 @@ func (f facts) radosBenches() []*v1alpha1.RadosBench {
 	return benches
 }
 
-// newObjects reports whether rados bench writes more and more objects.
+// newObjects reports whether rados bench keeps writing new objects.
 func newObjects(b *v1alpha1.RadosBench) bool {
 	return b != nil && b.Mode == v1alpha1.RadosBenchWrite && !b.ReuseObjects
 }
 
-// writeLess is what helps where there is no room.
+// writeLess is advice for a cluster without space.
 const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 
-// stoppedByRoom is the end of a benchmark whose task ended because it may write no more, as
-// it would in any other run.
+// stoppedByRoom returns the outcome of a benchmark whose task reached its write limit. Every
+// other run would reach it too.
 func (f facts) stoppedByRoom(run int32, failed workload.Failure) (plan, bool) {
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
 		return plan{}, false
@@ -160,7 +164,7 @@ func (f facts) stoppedByRoom(run int32, failed workload.Failure) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, text), true
 }
 
-// boundByRoom reports whether nothing else ends a task before its time.
+// boundByRoom reports whether only the write limit can end a task early.
 func (f facts) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
 		return f.spec.Template.BackgroundLoad != nil && newObjects(f.spec.Template.BackgroundLoad.RadosBench)
@@ -170,7 +174,7 @@ func (f facts) boundByRoom(run int32, failed workload.Failure) bool {
 	})
 }
 
-// full reports whether, by the last look, an OSD takes no more writes.
+// full reports whether, in the last sample, an OSD accepts no more writes.
 func (f facts) full() bool {
 	return len(f.Samples) > 0 && slices.ContainsFunc(f.Samples[len(f.Samples)-1].Status.Health.Checks, func(c ceph.HealthCheck) bool {
 		return c.Code == "OSD_FULL"

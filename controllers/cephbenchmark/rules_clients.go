@@ -20,8 +20,8 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing goes on with what switchToStandalone has begun. The manager does not set that
-// mark on clients that need it, so such a mark is foreign.
+// finishReplacing continues the replacement that switchToStandalone has begun. The manager never
+// marks the Job of clients that need the manager, so such a mark is foreign.
 func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotStandalone() != "" {
 		return plan{}, false
@@ -29,7 +29,7 @@ func finishReplacing(seen facts) (plan, bool) {
 	return replaceClients("A standalone client replaces the client, because the manager could not reach it."), true
 }
 
-// forPreparation names the wait for what clients need.
+// forPreparation is the name of the wait for the objects that clients need.
 const forPreparation = "preparation"
 
 func prepareClients(seen facts) (plan, bool) {
@@ -39,12 +39,12 @@ func prepareClients(seen facts) (plan, bool) {
 	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
 }
 
-// lacksSecret reports whether the clients may have to be given their Secret still.
+// lacksSecret reports whether the clients' Secret may still be missing.
 func (f facts) lacksSecret() bool {
 	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
 }
 
-// lacksBackground reports whether the Job of the background load is still to be made.
+// lacksBackground reports whether the Job of the background load must still be created.
 func (f facts) lacksBackground() bool {
 	return f.hasBackground() && f.memory.backgroundJob == "" && f.job.DeletionTimestamp.IsZero()
 }
@@ -67,19 +67,19 @@ func followLog(seen facts) (plan, bool) {
 		p.again = logAgain
 		return p, true
 	}
-	return plan{}, false // It has not started yet, or has ended without a report.
+	return plan{}, false // The client has not started yet, or has ended without a report.
 }
 
-// concludeFromLogs saves a run whose phases had all ended when a pod did: their reports are in
-// its log, though not yet fetched. It does not with a background load: that reports when it is
-// stopped, which has to be in time.
+// concludeFromLogs saves a run whose phases had all ended before a pod ended: the reports that
+// were not fetched yet are in the pod's log. It does not apply to a run with a background load,
+// which reports only when it is stopped, and must be stopped in time.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	pending := seen.logsPending()
 	for _, view := range seen.runners {
-		pending = pending || (view.snapshot == nil && view.err == nil) // It was asked just now.
+		pending = pending || (view.snapshot == nil && view.err == nil) // The first request is still pending.
 	}
 	if pending {
 		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", logAgain), true
@@ -104,7 +104,7 @@ func failWithJob(seen facts) (plan, bool) {
 	return fail(reason, message), reason != ""
 }
 
-// failWithoutBackground ends a session whose background load is gone.
+// failWithoutBackground ends a session whose background load was lost.
 func failWithoutBackground(seen facts) (plan, bool) {
 	switch {
 	case !seen.hasBackground() || seen.allRunsEnded():
@@ -152,8 +152,8 @@ func replaceClients(message string) plan {
 	return p.atMost(prepareWithin, "replacement", p.outcome)
 }
 
-// unreachableAfter is how long runners may be out of reach. It is longer than the
-// start of a manager elsewhere, and the restart of a node's network.
+// unreachableAfter is how long runners may be unreachable. It exceeds the time to start a
+// manager on another node, and to restart a node's network.
 const unreachableAfter = 2 * time.Minute
 
 func waitForRunners(seen facts) (plan, bool) {

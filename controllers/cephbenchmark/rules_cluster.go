@@ -20,8 +20,9 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
-// waitForSurvey takes the lock meanwhile, which takes as long. With a claim for a target
-// it does not: that may have to be waited for, which others need not.
+// waitForSurvey waits for the survey and takes the lock meanwhile, which takes about as long. If
+// the target is a claim, it does not take the lock: the claim may be missing, and others should
+// not wait for that.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
 	case seen.Survey != nil:
@@ -50,8 +51,8 @@ func failWithoutScript(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonNotPossible, seen.scriptErr.Error()), true
 }
 
-// failWithoutDomains looks before anything is made: a pool whose copies cannot be kept apart
-// never becomes clean, and Ceph warns of it meanwhile.
+// failWithoutDomains checks the failure domains before anything is created. With too few of them
+// for its copies, a pool never becomes clean, and Ceph raises a warning.
 func failWithoutDomains(seen facts) (plan, bool) {
 	pool := seen.spec.Template.Target.ScratchPool
 	if pool == nil || seen.job != nil {
@@ -67,8 +68,8 @@ func queueForLock(seen facts) (plan, bool) {
 	return plan{step: stepLock}, !seen.locked
 }
 
-// failOutOfRoom ends a benchmark while OSDs still take what removes its data: what it has
-// written may be what fills them, so that waiting would not help.
+// failOutOfRoom ends a benchmark while OSDs still accept the requests that remove its data. The
+// benchmark's own data may fill the OSDs, so waiting would not help.
 func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.job == nil || seen.allRunsEnded() || len(seen.Samples) == 0 {
 		return plan{}, false
@@ -77,7 +78,7 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
 }
 
-// waitForQuiet looks before anything is made and before each run.
+// waitForQuiet checks for quiescence before anything is created and before each run.
 func waitForQuiet(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() {
 		return plan{}, false
@@ -99,15 +100,15 @@ func waitForQuiet(seen facts) (plan, bool) {
 	}), true
 }
 
-// waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before,
-// but not for long: a run that begins during the removal says so.
+// waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before, for a
+// limited time. A run that begins during the removal gets a note about that.
 func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
-	strays := seen.Samples[len(seen.Samples)-1].Strays // There is one, since the cluster is quiet.
+	strays := seen.Samples[len(seen.Samples)-1].Strays // There is a sample, since the cluster is quiescent.
 	if strays == nil {
-		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Without a message: the last observation is from the run before, and the next is on its way.
+		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // There is no message: the last observation is from the previous run, and the next one comes soon.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))

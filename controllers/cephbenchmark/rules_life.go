@@ -15,8 +15,8 @@ func leaveDeletedAlone(seen facts) (plan, bool) {
 	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
 }
 
-// releaseDeleted asks neither Ceph nor Rook: a sweep that is deleted takes hundreds of
-// benchmarks with it that have removed long ago what they made.
+// releaseDeleted asks neither Ceph nor Rook: the deletion of a sweep deletes hundreds of
+// benchmarks whose teardown was complete long ago.
 func releaseDeleted(seen facts) (plan, bool) {
 	return plan{step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
 }
@@ -62,7 +62,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
 	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.Kind == workload.MoveEnd || seen.next.Kind == workload.MoveFail || seen.next.Measured):
-		return plan{}, false // The measurements count, unless OSDs would stay down for them.
+		return plan{}, false // The current phase may end, unless OSDs would stay down for that.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",
@@ -84,8 +84,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
 }
 
-// namespaceAgain is when to ask again whether benchmarks may run in a namespace: the manager
-// does not watch Roles.
+// namespaceAgain is the interval between checks whether benchmarks may run in a namespace: the
+// manager does not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -94,15 +94,15 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// tearDownReplaced comes before the next run ID begins: after that, the names of this one's
-// images and objects are lost.
+// tearDownReplaced tears down the replaced run before the next run ID begins. After that, the
+// names of its images and objects would be lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and its clients are gone.",
 	}}, seen.replaced() && seen.leftBehind
 }
 
-// begin starts a run ID, in place of one that was paused, has ended, or is replaced and has
+// begin starts a run ID after the previous one was paused, has ended, or was replaced and has
 // left nothing.
 func begin(seen facts) (plan, bool) {
 	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()

@@ -7,8 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// refuseOutage looks before anything is made whether the cluster is one in which it may
-// ever be done.
+// refuseOutage checks, before anything is created, whether the outage is possible in this
+// cluster.
 func refuseOutage(seen facts) (plan, bool) {
 	wanted, has := seen.outagePlan()
 	if !has || seen.job != nil {
@@ -18,7 +18,7 @@ func refuseOutage(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
 }
 
-// endOutage comes before everything that may take its time, or has to wait.
+// endOutage ends the outage in time. It precedes all rules that may take long or have to wait.
 func endOutage(seen facts) (plan, bool) {
 	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
@@ -26,8 +26,8 @@ func endOutage(seen facts) (plan, bool) {
 	return p, seen.osdsStopped() && (seen.outage.step == outage.StepUnsetNoup || seen.whyAbort() != "")
 }
 
-// concludeFailedOutage ends a run whose outage has failed: what follows of its
-// phase is nothing to measure.
+// concludeFailedOutage ends a run whose outage has failed: the rest of its phase is not worth
+// measuring.
 func concludeFailedOutage(seen facts) (plan, bool) {
 	d := seen.memory.outage
 	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.Begun(d.run) {
@@ -40,7 +40,7 @@ func concludeFailedOutage(seen facts) (plan, bool) {
 	return p, true
 }
 
-// runOutage stops OSDs when it is time, and looks closely at what follows.
+// runOutage stops OSDs when it is time, and then observes the cluster closely.
 func runOutage(seen facts) (plan, bool) {
 	active := seen.outage.step == outage.StepStop || seen.outage.step == outage.StepWait
 	if !active || seen.next.Kind != workload.MoveWait {

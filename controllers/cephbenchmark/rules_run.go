@@ -52,7 +52,7 @@ func concludeRunWithoutMore(seen facts) (plan, bool) {
 	return conclude(seen.currentRun(), ""), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
 }
 
-// conclude ends a run, which is evidence if nothing is wrong.
+// conclude ends a run, which is valid if wrong is empty.
 func conclude(run int32, wrong string) plan {
 	p := plan{step: stepConcludeRun, run: run, wrong: wrong}
 	return p.atMost(concludeWithin, fmt.Sprintf("results of run %d", run), kstatus.Outcome{
@@ -60,7 +60,7 @@ func conclude(run int32, wrong string) plan {
 	})
 }
 
-// nextMove is the last rule: the clients are ready and have something to do.
+// nextMove is the last rule: the clients are ready and have work to do.
 func nextMove(seen facts) (plan, bool) {
 	run := seen.currentRun()
 	p := plan{step: stepMove, move: seen.next, run: run, progress: seen.next.Step, outcome: kstatus.Outcome{
@@ -69,7 +69,7 @@ func nextMove(seen facts) (plan, bool) {
 	if first := workload.TaskID(run, seen.script.Phases[0].Name); run == 1 && !seen.tasks.Begun(run) && seen.next.ID != first {
 		p.outcome = preparing("Making what the first run needs.")
 	}
-	if seen.next.Kind == workload.MoveWait { // Runners have deadlines of their own.
+	if seen.next.Kind == workload.MoveWait { // Runners enforce the deadlines of tasks.
 		p.step = stepWait
 		return p, true
 	}

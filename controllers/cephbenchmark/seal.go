@@ -14,22 +14,23 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A session's spec is in annotations of its Job, which others in its namespace may be able to
-// write: admission has not checked it. Only the manager can make the seal, so it accepts only
-// its own annotations.
+// A session's spec is in annotations of its Job. Others in the namespace may be able to write
+// these, and admission does not check them. Only the manager can make the seal, so it accepts
+// only its own annotations.
 const annotationSeal = "cephtune.dev/seal"
 
-// sealVersion is before the seals of Jobs whose keys follow from whose session it is.
+// sealVersion begins the seals of Jobs whose keys are derived from the owner and run ID of the
+// session.
 const sealVersion = "v2:"
 
-// sealed are the annotations that are sealed together. annotationUnreachable is not: the manager
-// sets it later, and a user who can forge it can delete the Job as well.
+// sealed returns the annotations that are sealed together. annotationUnreachable is not sealed:
+// the manager sets it later, and a user who can forge it can delete the Job as well.
 func sealed() []string {
 	return []string{annotationSpec, annotationDataset, annotationStandalone, annotationRoom, annotationOSDs}
 }
 
-// sealOf is the seal of annotations of the session's Job. Its key is derived for that
-// alone: pods have that of the session.
+// sealOf returns the seal of the annotations of the session's Job. The seal has a derived key of
+// its own, because pods have the session's key.
 func (s session) sealOf(master []byte, annotations map[string]string) (string, error) {
 	if s.keyedByName {
 		return s.macOf(master, sealedBefore(annotations))
@@ -44,8 +45,9 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 	return sealVersion + mac, err
 }
 
-// sealedBefore is what earlier managers have sealed, so that the Jobs that an upgrade finds are
-// still theirs. The OSDs were not among it, which readers have to know.
+// sealedBefore returns the values that earlier managers have sealed, so that Jobs stay valid
+// after an upgrade. These values do not include the OSDs, so readers must not trust that
+// annotation then.
 func sealedBefore(annotations map[string]string) []*string {
 	var values []*string
 	for _, name := range []string{annotationSpec, annotationDataset, annotationStandalone} {
@@ -62,7 +64,7 @@ func sealedBefore(annotations map[string]string) []*string {
 	return values
 }
 
-// macOf is what only the manager can make of something.
+// macOf returns a message authentication code of a value. Only the manager can compute it.
 func (s session) macOf(master []byte, of any) (string, error) {
 	key, err := s.derive(master, "seal")
 	if err != nil {
@@ -77,8 +79,8 @@ func (s session) macOf(master []byte, of any) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// startedBefore reports whether a Job was made by a manager whose keys followed from names.
-// Such a Job can no longer be made: its seal takes the manager's key.
+// startedBefore reports whether an earlier manager, which derived keys from names, made a Job.
+// Nobody else can make such a Job, because its seal requires the manager's key.
 func startedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[annotationSeal], sealVersion)
 }
@@ -92,8 +94,8 @@ func (s session) seal(master []byte, job *batchv1.Job) error {
 	return nil
 }
 
-// mismatch says why a Job with the name of the session's is not as the manager made it; ""
-// if it is.
+// mismatch returns how a Job with the name of the session's Job differs from the one that the
+// manager made; "" if it does not.
 func (s session) mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
 	if !metav1.IsControlledBy(job, b) {
 		return fmt.Sprintf("There is a Job %s that is not this benchmark's. Remove it, and change runID to run again.", job.Name), nil

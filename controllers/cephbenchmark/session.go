@@ -17,19 +17,19 @@ import (
 // sessionPrefix begins the names of all sessions.
 const sessionPrefix = scratchpool.ImagePrefix
 
-// session is the execution of one run ID: its pods, and the names of everything
-// that it makes. It follows from the object alone.
+// session is the execution of one run ID. It determines the names of everything that the
+// execution creates, and depends only on the object.
 type session struct {
-	// name is that of the Job and the Secret, and the first part of the names of
-	// images and objects: 19 characters, because rados bench cuts host names after 29. That is
-	// so short that a user may find a run ID with the name of another session. So the name
-	// proves nothing, and no key follows from it.
+	// name is the name of the Job and the Secret, and begins the names of images and objects. It
+	// has 19 characters, because rados bench truncates host names after 29. Such a short name
+	// allows a user to find a run ID with the name of another session. So the name proves
+	// nothing, and no key is derived from it.
 	name string
-	// uid and runID are whose session it is.
+	// uid and runID identify the owner and the run ID of the session.
 	uid   types.UID
 	runID v1alpha1.RunID
-	// keyedByName says that an earlier manager has started the session, whose keys followed
-	// from its name.
+	// keyedByName says that an earlier manager, which derived keys from names, has started the
+	// session.
 	keyedByName bool
 }
 
@@ -41,12 +41,11 @@ func sessionOf(uid types.UID, runID v1alpha1.RunID) session {
 
 func (s session) id() string { return string(s.uid) + "/" + string(s.runID) }
 
-// key is the secret that the manager shares with the session's runners. It is
-// derived, so the manager reads no Secret of a benchmark's namespace to have it
-// again after a restart.
+// key returns the secret that the manager shares with the session's runners. It is derived, so
+// that after a restart the manager need not read a Secret in a benchmark's namespace.
 func (s session) key(master []byte) ([]byte, error) { return s.derive(master, "session") }
 
-// derive is the session's key for one role.
+// derive returns the session's key for one role.
 func (s session) derive(master []byte, role string) ([]byte, error) {
 	if !s.keyedByName {
 		return masterkey.Derive(master, role, string(s.uid), string(s.runID))

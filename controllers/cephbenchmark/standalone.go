@@ -19,15 +19,16 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// If the network keeps the manager from a client that has done nothing yet, a standalone client
-// replaces it: its Job's runner reads all its tasks from a file, and reports through its log.
-// logs.go turns the log into the answers of a runner that can be reached.
+// If the network separates the manager from a client that has done nothing yet, a standalone
+// client replaces that client. The runner of a standalone client reads all its tasks from a
+// file, and reports through its log. logs.go turns the log into the answers of a reachable
+// runner.
 
 const (
-	// annotationUnreachable marks a Job that is about to be replaced, so that a manager
-	// that was restarted goes on with that.
+	// annotationUnreachable marks a Job that is about to be replaced, so that a restarted
+	// manager continues the replacement.
 	annotationUnreachable = "cephtune.dev/unreachable"
-	// annotationStandalone marks the one that replaces it. Its value is the run with which
+	// annotationStandalone marks the Job of a standalone client. Its value is the run with which
 	// the client begins.
 	annotationStandalone = "cephtune.dev/alone-from-run"
 )
@@ -35,15 +36,16 @@ const (
 const (
 	tasksFile = "tasks.json"
 	tasksPath = secretPath + "/" + tasksFile
-	// maxTasksBytes is less than a Secret can hold.
+	// maxTasksBytes is below the maximum size of a Secret.
 	maxTasksBytes = 900 << 10
-	// aloneAfter is how long a runner that has never answered is asked.
+	// aloneAfter is how long the manager tries to reach a runner that has never answered.
 	aloneAfter = 30 * time.Second
 	// aloneGrace is how long a terminating client may take to clean up.
 	aloneGrace = time.Minute
 )
 
-// aloneFrom is the run with which the client of a Job begins, if it works alone.
+// aloneFrom returns the run with which a standalone client begins, or false if the Job's client
+// is not standalone.
 func aloneFrom(job *batchv1.Job) (int32, bool) {
 	if job == nil {
 		return 0, false
@@ -52,14 +54,14 @@ func aloneFrom(job *batchv1.Job) (int32, bool) {
 	return int32(run), err == nil
 }
 
-// standalone reports whether the client works without the manager.
+// standalone reports whether the client is standalone.
 func (f facts) standalone() bool {
 	_, alone := aloneFrom(f.job)
 	return alone
 }
 
-// reached reports whether a runner of this Job has ever answered: to this process,
-// or, by what is in status, to one before it.
+// reached reports whether a runner of this Job has ever answered this process or, according to
+// status, an earlier one.
 func (f facts) reached() bool {
 	if f.memory.reached {
 		return true
@@ -72,8 +74,7 @@ func (f facts) reached() bool {
 	return false
 }
 
-// whyNotStandalone says why only the manager can drive the clients; "" if a standalone client will
-// do.
+// whyNotStandalone returns why the clients need the manager; "" if a standalone client suffices.
 func (f facts) whyNotStandalone() string {
 	switch {
 	case f.script.Switched:
@@ -98,7 +99,7 @@ func (f facts) whyNotStandalone() string {
 	return ""
 }
 
-// aloneTasks are all tasks of a client that works alone, from a run on.
+// aloneTasks returns all tasks of a standalone client, beginning with a given run.
 func (f facts) aloneTasks(from int32) ([]task.Task, error) {
 	planned, err := f.script.Plan(from, f.spec.Repetitions)
 	if err != nil {
@@ -136,7 +137,7 @@ func secretName(s session, alone bool) string {
 	return s.name
 }
 
-// addTasks makes a Secret that of a client that works alone.
+// addTasks turns a Secret into the Secret of a standalone client.
 func addTasks(secret *corev1.Secret, seen facts, from int32) error {
 	data, err := seen.tasksJSON(from)
 	if err != nil {
@@ -144,17 +145,17 @@ func addTasks(secret *corev1.Secret, seen facts, from int32) error {
 	}
 	secret.Name = secretName(seen.session, true)
 	secret.Data[tasksFile] = data
-	delete(secret.Data, "session.key") // It takes no requests.
+	delete(secret.Data, "session.key") // A standalone runner accepts no requests.
 	return nil
 }
 
-// networkAdvice says what to do about a network that keeps the manager out.
+// networkAdvice returns advice about a network that blocks the manager.
 func networkAdvice() string {
 	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
 }
 
-// replaceJob removes a Job whose client cannot be reached. Rules that apply to a
-// session without a Job then make the other one.
+// replaceJob removes the Job of an unreachable client. The rules for a session without a Job
+// then create the new Job.
 func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.job.Annotations[annotationUnreachable] == "" && !seen.memory.standalone {
 		before := seen.job.DeepCopy()
@@ -164,27 +165,27 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 		}
 		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", ellipsis.Cut(p.outcome.Message, 1024))
 	}
-	// The cluster is checked for quiescence once more now: a standalone client cannot wait for
-	// it later.
+	// These fields are reset so that the cluster is checked for quiescence again: a standalone
+	// client cannot wait for it later.
 	seen.memory.standalone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
 	_, err := r.removeJob(ctx, seen)
 	return effect{again: time.Second}, err
 }
 
-// aloneMisses says what a benchmark lacks whose client works alone.
+// aloneMisses describes what a benchmark with a standalone client lacks.
 func aloneMisses() string {
 	return "The manager cannot reach the client, so a standalone client runs and reports through its log. " +
 		"What is missing: the cluster is not looked at before each run, no disturbance aborts one, " +
 		"and phases are matched to what the cluster did by a node's clock. " + networkAdvice()
 }
 
-// endedByLog reports whether the log of a standalone client says how the current run has ended.
+// endedByLog reports whether the log of a standalone client shows how the current run has ended.
 func (f facts) endedByLog() bool {
 	return f.standalone() && f.tasks != nil && (f.next.Kind == workload.MoveEnd || f.next.Kind == workload.MoveFail)
 }
 
-// tasksOfRun are the tasks without what a client that works alone does in another
-// run: it does not wait for the manager to conclude one.
+// tasksOfRun returns the tasks without those of other runs. A standalone client may be ahead,
+// because it does not wait for the manager to conclude a run.
 func (f facts) tasksOfRun() workload.Tasks {
 	if !f.standalone() {
 		return f.tasks
@@ -198,8 +199,8 @@ func (f facts) tasksOfRun() workload.Tasks {
 	return tasks
 }
 
-// standaloneCleanup says that the client is removing what it has made. It does so by itself:
-// at its end, or when its pod is terminated.
+// standaloneCleanup returns a message while a standalone client removes its data. The client
+// does that by itself, at its end or when its pod is terminated.
 func (f facts) standaloneCleanup() string {
 	if f.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The client is removing its data."
@@ -207,7 +208,8 @@ func (f facts) standaloneCleanup() string {
 	return ""
 }
 
-// remark is what the summary says about how results came; "" if as usual.
+// remark returns a remark for the summary if a standalone client delivered the results; ""
+// otherwise.
 func (f facts) remark() string {
 	switch {
 	case f.standalone():

@@ -29,21 +29,21 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// cleanupID names the task with which clients remove what they have made.
+// cleanupID is the ID of the task with which clients remove their data.
 const cleanupID = "cleanup"
 
-// cleanupTimeout bounds that task. The manager removes what the task leaves.
+// cleanupTimeout is the timeout of the cleanup task. The manager removes what the task leaves.
 const cleanupTimeout = 30 * time.Minute
 
-// tearDown removes everything that a session has made: first by the clients, which
-// do it side by side and where files are, then by the manager, which looks whether
-// anything is left. Every part can be repeated.
+// tearDown removes everything that a session has created. The clients begin, because they work
+// in parallel and have access to files. Then the manager checks for leftovers and removes them.
+// Every part can be repeated.
 func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, error) {
 	inCeph, err := r.mayBeInCeph(ctx, seen)
 	if err != nil {
 		return effect{}, err
 	}
-	if inCeph { // OSDs come before everything else, and have a reason of their own.
+	if inCeph { // OSDs come first, and have a reason of their own in status.
 		r.keepLock(ctx, seen)
 		waitsFor, err := r.restoreOwnOSDs(ctx, seen)
 		if err != nil {
@@ -66,14 +66,14 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	switch p.last {
 	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
-	case endsReplaced: // In the same pass: the next one could not know that nothing is left.
+	case endsReplaced: // This must be in the same pass, because the next pass could not know that nothing is left.
 		return r.beginSession(seen), nil
 	default:
 		return effect{finished: true, again: reconcile.AtOnce}, nil
 	}
 }
 
-// parts are those of a teardown, in order.
+// parts returns the parts of a teardown, in order.
 func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, error) {
 	type part = func(context.Context, facts) (string, error)
 	parts := []part{r.cleanUpByBackground, r.cleanUpByClients, r.endClients}
@@ -87,11 +87,11 @@ func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, 
 	return parts
 }
 
-// mayBeInCeph reports whether Ceph may have anything of the session's. If it cannot,
-// the teardown does not need a Ceph that answers: nothing is made without the lock, which
-// is kept until all is removed, unless it is lost. A session that another process has begun
-// may have had it, and lost it since. Without its CephCluster or the administrator's permission,
-// Ceph cannot be reached.
+// mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can
+// proceed without an answer from Ceph. A session creates nothing without the lock, and keeps the
+// lock until everything is removed, unless it loses it. A session that another process has begun
+// may have had the lock and lost it since. If the CephCluster is gone or the administrator no
+// longer permits it, Ceph cannot be reached.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil
@@ -107,15 +107,15 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	return !neverHeld(grant, seen.startTime()), nil
 }
 
-// neverHeld reports whether it is certain that a session without the lock has not had it since a
-// time: another holder has had it since before that, or the lock was not taken or renewed since.
+// neverHeld reports whether a session without the lock certainly has not had it since a given
+// time. That is certain if another holder has had it since before that time, or if nobody has
+// taken or renewed the lock since.
 func neverHeld(l lock.Grant, since time.Time) bool {
 	others := l.Holder != "" && l.Since.Before(since)
 	return others || l.Expires.Before(since.Add(lock.Duration))
 }
 
-// cleanUpByClients has the clients that still answer end what they do and remove
-// what they have made.
+// cleanUpByClients makes the clients that still answer stop their tasks and remove their data.
 func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, error) {
 	if seen.standalone() {
 		return seen.standaloneCleanup(), nil
@@ -146,7 +146,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 	return "The clients are removing their data.", nil
 }
 
-// stopClients ends what clients are at.
+// stopClients cancels the running tasks of the clients.
 func (r *Reconciler) stopClients(ctx context.Context, seen facts) error {
 	return r.onAll(ctx, seen, func(ctx context.Context, i int, c runner.Client) error {
 		for id, status := range seen.tasks[i] {
@@ -161,14 +161,14 @@ func (r *Reconciler) stopClients(ctx context.Context, seen facts) error {
 // needsCleanup reports whether clients have anything to remove.
 func (f facts) needsCleanup() bool { return len(f.cleanupOf(0)) > 0 }
 
-// cleanupOf are the commands with which a client removes what it has made.
+// cleanupOf returns the commands with which a client removes its data.
 func (f facts) cleanupOf(i int) []task.Command {
 	return f.leftoversOf(f.script.Places[i], f.script.Loads())
 }
 
-// leftoversOf are the commands with which what loads have made at a place is removed.
-// Objects of a scratch pool go with it, which is much faster, unless it is to serve further
-// runs; its images have to be removed, because Rook keeps a pool that has some.
+// leftoversOf returns the commands that remove the data of loads at a place. It skips objects in
+// a scratch pool, because removing the pool is much faster, unless the pool serves further runs.
+// It always removes images, because Rook does not delete a pool that has images.
 func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
 	commands := engine.Cleanup(p, loads)
 	if f.spec.Template.Target.ScratchPool == nil || f.sharesPool() {
@@ -177,7 +177,7 @@ func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
 	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
 }
 
-// endClients ends the runners, and pods whose runner does not listen.
+// endClients ends the runners, and the pods whose runner does not respond.
 func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error) {
 	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
 		return seen.awaitOrphans(), nil
@@ -203,8 +203,8 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 // grace period, so Kubernetes has ended them unless they are kept on purpose.
 const orphansWithin = 2 * aloneGrace
 
-// awaitOrphans says which pods have yet to end whose Job is gone: what they still write would
-// stay.
+// awaitOrphans names the pods of a deleted Job that have not ended. If the teardown did not wait
+// for them, data that they still write would remain.
 func (f facts) awaitOrphans() string {
 	if allEnded(f.orphans) {
 		return ""
@@ -222,7 +222,7 @@ func allEnded(pods []corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podEnded(&pod) })
 }
 
-// suspendJobs ends the pods that are left.
+// suspendJobs ends the remaining pods.
 func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 	var errs []error
 	if !allEnded(seen.pods) {
@@ -237,8 +237,8 @@ func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 // finishWithin is how long a client may take to finish.
 const finishWithin = 20 * time.Second
 
-// suspendJob makes Kubernetes end the pods of a Job and keeps the Job, with the spec
-// that it was made for, until all is removed.
+// suspendJob makes Kubernetes end the pods of a Job. The Job itself stays until everything is
+// removed, because it holds the session's spec.
 func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
 		return nil
@@ -251,15 +251,14 @@ func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
 	return nil
 }
 
-// Removal by the manager itself: how many objects at a time, and how long one pass
-// may take.
+// These limit the removal by the manager itself: objects at a time, and the duration of one
+// pass.
 const (
 	removeAtOnce  = 100
 	removeTimeout = 30 * time.Second
 )
 
-// cleanUpInCeph removes what clients have left behind in pools that stay, and so makes sure
-// that nothing is left.
+// cleanUpInCeph removes everything that clients have left in pools that outlast the session.
 func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, error) {
 	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsThatStay()
 	if len(pools) == 0 {
@@ -274,7 +273,7 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	for _, pool := range pools {
 		waitsFor, err := scratchpool.RemoveImages(ctx, r.ceph, at, pool, seen.session.name)
 		if isDenied(err) && (target == nil || pool != string(target.Name)) {
-			continue // It is the key of the clients, so that they have made none there.
+			continue // The clients use the same key, so they cannot have created any there.
 		}
 		if waitsFor != "" || err != nil {
 			return waitsFor, err
@@ -286,8 +285,8 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 	return r.removeAllObjects(ctx, seen, at)
 }
 
-// poolsThatStay are the pools that may have images of the session, and outlast it. For an
-// unremembered session these are all that are open to benchmarks.
+// poolsThatStay returns the pools that outlast the session and may have its images. For an
+// unremembered session, these are all pools that benchmarks may use.
 func (f facts) poolsThatStay() []string {
 	var pools []string
 	if f.sharesPool() {
@@ -302,13 +301,13 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is unknown: only its Job has it, which others
-// have removed, or which an earlier process may have made.
+// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and
+// others have removed the Job, or an earlier process may have created one.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
-// removeAllObjects removes those that are no part of an image.
+// removeAllObjects removes the session's objects that are not part of an image.
 func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (string, error) {
 	objectPool := seen.dataPool()
 	if objectPool == "" {
@@ -329,8 +328,8 @@ func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.C
 	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
 }
 
-// traces are where to look for what clients and background may have left; nowhere, where it is
-// not known what they were to do.
+// traces returns the places in Ceph where the clients and the background load may have left
+// objects; none if their tasks are unknown.
 func (f facts) traces() []engine.Traces {
 	if f.script == nil {
 		return nil
@@ -348,7 +347,7 @@ func (f facts) traces() []engine.Traces {
 func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (string, error) {
 	objects, err := r.ceph.Objects(ctx, at, pool, namespace, prefix, removeAtOnce)
 	if scratchpool.IsNotFound(err) {
-		return "", nil // The pool is gone, or never was.
+		return "", nil // The pool does not exist.
 	}
 	if err != nil || len(objects) == 0 {
 		return "", err
@@ -359,14 +358,14 @@ func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool
 	return fmt.Sprintf("Objects are left in pool %s.", pool), nil
 }
 
-// isDenied reports whether Ceph answered that the key is not good for that.
+// isDenied reports whether Ceph answered that the key does not permit a request.
 func isDenied(err error) bool {
 	answer, ok := errors.AsType[*ceph.Error](err)
 	return ok && answer.Denied()
 }
 
-// removeScratchPool removes the scratch pool, if it is this benchmark's own. The pool that it
-// shares with others of its sweep is the sweep's.
+// removeScratchPool removes the scratch pool, if this benchmark owns it. A pool shared with
+// other benchmarks of a sweep belongs to the sweep.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
 		return "", nil // Without its Job the session's spec is unknown.
@@ -383,8 +382,9 @@ func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectr
 	return left.Waits, err
 }
 
-// emptyFullPool removes objects of a scratch pool one by one. Rook does nothing for a
-// cluster in HEALTH_ERR, which full OSDs are: a pool that fills them would never go.
+// emptyFullPool removes the objects of a scratch pool one by one. Full OSDs cause HEALTH_ERR,
+// and Rook does nothing in a cluster with HEALTH_ERR, so it would never delete a pool that fills
+// OSDs.
 func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, error) {
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
@@ -405,7 +405,7 @@ func (r *Reconciler) removeClients(ctx context.Context, seen facts) (string, err
 	return r.removeJob(ctx, seen)
 }
 
-// removeJob removes the Job; pods and Secret go with it.
+// removeJob removes the Job. Kubernetes deletes its pods and Secret with it.
 func (r *Reconciler) removeJob(ctx context.Context, seen facts) (string, error) {
 	if seen.job == nil {
 		return "", nil

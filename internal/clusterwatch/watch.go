@@ -46,7 +46,7 @@ type Watch struct {
 
 	mu      sync.Mutex
 	between bool // no run is in progress, so queries that would disturb a measurement are allowed
-	strays  bool // are asked for
+	strays  bool // stray PGs are queried too
 	survey  *Survey
 	samples []quiescence.Sample
 	extras  []Extra

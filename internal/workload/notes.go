@@ -35,20 +35,21 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 	}
 }
 
-// Notes are what the manager has noted of a session's tasks, apart from the runners' answers. They
-// are lost when the manager ends, and with them the evidence that clients started together.
+// Notes holds the manager's own observations of a session's tasks, apart from the runners'
+// answers. They are lost when the manager ends, and with them the proof that clients started
+// together.
 type Notes struct {
-	// StartedAt is when the signal of a task was sent, and spread bounds how far apart
-	// clients began.
+	// StartedAt holds when the signal to start a task was sent. Spread holds an upper bound of
+	// the time between the clients' starts.
 	StartedAt map[string]time.Time
 	Spread    map[string]time.Duration
-	// NotStarted is why the signal to start a task did not reach all clients, by task.
+	// NotStarted holds why the signal to start a task did not reach all clients, by task.
 	NotStarted map[string]string
-	// EndedAt is when each task was first seen to have ended on all clients.
+	// EndedAt holds when each task was first seen to have ended on all clients.
 	EndedAt map[string]time.Time
-	// CachesDropped has the tasks before which caches were dropped.
+	// CachesDropped holds the tasks before which caches were dropped.
 	CachesDropped map[string]bool
-	// PilotSeconds is what the slowest client took for each pilot, by task.
+	// PilotSeconds holds the time of the slowest client for each pilot, by task.
 	PilotSeconds map[string]float64
 }
 
@@ -63,7 +64,7 @@ func NewNotes() *Notes {
 	}
 }
 
-// lastEnd is when the last task ended; the zero time if none has.
+// lastEnd returns when the last task ended; the zero time if none has.
 func (m *Notes) lastEnd() time.Time {
 	var last time.Time
 	for _, t := range m.EndedAt {

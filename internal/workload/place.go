@@ -9,13 +9,14 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Where clients find a claim that is their target: a directory, or a device.
+// These are the paths of a claim that is the target: a directory, or a device.
 const (
 	DirectoryPath = "/data"
 	DevicePath    = "/dev/cephtune"
 )
 
-// Places says where each client of a session works. Owner begins the names of what they make.
+// Places returns the place of each client of a session. owner begins the names of everything
+// that the clients create.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,
@@ -49,7 +50,7 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor
 	return places
 }
 
-// Duration is how long one run takes by plan.
+// Duration returns how long one run should take.
 func (s *Script) Duration() time.Duration {
 	total := time.Duration(0)
 	if s.Background != nil {
@@ -62,10 +63,10 @@ func (s *Script) Duration() time.Duration {
 	return total
 }
 
-// Deadline is how long the pods of a session may live: four times what the runs
-// take by plan, as long as each may wait for a quiet cluster, for PGs that OSDs remove and
-// for its data, and what may be needed around them. Each task has a deadline of its own,
-// and this one is for a manager that does not come back.
+// Deadline returns how long the pods of a session may live. It is the sum of four times the
+// planned duration of the runs, the longest waits before each run (for a quiescent cluster, for
+// PGs that OSDs remove, and for its data), and the time needed around the runs. Each task has a
+// deadline of its own. This deadline is for a manager that does not come back.
 func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.Phases {

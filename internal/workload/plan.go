@@ -7,15 +7,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Plan returns what the only client has to do in these runs, if all goes well: what
-// next says, one after the other, with the rests.
+// Plan returns the tasks of the only client in the given runs, assuming success. They are the
+// successive moves of Next, including the rests.
 func (s *Script) Plan(from, to int32) ([]task.Task, error) {
 	var planned []task.Task
 	tasks, m, now, rest := Tasks{{}}, NewNotes(), time.Unix(0, 0), time.Duration(0)
 	for run := from; run <= to; {
 		m.NoteEnds(tasks, now)
 		switch mv := s.Next(run, tasks, nil, m, now); mv.Kind {
-		case MoveAssign: // Each one has another task, and so the loop has an end.
+		case MoveAssign: // Each assignment has another task, so the loop ends.
 			todo := mv.Tasks[0]
 			todo.RestSeconds, rest = rest.Seconds(), 0
 			planned = append(planned, todo)

@@ -1,7 +1,7 @@
-// Package workload says what the clients of a benchmark do, task by task: [Script] has everything
-// in order, and [Script.Next] names the next thing to do, given how far the clients are. It is
-// pure: whoever carries a move out asks again when it is done, so that a manager that was
-// restarted continues where the last one stopped.
+// Package workload determines the tasks of a benchmark's clients and their order. [Script] has
+// all tasks, and [Script.Next] returns the next move, given the statuses of the clients' tasks.
+// The package is pure: its caller carries out a move and then asks for the next. A restarted
+// manager therefore continues where the last one stopped.
 package workload
 
 import (
@@ -17,34 +17,36 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script has all tasks of a session's clients, in order. The next one follows from the runners'
-// statuses, so a restarted manager continues where the last one stopped.
+// Script has all tasks of a session's clients, in order. The runners' statuses determine the
+// next task, so a restarted manager continues where the last one stopped.
 type Script struct {
 	Phases []Phase
 	Places []place.Place // of each client
 	rest   time.Duration
-	// initialState is how each run is to find the data that it writes over.
+	// initialState is the requested state, at the start of each run, of the data that the run
+	// overwrites.
 	initialState v1alpha1.InitialState
-	// DropCaches says that OSDs forget what they have cached before each phase, warm that
-	// the data of the phase are read once.
+	// DropCaches says that OSDs drop their caches before each phase. warm says that the data of
+	// the phase is read once before it.
 	DropCaches, warm bool
 	// Background is the background load, or nil.
 	Background *Background
-	// withOutage is the phase in which OSDs go down; "" for none.
+	// outagePhase is the phase in which OSDs go down; "" if there is none.
 	outagePhase v1alpha1.PhaseName
-	// Switched says that a sweep switches settings meanwhile, so clients report each second.
+	// Switched says that a sweep switches settings during the run, so clients report each
+	// second.
 	Switched bool
 }
 
-// Phase is a phase of the template with the load that it stands for.
+// Phase is a phase of the template with its load.
 type Phase struct {
 	Name v1alpha1.PhaseName
 	Spec v1alpha1.Phase
 	Load engine.Load
 }
 
-// New returns the script of a template for clients at these places, and for the
-// background load at another one.
+// New returns the script of a template for clients at the given places, and for the background
+// load at its own place.
 func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*Script, error) {
 	s := &Script{
 		Places: places, initialState: template.InitialState,
@@ -79,8 +81,8 @@ func (s *Script) Loads() []engine.Load {
 	return loads
 }
 
-// DatasetBytes is what all clients and the background load prefill. One of them prefills all
-// shared data.
+// DatasetBytes returns how many bytes all clients and the background load prefill. One client
+// prefills all shared data.
 func (s *Script) DatasetBytes() int64 {
 	var bytes int64
 	for _, p := range s.Places {
@@ -92,7 +94,8 @@ func (s *Script) DatasetBytes() int64 {
 	return bytes
 }
 
-// Limit bounds the writes of each client and the background load beyond the datasets.
+// Limit sets the largest number of bytes that each client and the background load may write
+// beyond the datasets.
 func (s *Script) Limit(bytes int64, dataChunks int) {
 	for i := range s.Places {
 		s.Places[i].RoomBytes, s.Places[i].DataChunks = bytes, dataChunks
@@ -110,26 +113,26 @@ const (
 	MoveStart      moveKind = "Start"      // give the signal to start
 	MoveWait       moveKind = "Wait"       // until a runner reports
 	MoveRest       moveKind = "Rest"       // until a time
-	MoveDropCaches moveKind = "DropCaches" // of the OSDs
+	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
-	MoveCancel     moveKind = "Cancel"     // a task that failed on another client
-	MoveFail       moveKind = "Fail"       // the session cannot go on
+	MoveCancel     moveKind = "Cancel"     // cancel a task that failed on another client
+	MoveFail       moveKind = "Fail"       // the session cannot continue
 	MoveEnd        moveKind = "End"        // all phases of the run are done
 )
 
-// Move is the next thing to do with the clients.
+// Move is the next action with the clients.
 type Move struct {
 	Kind  moveKind
 	ID    string      // of the task
 	Tasks []task.Task // of each client, for MoveAssign
 	Until time.Time   // for MoveRest
-	// Step describes the current step, for progress.
+	// Step describes the current step, for the progress in status.
 	Step string
-	// Failure is why, for MoveFail and a run that failed.
+	// Failure is the cause, for MoveFail and for a run that failed.
 	Failure *Failure
-	// background: the move is about the background load, not about the clients.
+	// background says that the move concerns the background load, not the clients.
 	Background bool
-	// Measured says that all phases of the run have ended, so that they count.
+	// Measured says that all phases of the run have ended, so that their results count.
 	Measured bool
 }
 
@@ -141,8 +144,8 @@ type Failure struct {
 	Background bool // of the background load
 }
 
-// Next names the next move of a run, counted from 1, given how far the clients and the
-// background load are. It is pure.
+// Next returns the next move of a run, given the statuses of the clients and the background
+// load. Runs count from 1. Next is a pure function.
 func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Time) Move {
 	if id, busy := tasks.Unfinished(); busy && !s.IsOf(run, id) {
 		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
@@ -178,7 +181,7 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 	return Move{Kind: MoveEnd}
 }
 
-// prefill writes the datasets of all phases, once in a session, or in a block of a sweep.
+// prefill writes the datasets of all phases, once in a session or in a block of a sweep.
 func (s *Script) prefill(tasks Tasks) (Move, bool) {
 	for _, d := range s.datasets() {
 		if d.there {
@@ -193,8 +196,8 @@ func (s *Script) prefill(tasks Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// prefillTask writes the part of a dataset that is a client's. Of a shared image one
-// client writes all, and the others have nothing to do.
+// prefillTask returns the task that writes a client's part of a dataset. One client writes a
+// whole shared image, and the tasks of the others are empty.
 func prefillTask(id string, load engine.Load, c place.Place, key string) task.Task {
 	for _, dataset := range load.Datasets(c) {
 		if dataset.Key == key {
@@ -204,7 +207,8 @@ func prefillTask(id string, load engine.Load, c place.Place, key string) task.Ta
 	return task.Task{ID: id}
 }
 
-// size runs pilots to find the bytes that a phase has to move, if bytes bound it.
+// size runs pilots to find how many bytes a phase has to move, if the phase ends after a number
+// of bytes.
 func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -234,8 +238,8 @@ func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	}
 }
 
-// ioTotal is what a phase has to move in each run, by its pilots; 0 where the phase
-// itself says.
+// ioTotal returns how many bytes a phase has to move in each run, according to its pilots; 0 if
+// the phase itself sets that.
 func (s *Script) ioTotal(i int, m *Notes) int64 {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -257,10 +261,8 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 	return fmt.Sprintf("pilot-%s-%d", name, attempt)
 }
 
-// runPhase tidies up after the phases before, warms caches, rests, drops caches and
-// measures.
-// The last phase's data is removed with everything else at the end, so that the result does not
-// wait for it.
+// runPhase removes the data of earlier phases, warms caches, rests, drops caches and measures.
+// The teardown removes the last phase's data, so that the result does not wait for that.
 func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time) (Move, bool) {
 	p := s.Phases[i]
 	id := TaskID(run, p.Name)
@@ -302,7 +304,7 @@ func (s *Script) tidyUp(upTo int32, tasks Tasks, m *Notes) (Move, bool) {
 	return Move{}, true
 }
 
-// tidyOne removes the data of one task, if it wrote any.
+// tidyOne removes the data of one task, if the task wrote any.
 func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) (Move, bool) {
 	if len(p.Load.Tidy(s.Places[0], execution)) == 0 {
 		return Move{}, true
@@ -313,12 +315,12 @@ func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) 
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
 
-// IsOf reports whether a task may be at work in a run.
+// IsOf reports whether a task may run in the given run.
 func (s *Script) IsOf(run int32, id string) bool {
 	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
 }
 
-// beforePhase lets the cluster rest, and then forget what it has cached.
+// beforePhase waits for the rest before a phase, and then makes OSDs drop their caches.
 func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bool) {
 	if until := m.lastEnd().Add(s.rest); now.Before(until) {
 		return Move{Kind: MoveRest, ID: id, Until: until, Step: step}, false
@@ -343,23 +345,23 @@ func (s *Script) forEach(of func(place.Place) (task.Task, error)) func() ([]task
 	}
 }
 
-// measure brings a task with a measurement to its end on all clients.
+// measure returns the next move to complete a measurement on all clients.
 func measure(id, step string, todo func() ([]task.Task, error), tasks Tasks, m *Notes) (Move, bool) {
 	isReady := func(s task.State) bool { return s == task.Ready }
 	switch {
 	case !m.StartedAt[id].IsZero():
-		// Not all runners may have said so yet.
+		// Some runners may not have reported that yet.
 	case tasks.All(id, isReady):
 		return Move{Kind: MoveStart, ID: id, Step: step}, false
 	case tasks.Any(id, isReady) && tasks.Any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):
-		// The signal reached some clients only, and the manager ended.
+		// The signal reached only some clients before the manager ended.
 		return Move{Kind: MoveCancel, ID: id, Step: step}, false
 	}
 	return carryOut(id, step, todo, tasks)
 }
 
-// carryOut brings a task to its end on all clients. The task is only made if it
-// has to be handed over.
+// carryOut returns the next move to complete a task on all clients. It calls todo only if the
+// task must be handed over.
 func carryOut(id, step string, todo func() ([]task.Task, error), tasks Tasks) (Move, bool) {
 	if failed := tasks.Failed(id); failed != nil {
 		if tasks.Any(id, func(s task.State) bool { return !s.Ended() }) {
@@ -382,20 +384,20 @@ func carryOut(id, step string, todo func() ([]task.Task, error), tasks Tasks) (M
 	return Move{Kind: MoveWait, ID: id, Step: step}, false
 }
 
-// Cancelled is that of a task which was cancelled.
+// Cancelled is the failure reason of a cancelled task.
 const Cancelled task.FailureReason = "Cancelled"
 
-// TaskID names the task of a phase in a run.
+// TaskID returns the ID of the task of a phase in a run.
 func TaskID(run int32, name v1alpha1.PhaseName) string { return fmt.Sprintf("r%d-%s", run, name) }
 
-// tidyID names the task that removes what another has written. Only tasks that
-// measure begin with an r.
+// tidyID returns the ID of the task that removes the data of another task. Only IDs of
+// measurements begin with an r.
 func tidyID(id string) string { return "tidy-" + id }
 
-// tidyTimeout is how long a client may take to remove what a phase has written.
+// tidyTimeout is how long a client may take to remove the data of a phase.
 const tidyTimeout = 30 * time.Minute
 
-// longest is the longest deadline that a runner takes.
+// longest is the longest deadline that a runner accepts.
 const longest = 7 * 24 * time.Hour
 
 // prefillTimeout allows for a cluster that writes 5 MiB a second for each client.
@@ -507,5 +509,5 @@ func (mv Move) aside() Move {
 	return mv
 }
 
-// ReportLost is the failure of a task whose report is missing in the log.
+// ReportLost is the failure reason of a task whose report is missing in the log.
 const ReportLost task.FailureReason = "ReportLost"

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// StartTime is when a task began on the first client.
+// StartTime returns when a task began on the first client.
 func (t Tasks) StartTime(id string) time.Time {
 	var first time.Time
 	for _, of := range t {
@@ -36,7 +36,7 @@ func (t Tasks) usedBefore(run int32) bool {
 	})
 }
 
-// EndTime is when a measurement ended on the last client.
+// EndTime returns when a measurement ended on the last client.
 func (t Tasks) EndTime(id string) time.Time {
 	var last time.Time
 	for _, of := range t {
@@ -47,7 +47,7 @@ func (t Tasks) EndTime(id string) time.Time {
 	return last
 }
 
-// Begun reports whether a task of a run was handed over.
+// Begun reports whether any task of a run was handed over.
 func (t Tasks) Begun(run int32) bool {
 	prefix := fmt.Sprintf("r%d-", run)
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
@@ -60,7 +60,7 @@ func (t Tasks) Begun(run int32) bool {
 	})
 }
 
-// Tasks is how far each client is with each task.
+// Tasks holds the status of each task, for each client.
 type Tasks []map[string]task.Status
 
 // Has reports whether any client has a task.
@@ -68,7 +68,7 @@ func (t Tasks) Has(id string) bool {
 	return t.Any(id, func(task.State) bool { return true })
 }
 
-// Any reports whether a client has a task in such a state.
+// Any reports whether at least one client has the task in a state that satisfies is.
 func (t Tasks) Any(id string, is func(task.State) bool) bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
 		status, ok := of[id]
@@ -80,7 +80,7 @@ func (t Tasks) hasAll(id string) bool {
 	return t.All(id, func(task.State) bool { return true })
 }
 
-// All reports whether every client has a task, in such a state.
+// All reports whether every client has the task in a state that satisfies is.
 func (t Tasks) All(id string, is func(task.State) bool) bool {
 	for _, of := range t {
 		if status, ok := of[id]; !ok || !is(status.State) {
@@ -90,7 +90,7 @@ func (t Tasks) All(id string, is func(task.State) bool) bool {
 	return len(t) > 0
 }
 
-// Unfinished returns a task that is at work on some client.
+// Unfinished returns a task that has not ended on some client.
 func (t Tasks) Unfinished() (string, bool) {
 	for _, of := range t {
 		for id, status := range of {
@@ -102,8 +102,8 @@ func (t Tasks) Unfinished() (string, bool) {
 	return "", false
 }
 
-// Failed returns the failure of a task on the first client that has one. A task
-// that was cancelled has failed too, but the reason is elsewhere, if there is one.
+// Failed returns the failure of a task on the first client on which it failed. A cancelled task
+// counts as failed, but another client's failure takes precedence, since it is the cause.
 func (t Tasks) Failed(id string) *Failure {
 	var found *Failure
 	for client, of := range t {
