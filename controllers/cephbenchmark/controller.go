@@ -71,7 +71,7 @@ type Options struct {
 	Logs       Logs
 	// MasterKey is the secret from which the keys of sessions are derived.
 	MasterKey []byte
-	// PoolSettle is for how long the PGs of a new pool have to be clean.
+	// PoolSettle is how long the PGs of a new pool have to be clean.
 	PoolSettle time.Duration
 	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
@@ -99,7 +99,7 @@ type Reconciler struct {
 	masterKey []byte
 	counts    *exporter.Events
 	now       func() time.Time
-	// poolSettle is for how long the PGs of a new pool have to be clean.
+	// poolSettle is how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
 	live       *live
 	decisions  reconcile.Decisions

@@ -69,7 +69,7 @@ type plan struct {
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
 	wrong string        // for stepConcludeRun: why the run is invalid
 	fatal bool          // for stepConcludeRun: no other run can be valid
-	// removes says that the wait is for PGs that OSDs remove, before that run.
+	// removes says that the plan waits, before that run, for PGs that OSDs are removing.
 	removes bool
 	// last says how the object ends with the teardown.
 	last ending

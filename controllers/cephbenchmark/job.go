@@ -248,7 +248,7 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 	}}
 }
 
-// spread distributes clients over nodes as evenly as there is room.
+// spread distributes clients over nodes as evenly as resources permit.
 func spread(how v1alpha1.Spread, s session) []corev1.TopologySpreadConstraint {
 	if how != v1alpha1.SpreadPreferred {
 		return nil

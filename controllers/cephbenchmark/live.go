@@ -103,7 +103,7 @@ func (s *liveSession) hurry() {
 	}
 }
 
-// LookBetweenRuns turns the extra observations between runs on or off.
+// lookBetweenRuns turns the extra observations between runs on or off.
 func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *liveSession) startWatch(c ceph.Client, to clusterwatch.Connect) *cluste
 	return s.watch
 }
 
-// lastView is what was known when the session was last watched.
+// lastView returns the last observations of the cluster in this session.
 func (s *liveSession) lastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

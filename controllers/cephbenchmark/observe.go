@@ -93,7 +93,7 @@ type facts struct {
 	next    workload.Move
 }
 
-// Annotations of the Job store the input of the session: the spec, and the bytes that each
+// These annotations of the Job store the input of the session: the spec, and how many bytes each
 // client prefills.
 const (
 	annotationSpec    = "cephtune.dev/spec"
@@ -192,7 +192,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 
 // readSession reads the input of the session from the Job's annotations.
 func (f *facts) readSession(job *batchv1.Job) error {
-	// A session's dataset keeps its size, even if the free room changes later.
+	// A session's dataset keeps its size, even if the free space changes later.
 	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
 	f.roomBytes, _ = strconv.ParseInt(job.Annotations[annotationRoom], 10, 64)
 	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &f.spec); err != nil {

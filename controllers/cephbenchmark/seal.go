@@ -14,9 +14,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A session's spec is in annotations of its Job. Others in the namespace may be able to write
-// these, and admission does not check them. Only the manager can make the seal, so it accepts
-// only its own annotations.
+// annotationSeal has the seal of the Job's annotations. A session's spec is in annotations of
+// its Job. Others in the namespace may be able to write these, and admission does not check
+// them. Only the manager can make the seal, so it accepts only its own annotations.
 const annotationSeal = "cephtune.dev/seal"
 
 // sealVersion begins the seals of Jobs whose keys are derived from the owner and run ID of the

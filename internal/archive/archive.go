@@ -115,7 +115,7 @@ type Background struct {
 	Report *task.Report `json:"report,omitempty"`
 }
 
-// Placement is how the placement groups of a pool are spread over OSDs.
+// Placement is the distribution of a pool's placement groups over OSDs.
 type Placement struct {
 	Pool string     `json:"pool"`
 	OSDs []OSDShare `json:"osds"`

@@ -48,7 +48,7 @@ type Outage struct {
 // WindowName names a part of a phase with an outage.
 type WindowName string
 
-// The windows.
+// These are the windows, in the order of time.
 const (
 	// WindowBefore lasts until the OSDs are marked down.
 	WindowBefore WindowName = "Before"

@@ -71,8 +71,8 @@ type Client interface {
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
 	// PGsOn is `ceph pg ls-by-osd` of each: the placement groups that these OSDs serve.
 	PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error)
-	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without
-	// these OSDs, together. Ceph 20.2.4 says so too often.
+	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without all these
+	// OSDs. Ceph 20.2.4 wrongly says yes in some cases.
 	OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error)
 	// Recovered is `ceph pg dump sum`: the amount of data recovered since the pools were
 	// created.

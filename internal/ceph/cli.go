@@ -198,8 +198,8 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
 }
 
-// RemoveImage implements Client. An image that a client has open, or had open within
-// the last 30 s before it died, is EBUSY. Snapshots go with their image.
+// RemoveImage implements Client. An image that a client has open, or had open when it died
+// within the last 30 s, causes EBUSY. Snapshots are removed with their image.
 func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
 	if err := OwnImage(pool, image); err != nil {
 		return err

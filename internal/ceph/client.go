@@ -40,7 +40,7 @@ func NewSidecar(socket string) *Sidecar {
 
 // WithTransport wraps the HTTP transport to the socket, for example to measure requests.
 //
-// It is for before the first request.
+// Call it before the first request.
 func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) {
 	s.http.Transport = wrap(s.http.Transport)
 }
@@ -48,7 +48,7 @@ func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) 
 // OnRefusal sets a function that is called with each connection to which Ceph refuses a
 // permission: its key may have been replaced.
 //
-// It is for before the first request.
+// Call it before the first request.
 func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }
 
 // call sends a request and reads its answer.

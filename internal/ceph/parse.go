@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxStrayLines bounds how many lines before the JSON are tried as its beginning.
+// maxStrayLines is the largest number of lines that decode tries as the beginning of the JSON.
 const maxStrayLines = 64
 
 // bareNumber matches a number that Ceph prints although JSON does not allow it.
@@ -320,7 +320,7 @@ func poolType(number int) string {
 	}
 }
 
-// plain is a JSON scalar without quotes: Ceph has some options as strings, others as
+// plain returns a JSON scalar without quotes: Ceph prints some options as strings, others as
 // numbers.
 func plain(value json.RawMessage) string {
 	var text string
@@ -480,8 +480,8 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
-// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement group,
-// which must not pass for an OSD without any.
+// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement groups.
+// Its answer must not be taken for an OSD without any.
 func parsePGsOn(out []byte) ([]PG, error) {
 	var raw struct {
 		Ready *bool             `json:"pg_ready"`

@@ -23,8 +23,8 @@ const (
 	idleTime   = 2 * time.Minute
 )
 
-// Handler carries out the verbs of requests through a Client, and through a Tuner where
-// the Client is one.
+// Handler carries out the verbs of requests through a Client, and through a Tuner if the Client
+// implements Tuner.
 type Handler struct {
 	to    Client
 	log   *slog.Logger

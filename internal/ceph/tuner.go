@@ -10,7 +10,7 @@ import (
 )
 
 // Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
-// *FencedError where the fence does not hold. Each verb is idempotent: setting a value again and
+// *FencedError if the fence does not hold. Each verb is idempotent: setting a value again and
 // removing a missing value both succeed.
 //
 // A verb whose answer was lost may still take effect until LongestChange after the request for
@@ -48,13 +48,13 @@ type Tuner interface {
 // cluster accepts within LongestChange.
 const MaxPlaced = 32
 
-// The flags that SetFlag knows.
+// These are the flags that SetFlag accepts.
 const (
 	FlagNoScrub     = "noscrub"
 	FlagNoDeepScrub = "nodeep-scrub"
 )
 
-// FlagNoUp is the flag of single OSDs that SetNoUp knows.
+// FlagNoUp is the flag of single OSDs that SetNoUp sets and unsets.
 const FlagNoUp = "noup"
 
 const (

@@ -56,7 +56,7 @@ func (e *InvalidError) Error() string { return e.Message }
 type Status struct {
 	FSID   string `json:"fsid"`
 	Health Health `json:"health"`
-	// The OSDs in each of three states.
+	// These count the OSDs that exist, are up, and are in.
 	OSDs   int `json:"osds"`
 	UpOSDs int `json:"upOSDs"`
 	InOSDs int `json:"inOSDs"`
@@ -68,11 +68,11 @@ type Status struct {
 	// "active+clean+scrubbing".
 	PGs        int            `json:"pgs"`
 	PGsByState map[string]int `json:"pgsByState"`
-	// The objects in each kind of bad state.
+	// These count the objects in each kind of bad state.
 	DegradedObjects  int64 `json:"degradedObjects"`
 	MisplacedObjects int64 `json:"misplacedObjects"`
 	UnfoundObjects   int64 `json:"unfoundObjects"`
-	// The current rates of clients and recovery, averaged by Ceph over some seconds.
+	// These are the current rates of clients and recovery, averaged by Ceph over some seconds.
 	ReadOperationsPerSecond  int64 `json:"readOperationsPerSecond"`
 	WriteOperationsPerSecond int64 `json:"writeOperationsPerSecond"`
 	ReadBytesPerSecond       int64 `json:"readBytesPerSecond"`
@@ -113,7 +113,7 @@ type OSDMap struct {
 	// has.
 	Flags []string `json:"flags,omitempty"`
 	Pools []Pool   `json:"pools"`
-	// The full ratios: the shares of an OSD that may be used.
+	// These full ratios are the shares of an OSD that may be used.
 	FullRatio         float64 `json:"fullRatio"`
 	BackfillFullRatio float64 `json:"backfillFullRatio"`
 	NearFullRatio     float64 `json:"nearFullRatio"`

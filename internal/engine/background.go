@@ -21,7 +21,7 @@ const (
 	endlessBytes = 100 << 50
 )
 
-// backgroundName is what fio calls the job of a background load.
+// backgroundName is the name of fio's job for a background load.
 const backgroundName = "background"
 
 // BackgroundOf returns the Load of a background load that was admitted and has its defaults. Its

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Types of the shared package, so that callers import only this one.
+// These types alias those of package parse, so that callers import only this package.
 type (
 	// Format is one output format of one tool.
 	Format = parse.Format

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Types of the leaf package, so that callers import only this one.
+// These types alias those of package load, so that callers import only this package.
 type (
 	// Load is a phase, ready to be turned into command lines.
 	Load = load.Load

@@ -124,7 +124,7 @@ func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 // sidecar and the record in Ceph refuse epochs below the highest seen. With seconds, a new Lease
 // continues above the epochs of a deleted one. The field has room until 2094.
 func nextEpoch(last int64, now time.Time) int32 {
-	// 2026-01-01 in UTC.
+	// began is 2026-01-01 in UTC.
 	const began = 1767225600
 	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
 }

@@ -3,7 +3,7 @@ package metrics
 // Type is the type of a metric in Prometheus.
 type Type string
 
-// The types.
+// These are the types.
 const (
 	Gauge     Type = "gauge"
 	Counter   Type = "counter"

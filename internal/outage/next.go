@@ -40,7 +40,7 @@ type Look struct {
 	// OSDMap is the last OSD map that was read, with the time of that; nil if none was.
 	OSDMap   *ceph.OSDMap
 	OSDMapAt time.Time
-	// Samples are those of the cluster, in the order of time.
+	// Samples holds the samples of the cluster, in the order of time.
 	Samples []quiescence.Sample
 	// UpBefore and InBefore count the OSDs up and in right before the stop; 0 if unknown.
 	UpBefore, InBefore int
@@ -49,7 +49,7 @@ type Look struct {
 // Step is the next action.
 type Step string
 
-// The steps.
+// These are the steps.
 const (
 	// StepWait waits for the returned time.
 	StepWait Step = "Wait"
@@ -61,7 +61,7 @@ const (
 	StepDone Step = "Done"
 )
 
-// Deadlines.
+// These are deadlines.
 const (
 	lateAfter  = 15 * time.Second // the latest stop of OSDs after the planned time
 	downWithin = 20 * time.Second

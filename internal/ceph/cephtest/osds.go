@@ -29,7 +29,7 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 	}, osd, on)
 }
 
-// MarkOSDsDown implements ceph.Tuner. Those without the flag noup come up again at once.
+// MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again at once.
 func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
 	if err := ceph.TunableOSDs(osds...); err != nil {
 		return err

@@ -113,7 +113,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 // State is the severity of a finding.
 type State string
 
-// The states.
+// These are the states, from good to bad.
 const (
 	OK      State = "ok"
 	Note    State = "note"

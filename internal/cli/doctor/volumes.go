@@ -19,7 +19,8 @@ const (
 	driverCephFS = "cephfs.csi.ceph.com"
 )
 
-// Keys in the parameters of Ceph-CSI's StorageClasses and in the attributes of its volumes.
+// These are keys in the parameters of Ceph-CSI's StorageClasses and in the attributes of its
+// volumes.
 const (
 	keyClusterID = "clusterID"
 	keyPool      = "pool"

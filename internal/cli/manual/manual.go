@@ -3,7 +3,7 @@ package manual
 
 const docs = "https://github.com/cephtune/cephtune/blob/main/docs/"
 
-// The pages.
+// These are the addresses of the pages.
 const (
 	// Verdicts says what the words of a verdict mean.
 	Verdicts = docs + "reading-a-verdict.md"

@@ -304,7 +304,7 @@ func generateName(setting string) string {
 	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
 }
 
-// changes says what the sweep does to the cluster.
+// changes describes how the sweep changes the cluster.
 func (o *options) changes() string {
 	var parts []string
 	for _, setting := range o.settings {

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// The names of the formats.
+// These are the names of the formats.
 const (
 	JSONFormat = "fio-json" // JSON+ is the same format plus bins.
 	TextFormat = "fio-normal"

@@ -18,7 +18,7 @@ import (
 // itself.
 type LogKind string
 
-// The kinds of logs.
+// These are the kinds of logs.
 const (
 	BandwidthLog         LogKind = "bw"        // KiB/s
 	OperationsLog        LogKind = "iops"      // 1/s

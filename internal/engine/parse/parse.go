@@ -69,18 +69,18 @@ func (e *SyntaxError) Error() string {
 // Reason says why a run must not be compared with others.
 type Reason string
 
-// The reasons.
+// These are the reasons.
 const (
-	// Truncated: the output ends before the tool's summary does.
+	// Truncated means that the output ends before the end of the tool's summary.
 	Truncated Reason = "Truncated"
-	// Killed: the tool was stopped by a signal.
+	// Killed means that a signal stopped the tool.
 	Killed Reason = "Killed"
-	// EndedEarly: the run was much shorter than requested, for instance because a
+	// EndedEarly means that the run was much shorter than requested, for instance because a
 	// sequential read ran out of objects.
 	EndedEarly Reason = "EndedEarly"
-	// NoIO: the tool reports that it did nothing.
+	// NoIO means that the tool reports no I/O.
 	NoIO Reason = "NoIO"
-	// ToolError: the tool reports an error.
+	// ToolError means that the tool reports an error.
 	ToolError Reason = "ToolError"
 )
 

@@ -22,7 +22,7 @@ import (
 // Medium is the kind of storage for the data.
 type Medium string
 
-// The media.
+// These are the media.
 const (
 	Image   Medium = "image"
 	Objects Medium = "objects"
@@ -34,7 +34,7 @@ const (
 // that it keeps its layout.
 type Use string
 
-// The uses.
+// These are the uses.
 const (
 	Read  Use = "r"
 	Write Use = "w"
@@ -51,7 +51,7 @@ const (
 	depth = 16
 )
 
-// Exit codes with which a repeated command reports that there was nothing to do.
+// These are exit codes with which a repeated command reports that there was nothing to do.
 const (
 	noEntry = 2
 	exists  = 17

@@ -231,7 +231,7 @@ func (b *phase) limit(p place.Place) int64 {
 	return 0
 }
 
-// boundByRoom reports whether there is room for fewer objects than the phase may write.
+// boundByRoom reports whether the free space holds fewer objects than the phase may write.
 func (b *phase) boundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// The names of the formats.
+// These are the names of the formats.
 const (
 	TextFormat = "rados-bench-text"
 	JSONFormat = "rados-bench-json"
@@ -104,7 +104,7 @@ func newBench(format string) *bench {
 	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
 }
 
-// The kinds of number that setInt and setFloat expect, for error messages.
+// These are the kinds of number that setInt and setFloat expect, for error messages.
 const (
 	wantInt   = "a whole number, once"
 	wantFloat = "a finite number, once"

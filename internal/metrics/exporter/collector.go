@@ -41,7 +41,7 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// Collector exports the state of CRs, locks and journals. It caches nothing of them.
+// Collector exports the state of CRs, locks and journals. It has no cache of that state.
 type Collector struct {
 	reader       client.Reader
 	clusters     *clusters
