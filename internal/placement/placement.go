@@ -118,7 +118,7 @@ func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
 // the copies of a placement group can be kept apart, and the numbers of chosen OSDs per
 // failure domain differ by at most one.
 //
-// What cannot be is an *Error.
+// If a request cannot be met, the error is an *Error.
 func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 	domains, err := candidates(all, w)
 	if err != nil {
@@ -151,7 +151,7 @@ func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 // groups never become clean. An OSD that is down or out counts, since it may come back; the
 // device class is not checked here.
 //
-// What cannot be is an *Error.
+// If a request cannot be met, the error is an *Error.
 func Apart(all []ceph.OSDLocation, w Request) error {
 	domains, err := w.domains(all, func(ceph.OSDLocation) bool { return true })
 	if err != nil || len(domains) == 0 {

@@ -30,7 +30,8 @@ func takenAtStart(of Setting, about Known) bool {
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
-	// Last is the most recently stopped OSD, and Told the number of stopped OSDs so far.
+	// Last is the most recently stopped OSD, and Started the number of OSDs that were stopped
+	// so far.
 	Last, Started int
 }
 
