@@ -31,9 +31,10 @@ type effect struct {
 	edit func(*v1alpha1.CephBenchmarkStatus)
 	// event is emitted once status is written, in addition to the outcome's.
 	event *kstatus.Outcome
-	// invalid is the reason in one word why a run that has ended is invalid, for metrics.
+	// invalid is the reason, in one word, why a run that has ended is invalid. It is for
+	// metrics.
 	invalid string
-	// withOutage is the outcome of the outage of a run that has ended, for metrics.
+	// outage is the outcome of the outage of a run that has ended, for metrics.
 	outage outageEnd
 }
 
@@ -52,7 +53,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 // noteWait records what the pass waits for, since when, and why it has not come.
 func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
-		return // The lock is renewed in between.
+		return // The plan only renews the lock between other waits.
 	}
 	if p.removes {
 		m.removal.begin(p.run, now)
@@ -104,7 +105,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// waitFor waits. It observes a cluster more often that should become quiescent.
+// waitFor carries out a wait. If the cluster should become quiescent, it requests samples more
+// often.
 func waitFor(seen facts, p plan) effect {
 	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
 		seen.live.hurry()
@@ -183,7 +185,7 @@ func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Con
 func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask func(context.Context, int, runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	var group errgroup.Group // Without its context, because one failure must not stop the other calls.
+	var group errgroup.Group // No shared context: one failure must not cancel the other calls.
 	for i, view := range runners {
 		group.Go(func() error {
 			if err := ask(ctx, i, view.client); err != nil {

@@ -56,7 +56,7 @@ type runnerView struct {
 	client   runner.Client
 	snapshot *runner.Snapshot // nil until the first answer
 	err      error            // of the last attempt
-	since    time.Time        // time since which it does not answer
+	since    time.Time        // when it stopped answering; zero while it answers
 }
 
 // follow follows exactly the runners at these addresses, and returns their views.

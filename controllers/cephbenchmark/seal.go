@@ -46,8 +46,8 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 }
 
 // sealedBefore returns the values that earlier managers have sealed, so that Jobs stay valid
-// after an upgrade. These values do not include the OSDs, so readers must not trust that
-// annotation then.
+// after an upgrade. These values do not include annotationOSDs, so readers must not trust that
+// annotation of such a Job.
 func sealedBefore(annotations map[string]string) []*string {
 	var values []*string
 	for _, name := range []string{annotationSpec, annotationDataset, annotationStandalone} {

@@ -368,7 +368,7 @@ func isDenied(err error) bool {
 // other benchmarks of a sweep belongs to the sweep.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
-		return "", nil // Without its Job the session's spec is unknown.
+		return "", nil // The session's spec is unknown without its Job.
 	}
 	return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 }

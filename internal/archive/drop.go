@@ -10,9 +10,9 @@ import (
 // Part is a part of a document that can be dropped.
 type Part string
 
-// The parts, in the order in which they are dropped. Parts that another run of the benchmark can
-// reproduce come first, and the data from which figures are computed last. The figures
-// themselves are always kept.
+// These are the parts, in the order in which they are dropped. Parts that another run of the
+// benchmark can reproduce come first, and the data from which figures are computed last. The
+// figures themselves are always kept.
 const (
 	// DropOutput is the output of the tools.
 	DropOutput Part = "output"

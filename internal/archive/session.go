@@ -46,7 +46,7 @@ type SwitchedSession struct {
 // SessionPart is a part of a session that is dropped if it does not fit.
 type SessionPart string
 
-// The parts, in the order in which they are dropped.
+// These are the parts, in the order in which they are dropped.
 const (
 	DropWindowHistograms SessionPart = "histograms" // histograms of latencies, by window
 	DropSeconds          SessionPart = "seconds"    // seconds of clients

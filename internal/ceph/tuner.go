@@ -236,8 +236,8 @@ type Stop struct {
 	OSDs []int `json:"osds"`
 	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
-	// PGs counts placement groups on these OSDs that stay available, the next field those that
-	// do not. If OK is false, only Reason names the latter.
+	// PGs counts placement groups on these OSDs that stay available, BadPGs those that do not.
+	// If OK is false, only Reason names the latter.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }

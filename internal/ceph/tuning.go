@@ -79,8 +79,9 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	return answers, nil
 }
 
-// running asks for the running configuration of one OSD. `config show` alone leaves out what is
-// at its default, and asking for an option by its name does not return the source of its value.
+// running asks for the running configuration of one OSD. `config show` alone leaves out options
+// at their default, and asking for an option by its name does not return the source of its
+// value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
 	out, err := c.ceph(ctx, at, "config show-with-defaults", fmt.Sprintf("osd.%d", osd), "--format=json")
 	if err != nil {

@@ -40,8 +40,8 @@ func (e *Error) Unwrap() []error {
 	}
 }
 
-// Denied reports whether Ceph knows the key and its caps do not allow the verb. Ceph returns the
-// same number for a key that it does not know, such as one that was just replaced.
+// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. Ceph
+// returns the same number for an unknown key, such as one that was just replaced.
 func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
@@ -189,8 +189,8 @@ type DF struct {
 type PoolDF struct {
 	Name string `json:"name"`
 	ID   int64  `json:"id"`
-	// StoredBytes counts what clients wrote, UsedBytes what that takes on OSDs: with copies or
-	// coding chunks, and after compression.
+	// StoredBytes counts what clients wrote, UsedBytes the space that it takes on OSDs: with
+	// copies or coding chunks, and after compression.
 	StoredBytes       int64 `json:"storedBytes"`
 	UsedBytes         int64 `json:"usedBytes"`
 	Objects           int64 `json:"objects"`

@@ -138,7 +138,7 @@ func (w *Watch) look(ctx context.Context) {
 	var sample quiescence.Sample
 	var more *Extra
 	surveying := w.surveyed() == nil
-	var group errgroup.Group // Without its context, so that the result of one is kept if the other fails.
+	var group errgroup.Group // No shared context: if one fails, the result of the other is kept.
 	if surveying {
 		group.Go(into(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Limits for an engine that runs until it is stopped: they exceed any run.
+// These limits for an engine that runs until it is stopped exceed any run.
 const (
 	// endless is the longest time that a runner lets a tool run.
 	endless = 7 * 24 * time.Hour

@@ -29,7 +29,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	var all []Found
 	for i := range list.Items {
 		cm := &list.Items[i]
-		// By name and not by label, which may have been removed.
+		// The search goes by name, because a label may have been removed.
 		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, outagePrefix) {
 			continue
 		}
@@ -52,7 +52,7 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var all []*tuning.Journal
 	var unreadable []error
 	for i := range list.Items {
-		// By name and not by label, which may have been removed.
+		// The search goes by name, because a label may have been removed.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
 		if !is {
 			continue

@@ -161,8 +161,8 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 }
 
 // clockLag is how far the clients' seconds may lag behind the manager's clock, because a tool
-// connects before it measures. Windows begin earlier by this time, so that the first and worst
-// second of an outage never counts in the window before.
+// connects before it measures. Windows begin earlier by this time, so that the first second of
+// an outage, which is the worst, never counts for the preceding window.
 const clockLag = 2 * time.Second
 
 // windows divides the clients' time series at the moments of the outage.

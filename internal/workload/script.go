@@ -130,7 +130,7 @@ type Move struct {
 	Step string
 	// Failure is the cause, for MoveFail and for a run that failed.
 	Failure *Failure
-	// background says that the move concerns the background load, not the clients.
+	// Background says that the move concerns the background load, not the clients.
 	Background bool
 	// Measured says that all phases of the run have ended, so that their results count.
 	Measured bool

@@ -115,7 +115,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse than A figures of B may be, such as 10%; makes it a gate")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression is about, such as iops,p99; without, bandwidth and p99 where there is one")
-	// It fails only for a flag that does not exist, which a test would show.
+	// This fails only for a missing flag, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd

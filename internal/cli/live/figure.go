@@ -30,7 +30,7 @@ type Figure struct {
 	// Rate has the sums of the clients' rates, and the mean latency of all their operations. A
 	// value that one client does not report is 0.
 	Rate parse.Rate
-	// Clients is how many clients the figure includes, of Of clients in all.
+	// Clients counts the clients that the figure includes. Of counts all clients.
 	Clients, Of int
 	// Unknown says why the figure is missing; empty if it is known, or if no client measures
 	// just now.

@@ -160,7 +160,7 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 // event passes on one change.
 func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
-		return nil, false, apierrors.FromObject(event.Object) // For example, the version is too old by now.
+		return nil, false, apierrors.FromObject(event.Object) // One cause is a resource version that is too old by now.
 	}
 	object, ok := event.Object.(client.Object)
 	if !ok || event.Type == apiwatch.Bookmark || object.GetName() != f.key.Name {

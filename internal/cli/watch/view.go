@@ -15,7 +15,7 @@ type ending int
 
 const (
 	endNone   ending = iota // it has not ended
-	endResult               // with a result
+	endResult               // it has a result
 	endFailed               // it has no results, or it waits until a user changes something
 )
 
@@ -33,8 +33,8 @@ type view struct {
 	live string
 }
 
-// detail returns the current step and message. During runs the message repeats the step, so the
-// step is left out.
+// detail returns the current step and message. During runs the message begins with text that the
+// step also has, so detail drops that beginning.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {

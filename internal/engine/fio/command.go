@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// stepsSeconds outlasts the lock of a killed client; stepSeconds is for each image without
-	// such a lock.
+	// stepsSeconds is longer than Ceph keeps the lock of a killed client. stepSeconds is the
+	// additional time for each image.
 	stepsSeconds, stepSeconds = 120, 2
-	// maxMapBlocks is the largest number of blocks for which a job remembers those that it has
-	// visited, in a bit for each.
+	// maxMapBlocks is the largest number of blocks of a job with a map of visited blocks. fio
+	// keeps one bit for each block in it.
 	maxMapBlocks = 1 << 28
 )
 
@@ -138,7 +138,7 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		argv = append(argv, "--ramp_time="+timeOption(f.ramp))
 	}
 	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
-		// Percentiles of the total latency, submission included.
+		// These percentiles are of the total latency, including submission.
 		"--lat_percentiles=1", "--clat_percentiles=0")
 	argv = append(argv, f.logOptions(run)...)
 	argv = append(argv, slots[0].data.EngineOptions()...)

@@ -138,7 +138,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		}
 		checkHistograms(res, name, &d.Direction, j.line)
 	}
-	// unified_rw_reporting=both repeats what read and write say as "mixed".
+	// unified_rw_reporting=both repeats the sum of reads and writes as "mixed".
 	if len(res.Directions()) > 1 {
 		res.Mixed = nil
 	}

@@ -17,7 +17,7 @@ import (
 // section is a job, with options from its phase where the job sets none.
 type section struct {
 	name                        string
-	pattern                     string // In fio's spelling.
+	pattern                     string // the pattern in fio's spelling
 	random, reads, writes       bool
 	copies                      int
 	smallestBlock, largestBlock int64
@@ -255,7 +255,7 @@ func (s *slot) limit(i, length int64) {
 	if s.job.size > 0 {
 		s.size = min(s.size, s.job.size)
 	}
-	if s.data.Medium == prefill.Objects { // Only whole objects, all of one size.
+	if s.data.Medium == prefill.Objects { // fio uses only whole objects of one size.
 		s.objects = max(s.size/s.data.ObjectBytes(), 1)
 		s.size = s.objects * s.data.ObjectBytes()
 	}

@@ -47,7 +47,7 @@ type jobKey struct {
 // head is the line that fio prints about a job before the job starts.
 type head struct {
 	settings   map[string]string
-	blockBytes [3]int64 // For reads, writes and trims; 0 if the size varies.
+	blockBytes [3]int64 // sizes for reads, writes and trims; 0 if the size varies
 }
 
 // A jobReport is the printed report of a job.
@@ -70,7 +70,7 @@ type printedLatency struct {
 	seconds        [4]float64 // Minimum, maximum, mean and standard deviation,
 	known          bool       // whether they were printed.
 	percentiles    []result.Percentile
-	unitsPerSecond float64 // The unit of the percentiles.
+	unitsPerSecond float64 // the unit of the percentiles
 }
 
 // issued has the exact numbers of reads, writes and trims.

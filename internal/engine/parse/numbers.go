@@ -34,7 +34,7 @@ func Float(field []byte) (float64, bool) {
 	return f, err == nil && f >= 0 && f <= math.MaxFloat64
 }
 
-// isDecimal keeps hexadecimal numbers, underscores and "Inf" from strconv, which accepts them.
+// isDecimal refuses hexadecimal numbers, underscores and "Inf", all of which strconv accepts.
 func isDecimal(field []byte) bool {
 	for _, c := range field {
 		switch {

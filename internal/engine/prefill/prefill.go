@@ -324,7 +324,7 @@ func (s Set) throughout(name, pattern string) []string {
 	case Objects:
 		return append(argv, "--ioengine=rados", "--file_service_type=sequential", "--nrfiles="+strconv.FormatInt(s.ObjectCount(), 10))
 	case File:
-		// Buffered I/O, because not every file system supports direct I/O.
+		// This is buffered I/O, because not every file system supports direct I/O.
 		return append(argv, "--ioengine=libaio", "--direct=0")
 	case Device:
 		return append(argv, "--ioengine=libaio", "--direct=1")

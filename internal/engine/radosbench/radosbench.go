@@ -86,7 +86,7 @@ type bench struct {
 	requestedSeconds float64
 	maxObjects       int64
 
-	// The summary. Missing fields are nil.
+	// The fields below are the summary. Missing fields are nil.
 	direction       result.DirectionName
 	seconds         *float64
 	operations      *int64

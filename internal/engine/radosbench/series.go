@@ -79,7 +79,7 @@ func (b *bench) setLatencies(s *result.Series) {
 func (b *bench) latencyBetween(from, to row) (float64, bool) {
 	before, behind := float64(from.finished), float64(to.finished)
 	sum := to.averageLatency*behind - from.averageLatency*before
-	// The largest rounding errors of the printed means, times their weights.
+	// lost is the sum of the largest rounding errors of the printed means, times their weights.
 	lost := 5e-6 * (to.averageLatency*behind + from.averageLatency*before)
 	if b.decimals {
 		lost = 0.5e-6 * (behind + before)

@@ -78,7 +78,8 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{b.image(p).Dataset()}
 }
 
-// Namespaces implements load.Load. Only images have objects, in the default namespace.
+// Namespaces implements load.Load. It returns none: rbd bench creates no objects besides those
+// of images.
 func (*phase) Namespaces(place.Place) []string { return nil }
 
 // Tidy implements load.Load. It has no commands, because a run overwrites existing data.

@@ -3,8 +3,8 @@
 // (up to Nautilus) to the one that prints "43 MiB/s".
 //
 // When SIGTERM stops the tool, it exits with 0 and a normal summary. A run is therefore valid
-// only if it moved all requested bytes. It reports no latency, and in readwrite mode no I/O
-// errors.
+// only if it moved all requested bytes. The tool reports no latency, and in readwrite mode no
+// I/O errors.
 package rbdbench
 
 import (
@@ -70,7 +70,7 @@ type parser struct {
 	notes parse.Notes
 
 	settings   map[string]string
-	ioSize     int64 // From the head, like the next field.
+	ioSize     int64 // from the head, like the next field
 	bytesAsked int64
 
 	rows    []row
