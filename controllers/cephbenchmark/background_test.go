@@ -77,7 +77,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 	background := func(f *facts) {
 		f.spec.Template.BackgroundLoad = aBackground()
 		f.script = withBackground(fakeLoad{})
-		f.background = backgroundFacts{job: &batchv1.Job{}, tasks: newTasks(1), pods: []corev1.Pod{*f.pods[0].DeepCopy()}}
+		f.background = backgroundFacts{job: &batchv1.Job{}, tasks: newTasks(), pods: []corev1.Pod{*f.pods[0].DeepCopy()}}
 		f.memory.backgroundJob = "2"
 	}
 	cases := map[string]struct {
@@ -163,7 +163,7 @@ func TestTheBackgroundDuringAPhase(t *testing.T) {
 		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
 			f.memory.noted.StartedAt[id], f.memory.noted.EndedAt[id] = began.Add(from), began.Add(from+30*time.Second)
 		}
-		f.spec.Template.BackgroundLoad, f.background.tasks = aBackground(), newTasks(1)
+		f.spec.Template.BackgroundLoad, f.background.tasks = aBackground(), newTasks()
 	})
 	observation, err := figure.Observe([]task.Report{{Status: task.Status{ID: "b", State: task.Done}, Result: measured}}, engine.Timing{})
 	if err != nil {

@@ -61,7 +61,7 @@ func atWork(change ...func(*facts)) facts {
 		}},
 		memory: m,
 		script: scriptOf(1, fakeLoad{}),
-		tasks:  newTasks(1),
+		tasks:  newTasks(),
 	}
 	for _, c := range change {
 		c(&f)

@@ -110,7 +110,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if !seen.mayHaveMade() {
 		return seen, r.observeNamespace(ctx, &seen)
 	}
-	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.id())
+	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.id()) //nolint:contextcheck // Followers of the clients outlive the pass.
 	seen.memory = seen.live.memory
 	var err error
 	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {

@@ -35,7 +35,7 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 		if err != nil {
 			panic(err)
 		}
-		f.tasks = newTasks(1)
+		f.tasks = newTasks()
 		for _, status := range standaloneStatuses(planned, log) {
 			f.tasks[0][status.ID] = status
 		}
@@ -170,7 +170,7 @@ func TestDecideAboutPodsThatEnded(t *testing.T) {
 			f.pods[0].Status.Phase = corev1.PodFailed
 			log := logOf(ids...)
 			log.final = final
-			f.logs, f.tasks, f.runners = map[int]*podLog{0: log}, newTasks(1), map[int]runnerView{}
+			f.logs, f.tasks, f.runners = map[int]*podLog{0: log}, newTasks(), map[int]runnerView{}
 			for id, report := range log.reports {
 				f.tasks[0][id] = report.Status
 			}

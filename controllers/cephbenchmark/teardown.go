@@ -67,7 +67,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	case endsReplaced: // This must be in the same pass, because the next pass could not know that nothing is left.
-		return r.beginSession(seen), nil
+		return r.beginSession(seen), nil //nolint:contextcheck // Followers of the clients outlive the pass.
 	default:
 		return effect{finished: true, again: reconcile.AtOnce}, nil
 	}

@@ -52,11 +52,5 @@ func withBackground(load engine.Load) *workload.Script {
 	return s
 }
 
-// newTasks are the tasks of clients that have not been given any.
-func newTasks(clients int) workload.Tasks {
-	tasks := make(workload.Tasks, clients)
-	for i := range tasks {
-		tasks[i] = map[string]task.Status{}
-	}
-	return tasks
-}
+// newTasks are the tasks of one client that has not been given any.
+func newTasks() workload.Tasks { return workload.Tasks{map[string]task.Status{}} }

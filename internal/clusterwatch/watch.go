@@ -181,6 +181,7 @@ type View struct {
 	Err     error // of the last attempt
 }
 
+// View returns what has been seen so far.
 func (w *Watch) View() View {
 	w.mu.Lock()
 	defer w.mu.Unlock()

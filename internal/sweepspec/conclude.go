@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -107,22 +108,22 @@ const (
 
 // withoutPatch names the parts of a winner that have no patch; "" if all have one.
 func withoutPatch(spec *Spec) string {
-	text := ""
+	var text strings.Builder
 	if VariesOSDCount(spec) {
-		text += noPatchForOSDs
+		text.WriteString(noPatchForOSDs)
 	}
 	if len(DeviceClasses(spec)) > 0 {
-		text += noPatchForDeviceClass
+		text.WriteString(noPatchForDeviceClass)
 	}
 	for _, p := range spec.Parameters {
 		switch {
 		case p.Redundancy != nil:
-			text += noPatchForRedundancy
+			text.WriteString(noPatchForRedundancy)
 		case p.StorageClass != nil:
-			text += noPatchForClass
+			text.WriteString(noPatchForClass)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // table returns one row for each configuration, the baseline first.

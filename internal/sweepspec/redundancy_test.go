@@ -75,6 +75,10 @@ func TestRedundancyAsAParameter(t *testing.T) {
 	if got := RawBytesPerByte(spec); got != 3 {
 		t.Errorf("%v bytes are stored for one of a client, want those of three copies", got)
 	}
+}
+
+func TestValuesOfRedundancy(t *testing.T) {
+	spec := &specOf(t, `{template: {target: {scratchPool: {parameters: {pg_num: "8"}}}}, parameters: [{name: kind, redundancy: {}, values: ["2"]}]}`).Spec
 	for value, fine := range map[string]bool{"3": true, "10": true, "2+1": true, "32+16": true, "0": false, "11": false, "1+1": false, "2+": false, "33+1": false, "Unset": false} {
 		if want := wanted(spec, spec.Parameters[0], plannerValue(v1alpha1.ParameterValue(value))); (want == "") != fine {
 			t.Errorf("%q: it wants %q", value, want)

@@ -124,6 +124,7 @@ func (s *Script) Warms(p Phase) bool {
 	return s.warm && slices.ContainsFunc(p.Load.Datasets(s.Places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
 }
 
+// Reads reports whether a phase reads data.
 func Reads(p v1alpha1.Phase) bool {
 	switch {
 	case p.RadosBench != nil:

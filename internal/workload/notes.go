@@ -53,6 +53,7 @@ type Notes struct {
 	PilotSeconds map[string]float64
 }
 
+// NewNotes returns notes of a session that has just begun.
 func NewNotes() *Notes {
 	return &Notes{
 		StartedAt:     map[string]time.Time{},

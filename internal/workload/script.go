@@ -73,6 +73,7 @@ func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPl
 	return s, nil
 }
 
+// Loads returns the loads of all phases, in order.
 func (s *Script) Loads() []engine.Load {
 	loads := make([]engine.Load, 0, len(s.Phases))
 	for _, p := range s.Phases {
@@ -105,9 +106,10 @@ func (s *Script) Limit(bytes int64, dataChunks int) {
 	}
 }
 
-// moveKind is a kind of next thing to do with the clients.
+// moveKind is a kind of move.
 type moveKind string
 
+// The kinds of moves.
 const (
 	MoveAssign     moveKind = "Put"        // hand over a task
 	MoveStart      moveKind = "Start"      // give the signal to start
