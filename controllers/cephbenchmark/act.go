@@ -105,7 +105,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// waitFor carries out a wait. If the cluster should become quiescent, it requests samples more
+// waitFor carries out a wait. While it waits for a quiescent cluster, it requests samples more
 // often.
 func waitFor(seen facts, p plan) effect {
 	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
@@ -116,7 +116,7 @@ func waitFor(seen facts, p plan) effect {
 
 // protect adds the finalizer.
 func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	status := b.Status.DeepCopy() // The answer may have another status; record must see no change.
+	status := b.Status.DeepCopy() // AddFinalizer overwrites it with the API server's answer; keep what this pass observed.
 	if err := reconcile.AddFinalizer(ctx, r.client, b, Finalizer); err != nil {
 		return err
 	}

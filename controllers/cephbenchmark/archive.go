@@ -224,7 +224,7 @@ func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.Ben
 	}
 	run, err := archive.Of(seen.benchmark, &cm)
 	if err != nil { // The ConfigMap is immutable, so a retry would fail too.
-		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // It is told with the run.
+		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // The returned reason has it.
 	}
 	return evidenceOf(run), "", nil
 }
@@ -234,7 +234,7 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
-	if client.IgnoreNotFound(err) != nil { // A resource is not found while its namespace is being deleted.
+	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
 		return "", fmt.Errorf("list the results: %w", err)
 	}
 	for _, name := range archive.Prune(found.Items, seen.benchmark.UID, int(seen.spec.HistoryLimit)) {

@@ -127,7 +127,8 @@ type runEvidence struct {
 	dropped []archive.Part
 	// initialState is the state in which the run found its prefilled data.
 	initialState v1alpha1.DataState
-	// standalone says that status does not have the start of the run yet.
+	// standalone says that a standalone client made the run. Its start enters status only with
+	// the outcome.
 	standalone bool
 }
 
@@ -196,8 +197,8 @@ func (e runEvidence) whyInvalid() string {
 	return "Other"
 }
 
-// evidence gathers the outcome of a run, up to and including the phase that failed or was
-// aborted, whose reports may say why.
+// evidence gathers the outcome of a run. The last phase may be one that failed or was aborted:
+// its reports may say why.
 func (r *Reconciler) evidence(ctx context.Context, seen facts, p plan) (runEvidence, error) {
 	e := runEvidence{
 		number: p.run, wrong: p.wrong, standalone: seen.standalone(),
@@ -391,9 +392,10 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 	return c, nil
 }
 
-// spaceEfficiency returns the efficiency at the moment with the most data in the session. It
-// returns nil if used and stored bytes do not match: OSDs that are down do not report their
-// usage, and a snapshot shares space with its image while Ceph counts both as stored.
+// spaceEfficiency returns the space efficiency at the moment when the session stored the most
+// data. It returns nil if used and stored bytes do not belong together: OSDs that are down do not
+// report their usage, and a snapshot shares space with its image while Ceph counts both as
+// stored.
 func spaceEfficiency(seen facts) *v1alpha1.SpaceEfficiency {
 	if t := &seen.spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil

@@ -2,8 +2,8 @@
 // act and record: gather the facts, choose one step by a list of named rules, carry it out, and
 // write status once.
 //
-// A session is the execution of one run ID: a Job whose pods, the clients, run the tools.
-// script.go has their tasks and the order; decide.go decides everything else. No pass blocks to
+// A session is the execution of one run ID: a Job whose pods, the clients, run the tools. Package
+// workload has their tasks and the order; decide.go decides everything else. No pass blocks to
 // wait: live.go follows the clients and the cluster and wakes the reconciler.
 package cephbenchmark
 
@@ -44,8 +44,8 @@ const Finalizer = "cephtune.dev/cleanup"
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephBenchmarks, Jobs and pods from a cache. Reader reads objects without a
-	// cache, which are needed too rarely for one.
+	// Client reads CephBenchmarks, Jobs and pods from a cache. Reader reads, without a cache,
+	// objects that are needed too rarely to cache them.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -132,8 +132,8 @@ func (r *Reconciler) wake(key types.NamespacedName) {
 	}
 }
 
-// These limit the delay before a failed step is retried. The first retry comes soon. After an
-// outage of Ceph or the network, a retry comes within half a minute.
+// These limit the delay before a failed step is retried. The first retry comes soon. Once Ceph or
+// the network works again, the next retry comes within half a minute.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second

@@ -21,7 +21,7 @@ const (
 	stepIdle step = "Idle"
 	// stepStall waits for a change of the spec or of the operator config.
 	stepStall step = "Stall"
-	// stepWait waits for something that should come by itself.
+	// stepWait waits for something that should happen by itself.
 	stepWait step = "Wait"
 	// stepProtect adds the finalizer before anything is created.
 	stepProtect step = "Protect"
@@ -95,17 +95,17 @@ func rules() []rule {
 	return []rule{
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // its teardown is complete and the finalizer is gone
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
-		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until then
+		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; only the teardown remains
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the run ID changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // changes that request no run
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
-		{Name: "stallOnSettings", Func: stallOnSettings},               // what the administrator does not allow
+		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
-		{Name: "protect", Func: protect},                               // before anything is made
-		{Name: "endOutage", Func: endOutage},                           // when it is time to bring OSDs back
+		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
+		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
 		{Name: "failWithForeignJob", Func: failWithForeignJob},         // a Job that the manager did not create
 		{Name: "failWithoutJob", Func: failWithoutJob},                 // its Job is gone
 		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that does not exist, or that Rook does not manage
@@ -113,21 +113,21 @@ func rules() []rule {
 		{Name: "waitForClaim", Func: waitForClaim},                     // the claim that is the target must exist
 		{Name: "failWithoutScript", Func: failWithoutScript},           // the spec cannot be carried out on this cluster
 		{Name: "failWithoutDomains", Func: failWithoutDomains},         // too few failure domains for the copies
-		{Name: "refuseOutage", Func: refuseOutage},                     // OSDs that cannot be stopped in this cluster
-		{Name: "queueForLock", Func: queueForLock},                     // one at a time
+		{Name: "refuseOutage", Func: refuseOutage},                     // this cluster does not permit the outage
+		{Name: "queueForLock", Func: queueForLock},                     // one holder at a time
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // the benchmark itself has filled the cluster
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with free space, and quiescent
-		{Name: "waitForRemoval", Func: waitForRemoval},                 // PGs of deleted pools, for a limited time
-		{Name: "finishReplacing", Func: finishReplacing},               // the Job of an unreachable client
-		{Name: "prepareClients", Func: prepareClients},                 // pool, Secret, Job
-		{Name: "followLog", Func: followLog},                           // a standalone client
-		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the logs of pods that have ended
+		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
+		{Name: "finishReplacing", Func: finishReplacing},               // replaces the Job of an unreachable client
+		{Name: "prepareClients", Func: prepareClients},                 // creates pool, Secret and Job
+		{Name: "followLog", Func: followLog},                           // waits for a standalone client
+		{Name: "concludeFromLogs", Func: concludeFromLogs},             // reads the logs of pods that have ended
 		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, or a deadline
-		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same for the background load
+		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same, for the background load
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
 		{Name: "switchToStandalone", Func: switchToStandalone},         // if the network keeps the manager from the client
 		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
-		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // the rest of its phase is useless
+		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // the rest of the phase is useless
 		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbed run must not continue
 		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a failed task needs no more waiting
 		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
@@ -175,16 +175,16 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(late.Reason, late.Message)
 }
 
-// These are deadlines of steps that depend on others: Rook creates a pool, clients and Ceph
-// execute commands.
+// These are deadlines of steps that depend on other software: Rook creates a pool, clients and
+// Ceph execute commands.
 const (
 	prepareWithin  = 15 * time.Minute
 	moveWithin     = 15 * time.Minute
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits how long the plan may be repeated while it waits for the same thing. late is the
-// outcome after that.
+// atMost limits how long the plan may be repeated while it waits for the same thing. After that,
+// the outcome is late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

@@ -22,14 +22,15 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long the keeper leaves OSDs that an earlier manager has stopped to the
-// object that owns the outage. Unless that object is stuck, its pass brings them back half a
+// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager
+// has stopped. Unless the object that owns the outage is stuck, its pass brings them back half a
 // minute after this manager began.
 const orphanedAfter = 90 * time.Second
 
-// keeper brings back orphaned OSDs: the object that stopped them is gone or has ended, or it is
-// stuck and has not ended its outage in time. Running objects bring their OSDs back themselves,
-// and so does the next holder of the lock. Without either, OSDs would stay down.
+// keeper brings back orphaned OSDs. The object that stopped them is gone or has ended, or it is
+// stuck and has not ended its outage in time. A running object brings its OSDs back itself, and
+// the next holder of the lock does so for orphaned ones. Without the keeper, OSDs would stay down
+// until an object takes the lock.
 type keeper struct {
 	*Reconciler
 

@@ -112,7 +112,7 @@ func (s *liveSession) lookBetweenRuns(between, strays bool) {
 	}
 }
 
-// startWatch begins to sample, unless that is done already.
+// startWatch begins to sample the cluster, unless the session samples it already.
 func (s *liveSession) startWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -209,7 +209,8 @@ func standaloneStatuses(planned []task.Task, log *podLog) []task.Status {
 	return statuses
 }
 
-// status returns the status of one task. If over is set, a task without a report has lost it.
+// status returns the status of one task. over says that the task has ended, so that a missing
+// report is lost.
 func (l *podLog) status(t task.Task, over bool) task.Status {
 	switch report := l.reports[t.ID]; {
 	case report != nil:

@@ -81,7 +81,7 @@ type memory struct {
 	clientCleanupFailed bool
 	// outage is the state of the current run's outage.
 	outage outageState
-	// finished says that Finish was sent to the clients; the next field says when.
+	// finished says that the manager has asked the clients to end; finishedAt is when.
 	finished   bool
 	finishedAt time.Time
 	// orphansSince is when the teardown began to wait for pods of a deleted Job.

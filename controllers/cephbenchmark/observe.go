@@ -59,8 +59,8 @@ type facts struct {
 	// orphans holds pods that are still running although their Job is gone. They are observed
 	// before the teardown removes their data.
 	orphans []corev1.Pod
-	// hint is Kubernetes' last warning about the Job or one of its pods if that makes no
-	// progress.
+	// hint is Kubernetes' last warning about the Job, or about one of its pods, while the clients
+	// do not start.
 	hint string
 
 	background backgroundFacts // observations of the background load
@@ -145,7 +145,7 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 }
 
 // read reads the object: from the cache if it has ended, otherwise from the API server. A cache
-// may not have the last pass's status yet, and repeating a step is worse than a request.
+// may not have the last pass's status yet, and repeating a step is worse than one more request.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
 	b := &v1alpha1.CephBenchmark{}
 	if err := r.client.Get(ctx, key, b); err != nil {
@@ -259,7 +259,7 @@ func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, 
 	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
 		"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning,
 	})
-	if client.IgnoreNotFound(err) != nil { // A resource is not found while its namespace is being deleted.
+	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
 		return "", fmt.Errorf("read the events of %s: %w", o.GetName(), err)
 	}
 	if len(events.Items) == 0 {
@@ -309,7 +309,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return err
 	}
 	if seen.script, seen.scriptErr = seen.newScript(); seen.scriptErr != nil || seen.job == nil {
-		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+		return nil //nolint:nilerr // A rule decides what follows from it.
 	}
 	if err := r.observeClients(ctx, seen); err != nil {
 		return err
@@ -330,7 +330,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 }
 
 func (f *facts) newScript() (*workload.Script, error) {
-	if f.job == nil && f.Survey != nil && !f.tearingDown() { // The teardown does not need its size.
+	if f.job == nil && f.Survey != nil && !f.tearingDown() { // The teardown does not need the size of the dataset.
 		var err error
 		if f.datasetBytes, _, err = f.dataset(); err != nil {
 			return nil, err

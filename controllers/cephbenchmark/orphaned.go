@@ -17,7 +17,7 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (strin
 	if seen.osdsStopped() {
 		return "", nil
 	}
-	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep checks itself.
+	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep checks the journal in Ceph itself.
 	left, err := r.orphanedOutage(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || left.Done() && left.Writer == r.writer && left.Sweep == seen.stopper() {
 		return "", err // OSDs may take a while to come up after noup was unset.

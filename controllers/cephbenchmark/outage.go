@@ -126,8 +126,8 @@ func (f facts) outageCluster() outage.Cluster {
 }
 
 // unrested returns an obstacle if the OSDs were marked down recently: in an earlier run, which
-// the survey does not show, or before the session. The later the outage comes in the run, the
-// sooner the run may begin.
+// the survey does not show, or before the session. A run may begin earlier if its outage comes
+// later.
 func (f facts) unrested() []quiescence.Obstacle {
 	wanted, has := f.outagePlan()
 	if !has {
@@ -171,8 +171,8 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	return effect{again: p.again}, r.lookClosely(ctx, seen)
 }
 
-// lookClosely reads only the facts that may have changed: every query is a process, on a node
-// that may serve clients too.
+// lookClosely reads only the facts that may have changed: every query starts a process on a node
+// that may also serve clients.
 func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
 	moving := d.so.Down.IsZero() || !d.so.NoupUnset.IsZero()
@@ -292,7 +292,7 @@ func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) 
 	}
 	d.so.NoupUnset = cmp.Or(d.noupUnsetAt, before)
 	if why := seen.whyAbort(); why != "" && d.so.Failed == "" {
-		d.so.Failed = why // This holds even though the return of the OSDs would explain it now.
+		d.so.Failed = why // Keep the reason: from now on, the return of the OSDs would explain the same observations.
 	}
 	return now(), nil
 }

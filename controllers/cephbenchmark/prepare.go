@@ -71,8 +71,8 @@ const placementGroupsPending = "The placement groups of the scratch pool are bei
 // peering.
 const PoolSettle = 8 * time.Second
 
-// poolRemakes limits how often a scratch pool is created again. Without a limit, a number of PGs
-// that Ceph refuses would repeat this forever, because it looks the same.
+// poolRemakes limits how often a scratch pool is created again. Without a limit, this might never
+// end: a number of PGs that Ceph refuses looks the same as one that the autoscaler has changed.
 const poolRemakes = 3
 
 // preparePool reports whether the target's pool is ready, and otherwise what it waits for.

@@ -69,8 +69,8 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 }
 
 // minMessageInterval is the shortest interval between writes of status that change only the
-// message, because most waits end soon. Once status has the outcome, messages are less urgent,
-// unless OSDs are still down.
+// message. Most waits end sooner, without such a write. minMessageIntervalAtEnd applies once
+// status has the outcome: then messages are less urgent, unless OSDs are still down.
 const (
 	minMessageInterval      = 10 * time.Second
 	minMessageIntervalAtEnd = 30 * time.Second

@@ -14,7 +14,7 @@ type removalWait struct {
 	since time.Time
 }
 
-// begin records when a run begins to wait, unless that is recorded already.
+// begin records when a run begins to wait; a repeated call changes nothing.
 func (w *removalWait) begin(run int32, now time.Time) {
 	if w.run != run {
 		*w = removalWait{run: run, since: now}

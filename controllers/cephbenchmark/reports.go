@@ -104,8 +104,8 @@ func (g *gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged drops the merged result of a phase if it exceeds the limit. No time series of any
-// length does, but warnings and windows from a manipulated client may.
+// boundMerged drops the merged result of a phase if it exceeds the limit. Time series never
+// exceed it, whatever their length, but warnings and windows from a manipulated client may.
 func (g *gathering) boundMerged(of *gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)

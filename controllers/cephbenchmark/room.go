@@ -123,7 +123,7 @@ func (f facts) smallestObjectBytes() float64 {
 }
 
 // noRoom returns an obstacle if the benchmark has no space for its writes beyond the datasets.
-// The benchmark then waits, because removed pools free their space.
+// The benchmark then waits: OSDs free the space of removed pools with a delay.
 func (f facts) noRoom() []quiescence.Obstacle {
 	if f.job != nil || f.memory.standalone || f.dataPool() == "" || !f.writesNewObjects() {
 		return nil

@@ -20,9 +20,9 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
-// waitForSurvey waits for the survey and takes the lock meanwhile, which takes about as long. If
-// the target is a claim, it does not take the lock: the claim may be missing, and others should
-// not wait for that.
+// waitForSurvey waits for the survey. Meanwhile it takes the lock, which takes about as long as
+// the survey. If the target is a claim, it does not take the lock: the claim may be missing, and
+// other objects should not wait for it.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
 	case seen.Survey != nil:

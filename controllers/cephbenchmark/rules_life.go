@@ -62,7 +62,7 @@ func pauseWhileSuspended(seen facts) (plan, bool) {
 	case !seen.atWork():
 		return plan{step: stepIdle, outcome: suspended()}, true
 	case !seen.osdsStopped() && (seen.isMeasuring() || seen.next.Kind == workload.MoveEnd || seen.next.Kind == workload.MoveFail || seen.next.Measured):
-		return plan{}, false // The current phase may end, unless OSDs would stay down for that.
+		return plan{}, false // Let the current phase end, unless OSDs would stay down meanwhile.
 	}
 	return plan{step: stepTearDown, last: endsPause, outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonSuspended, Message: "Removing everything that the benchmark made, because it is suspended.",

@@ -301,8 +301,8 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and
-// others have removed the Job, or an earlier process may have created one.
+// unremembered reports whether the session's spec is unknown. Only the Job has the spec. Now
+// there is none: someone else has removed it, or an earlier process may have had one.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }

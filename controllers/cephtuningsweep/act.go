@@ -19,8 +19,7 @@ type effect struct {
 	outcome kstatus.Outcome
 	// again is the time until the next pass at the latest; 0 for never.
 	again time.Duration
-	// waits reports that the step has to wait. That is neither a failure nor the end of the
-	// step.
+	// waits reports that the step has to wait: it has neither failed nor ended.
 	waits bool
 	// finished reports that a restore has ended.
 	finished bool

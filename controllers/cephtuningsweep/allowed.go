@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// notAllowed says which part of a spec the administrator does not allow, and how to
-// get permission; "" if everything is allowed. The plan checks the varied options.
+// notAllowed says which part of a spec the administrator does not allow, and how to get
+// permission; "" if everything is allowed. It does not check the varied options: makePlan does.
 func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) string {
 	if refusal := allowed.Refusal(spec.ClusterRef, spec.Template); refusal != "" {
 		return refusal

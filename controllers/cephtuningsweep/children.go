@@ -20,9 +20,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// writtenBytes returns the number of bytes that the clients of a benchmark wrote, including
-// the prefill. If the results of a run were not kept or cannot be read, it returns the plan's
-// estimate. If they cannot be read, why gives the reason.
+// writtenBytes returns the number of bytes that the clients of a benchmark wrote, including the
+// prefill. If the results of a run were not kept or cannot be read, it returns the plan's
+// estimate. For results that cannot be read, why is the reason.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
 	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // With Auto and no dataset, nothing is prefilled.
@@ -99,8 +99,8 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// ofBackground is the prefix for the name of the background load's node. Node names contain no
-// colon.
+// ofBackground is the prefix for the name of the background load's node. The colon keeps it apart
+// from the names of nodes, which contain none.
 const ofBackground = "background:"
 
 // backgroundNodesOfRun returns the node of the background load in the first run of the run ID.

@@ -70,7 +70,7 @@ type Options struct {
 	// Courses returns the clients' work by the second, for settings that are switched under a
 	// running load.
 	Courses Courses
-	// Hasten shortens sessions. It is for tests; nil leaves them as they are.
+	// Hasten shortens sessions. Tests use it; nil changes nothing.
 	Hasten func(session.Plan) session.Plan
 	// Patience returns how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
@@ -86,7 +86,7 @@ type Options struct {
 	Reached func(tuning.Step) error
 }
 
-// Pace has the polling intervals of a cluster, since Ceph sends no events.
+// Pace says how often the sweep polls a cluster. Ceph sends no events.
 type Pace struct {
 	// Settle is the interval while a change is made or has to settle.
 	Settle time.Duration
@@ -113,8 +113,8 @@ func New(o Options) *Reconciler {
 	return &Reconciler{Options: o}
 }
 
-// The intervals between retries of a failed step: short at first, half a minute at most. So the
-// controller notices the return of Ceph or of a network within half a minute.
+// The intervals between retries of a failed step are short at first, and half a minute at most.
+// So the controller notices within half a minute that Ceph or a network works again.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second

@@ -16,7 +16,7 @@ type step string
 const (
 	// stepNone leaves the object alone, status included.
 	stepNone step = "None"
-	// stepIdle waits for a change of the spec that is expected to come.
+	// stepIdle waits for an expected change of the spec.
 	stepIdle step = "Idle"
 	// stepStall waits for a change of the spec or of the operator.
 	stepStall step = "Stall"
@@ -104,7 +104,7 @@ func rules() []rule {
 	return []rule{
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the object is deleted, and everything is torn down
 		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
-		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep rests until its run ID changes
+		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep changes nothing until its run ID changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but requests no run
 		{Name: "restoreReplaced", Func: restoreReplaced},         // restore before a run with another run ID begins
 		{Name: "restoreFailing", Func: restoreFailing},           // restore before the failed sweep ends
@@ -115,7 +115,7 @@ func rules() []rule {
 		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
 		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
 		{Name: "stallInNamespace", Func: stallInNamespace},       // benchmarks may not run in the namespace
-		{Name: "stallAbandoned", Func: stallAbandoned},           // with the abandon annotation, changes would not be restored
+		{Name: "stallAbandoned", Func: stallAbandoned},           // with the abandon annotation, nothing would be restored
 		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change
 		{Name: "failInOtherCluster", Func: failInOtherCluster},   // another Ceph cluster has the same name
@@ -132,7 +132,7 @@ func rules() []rule {
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
 		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: there is one scratch pool
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
-		{Name: "failOutOfRoom", Func: failOutOfRoom},             // going on without the fastest candidates would favour slow ones
+		{Name: "failOutOfRoom", Func: failOutOfRoom},             // without its fastest candidates, the sweep would favour slow ones
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or its loop no longer exists
 		{Name: "watchSession", Func: watchSession},               // the session is running
 		{Name: "beginSession", Func: beginSession},               // all values are rehearsed
@@ -184,8 +184,8 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits how long the plan may be repeated for the same wait. late is the outcome after
-// that.
+// atMost limits how long the plan may be repeated for the same wait. After that, the outcome is
+// late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

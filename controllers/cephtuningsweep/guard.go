@@ -31,9 +31,9 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
-// endangeredByChange is endangered for a cluster that was just changed: then placement groups
-// that stay inactive are a danger too. During a measurement this check is not needed, because
-// the benchmark itself ends at the first inactive placement group.
+// endangeredByChange checks a cluster that was just changed. Besides the dangers of endangered,
+// placement groups that stay inactive are a danger then. During a measurement this check is not
+// needed, because the benchmark itself ends at the first inactive placement group.
 func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
 	if err := seen.memory.endangered(status, stopped); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	}
 	if err := seen.memory.endangered(status, seen.stoppedOSDs()); err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil //nolint:nilerr // The outcome has the message.
 	}
 	limits := seen.sweep.Spec.Guardrails.ForeignClients
 	if len(limits) == 0 {
@@ -91,7 +91,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	}
 	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome has the message.
 	}
 	if breach != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil

@@ -35,10 +35,10 @@ const (
 )
 
 // keeper restores the changes of sweeps whose finalizer was removed. The next sweep on that Ceph
-// cluster would do so too, but there may never be one. It restores a journal only if no sweep
-// does: according to the API server, the journal's sweep has not existed or has been over for a
-// minute, and the lock of the Ceph cluster is free. It leaves journals of other Kubernetes
-// clusters alone, because it cannot see whether their sweeps exist.
+// cluster would also restore them, but there may never be one. It restores a journal only if no
+// sweep does. So the lock of the Ceph cluster must be free, and according to the API server, the
+// journal's sweep must have been missing or over for a minute. It leaves journals of other
+// Kubernetes clusters alone, because it cannot see whether their sweeps exist.
 type keeper struct {
 	*Reconciler
 
@@ -169,9 +169,9 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 	return known.inCeph, err
 }
 
-// isOrphaned reports whether no sweep restores the changes of a sweep. A restore that a person
-// has abandoned stays abandoned for as long as the sweep exists. A sweep that cannot be read
-// counts as running.
+// isOrphaned reports whether the keeper has to restore a sweep's changes, because no sweep does.
+// If a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep
+// that cannot be read counts as running.
 func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, of)
 	if err != nil {
@@ -204,7 +204,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	if err == nil && !grant.Held {
 		known.notBefore = earlier(grant.Expires, seen.now.Add(busyFor))
 	}
-	if err != nil || !grant.Held { // This cluster may have the Lease while another Kubernetes cluster has the record in Ceph.
+	if err != nil || !grant.Held { // This Kubernetes cluster may have the Lease while another one has the record in Ceph.
 		return errors.Join(err, k.release(ctx, seen))
 	}
 	report, err := k.restoreSettings(ctx, seen)

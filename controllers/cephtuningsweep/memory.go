@@ -36,8 +36,8 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble records since when steps have failed. It ignores renewals of the lock every few
-// minutes, which may succeed while all other steps fail.
+// noteTrouble records since when steps have failed. It ignores the renewals of the lock, every
+// few minutes: they may succeed while all other steps fail.
 func (m *memory) noteTrouble(at step, err error, now time.Time) {
 	switch {
 	case err == nil && at == stepLock && m.troubledAt != stepLock:
@@ -92,7 +92,7 @@ type memory struct {
 	// restoringSince is the start of the current restore.
 	pauses         ending
 	restoringSince time.Time
-	// lastAttempt reports that the last attempt before an abandoned restore was made.
+	// lastAttempt reports that an abandoned restore has had its last attempt.
 	lastAttempt bool
 	// restored is the state of settling after the restore.
 	restored tuning.Settling

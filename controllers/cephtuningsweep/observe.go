@@ -75,8 +75,8 @@ type facts struct {
 }
 
 // read reads the object: from the cache if it has ended, otherwise from the API server. The cache
-// may not have the last pass's write yet, and entering a run twice into the ledger would be worse
-// than one more request.
+// may not have the last pass's write yet. One more request is better than a run that is entered
+// twice into the ledger.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
 	s := &v1alpha1.CephTuningSweep{}
 	if err := r.Client.Get(ctx, key, s); err != nil {
@@ -147,7 +147,7 @@ func (f *facts) observePlan() {
 // observeChild reads the benchmark of the next run.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
-		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+		return nil //nolint:nilerr // A rule decides what follows from it.
 	}
 	child := &v1alpha1.CephBenchmark{}
 	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}
@@ -232,8 +232,8 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 }
 
 // isThere reports whether the sweep that changed the cluster is running, so that it restores its
-// changes itself. An ended sweep does not: a copy of its journal may remain that could not be
-// removed. A sweep that the manager cannot read does not count.
+// changes itself. An ended sweep does not restore anything, even if a copy of its journal remains
+// that could not be removed. A sweep that the manager cannot read does not count as running.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -243,8 +243,8 @@ func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, erro
 }
 
 // changer returns the sweep that has changed a cluster, from the API server. It returns nil if
-// the sweep does not exist, or is in a namespace that the manager does not handle, even if it can
-// be read.
+// the sweep does not exist. It also returns nil for a sweep in a namespace that the manager does
+// not handle, even if it can read the sweep.
 func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
 	if !r.Namespaces.Handles(left.Namespace) {
 		return nil, nil //nolint:nilnil // Documented.
@@ -256,7 +256,7 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	case err != nil:
 		return nil, fmt.Errorf("look for sweep %s, whose settings are not restored: %w", left, err)
 	case string(s.UID) != left.UID:
-		return nil, nil //nolint:nilnil // Another one of that name.
+		return nil, nil //nolint:nilnil // Another sweep with the same name.
 	}
 	return s, nil
 }

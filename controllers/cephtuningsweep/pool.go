@@ -17,9 +17,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// If the plan says so, the runs of a block share a scratch pool, and perhaps also its data. The first run
-// creates both. They belong to the sweep, which removes them after the block. All state is in the
-// CephBlockPool and in the ledger, so a new manager continues with the state that it finds.
+// If the plan says so, the runs of a block share a scratch pool, and perhaps also the data in it.
+// The first run creates both. They belong to the sweep, which removes them after the block. All
+// state is in the CephBlockPool and in the ledger, so a new manager continues with the state that
+// it finds.
 
 const sweepKind = "CephTuningSweep"
 
@@ -90,8 +91,8 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 	return left.Waits, err
 }
 
-// leavePool ends a restore without a connection to Ceph. It waits while there is a pool that can be removed
-// later.
+// leavePool ends a restore without a connection to Ceph. If a pool remains that can be removed
+// later, it waits.
 func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {

@@ -130,8 +130,8 @@ func into[T any](place *T, get func() (T, error)) func() error {
 	}
 }
 
-// waitsFor returns the first obstacle to a measurement that may disappear without the user; ""
-// without one.
+// waitsFor returns the first obstacle to a measurement that may disappear without an action of
+// the user; "" if there is none.
 func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 	for _, o := range p.obstacles(spec) {
 		if o.Waits {
@@ -143,7 +143,7 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	var expected []quiescence.Expectation
-	if len(heldPools(*spec)) > 0 { // The sweep may exist because of them.
+	if len(heldPools(*spec)) > 0 { // Such warnings may be the reason for the sweep.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)

@@ -62,9 +62,9 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 }
 
 // unrestoredInCeph returns another sweep's open journal that exists only in Ceph: it belongs to
-// another Kubernetes cluster, or the copy here was deleted. A sweep searches only once, since a
-// search starts a process, and just after it took the lock, since before that the other sweep may
-// be running. A sweep finds its own journal elsewhere.
+// another Kubernetes cluster, or the copy here was deleted. A sweep searches only once, because a
+// search starts a process. It searches just after it took the lock, because before that the other
+// sweep may be running. This function does not return the sweep's own journal.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {

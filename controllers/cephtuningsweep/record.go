@@ -29,7 +29,7 @@ const (
 // minMessageInterval is the least interval between writes of status that change only the message.
 const minMessageInterval = 10 * time.Second
 
-// record writes the pass's outcome into status, and then makes events of it if it is new.
+// record writes the pass's outcome into status, and then emits events if the outcome is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone {
 		return nil
@@ -113,8 +113,8 @@ func withoutMessages(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweep
 	return &s
 }
 
-// outcomeOf returns the outcome for the user. A failure of the step takes precedence, since it may
-// last.
+// outcomeOf returns the outcome for the user. A failure of the step takes precedence, because it
+// may persist.
 func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
 	switch {
 	case failure != nil:
@@ -131,7 +131,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsDeleted: // The object is gone.
-	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep rests until a user changes it.
+	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep does nothing until a user changes it.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)

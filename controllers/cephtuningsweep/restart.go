@@ -94,7 +94,7 @@ func (m *restartMemory) late(now time.Time, l restartLook) bool {
 	return now.Sub(m.began) > m.limit(l)
 }
 
-// vain reports whether further waiting is useless for OSDs that have to start with their
+// vain reports whether it is useless to wait longer for OSDs that have to start with their
 // original values.
 func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	since := m.began

@@ -53,8 +53,8 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 	return came, nil
 }
 
-// noteRestore records the start of the restore and its ending. It discards the preparation of the next
-// run.
+// noteRestore records the start of the restore, and what follows it. It discards the preparation
+// of the next run.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
@@ -399,10 +399,10 @@ func (f facts) abandonRequested() bool {
 // abandoning.
 const tryWithin = 2 * time.Minute
 
-// abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them.
-// Anyone who may write the sweep can request that, so the attempt still includes everything that was
-// paused. It removes the journal only after status has the original values, because then nothing else
-// has them.
+// abandon makes one attempt to restore, leaves the remaining settings as they are, and reports
+// them. Anyone who may write the sweep can request that, so this attempt still restores
+// everything that the sweep has paused in Ceph. It removes the journal only after status has the
+// original values, because then nothing else has them.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
@@ -431,7 +431,7 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 		return effect{}, err
 	}
 	came, unrestarted := effect{}, ""
-	if seen.reachable() { // A copy in a lost cluster does no harm.
+	if seen.reachable() { // A copy of the journal in a lost cluster does no harm.
 		came.events = append(came.events, r.abandonPool(ctx, seen)...)
 		err := r.giveUpLock(ctx, seen)
 		if err != nil {

@@ -31,7 +31,7 @@ func restoreSuspended(seen facts) (plan, bool) {
 
 func restoreConcluded(seen facts) (plan, bool) {
 	p := seen.restoreThen(endsComplete, "The verdict is in status. Restoring everything.")
-	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // One example is a budget below the cost of the first run.
+	refused := seen.sweep.Status.Plan != nil && len(seen.sweep.Status.Plan.Refusals) > 0 // The planner also concludes if the plan was refused, for example because the budget is below the cost of the first run.
 	return p, seen.atWork() && seen.next.Action == sweep.Conclude && !refused && !seen.keeps()
 }
 

@@ -34,9 +34,9 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner still has to be applied, and may be. That is the case until
-// the verdict is in status, which is written afterwards, even if the sweep was suspended in
-// between.
+// keeps reports whether the winner still has to be applied, and may be applied. Status gets the
+// verdict only afterwards, so without a verdict the winner may still have to be applied, even if
+// the sweep was suspended meanwhile.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
@@ -75,8 +75,8 @@ func watchRun(seen facts) (plan, bool) {
 	return p, seen.child != nil
 }
 
-// removedWithin is how long a benchmark's teardown may make no progress. It is longer than the
-// time limit of its clients.
+// removedWithin limits how long a benchmark's teardown may go without progress. It is longer than
+// the time limit for the clients' part of the teardown.
 const removedWithin = time.Hour
 
 func applyConfiguration(seen facts) (plan, bool) {
@@ -98,7 +98,7 @@ func restartOSDs(seen facts) (plan, bool) {
 	}, seen.mayRestart() && !seen.memory.slot.started
 }
 
-// measure always applies: the cluster has the configuration.
+// measure is the last rule and always applies: by now, the cluster has the configuration.
 func measure(seen facts) (plan, bool) {
 	return plan{step: stepMeasure, again: seen.pace.Settle, progress: seen.doing("proving"), outcome: seen.running()}, true
 }

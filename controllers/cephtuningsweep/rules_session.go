@@ -79,7 +79,8 @@ func (f facts) inSession(message string) kstatus.Outcome {
 	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Session %d. %s", f.run(), message)}
 }
 
-// sessionProgress describes the current activity. During a session it changes only at looks.
+// sessionProgress describes the current activity. During a session it changes only when the
+// session looks at its data.
 func (f facts) sessionProgress(what string) string {
 	if f.memory != nil && f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {

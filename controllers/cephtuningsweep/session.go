@@ -24,7 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses returns the clients' work by the second: for each client, the rows from a given one on.
+// Courses returns the clients' work by the second: for each client, the rows from a given row on.
 type Courses interface {
 	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
 }
@@ -43,8 +43,8 @@ type sessionMemory struct {
 	loop  *loop
 }
 
-// ofSession returns the memory of a session. The rehearsal for one session is valid for the next,
-// except for the baseline, with which the session begins.
+// ofSession returns the memory of a session. The rehearsal for one session stays valid for the
+// next. Only the baseline is rehearsed again, because each session begins with it.
 func (m *memory) ofSession(number int, now time.Time) *sessionMemory {
 	if m.switching.number != number {
 		m.switching = sessionMemory{number: number, since: now, at: max(m.switching.at-1, 0), engine: m.switching.engine}
@@ -118,7 +118,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
 	})
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome has the message.
 	}
 	err = r.Client.Create(ctx, child)
 	if apierrors.IsAlreadyExists(err) {
@@ -171,7 +171,7 @@ func warm(courses []runner.Course) time.Time {
 	return last
 }
 
-// expects records the latest end of the session in status.
+// expects records in status when the session ends at the latest.
 func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.Progress == nil {

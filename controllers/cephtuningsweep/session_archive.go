@@ -15,9 +15,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// archiveSession stores the evidence of a session in a ConfigMap, from which its verdict can be recomputed,
-// and removes the archive that exceeds historyLimit. A session that cannot be archived still counts, because
-// the ledger has its entries; why then gives the reason. A caller should retry after an error.
+// archiveSession stores the evidence of a session in a ConfigMap, from which its verdict can be
+// recomputed, and removes the archive that exceeds historyLimit. A session that cannot be
+// archived still counts, because the ledger has its entries; why then says why it was not
+// archived. A caller should retry after an error.
 func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence session.Evidence) (why string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
 	for i, c := range seen.planner.Configurations() {

@@ -27,7 +27,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	if err := r.removePoolBefore(ctx, seen); err != nil {
 		return effect{}, err
 	}
-	if seen.cluster.Identities.Tuner == "" { // Then no setting of Ceph is varied.
+	if seen.cluster.Identities.Tuner == "" { // Without a tuner, the sweep varies no setting of Ceph.
 		slot.want, slot.settled = []tuning.Change{}, true
 		return effect{}, nil
 	}
@@ -236,12 +236,12 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	return settled, nil
 }
 
-// unprovenFor is how long daemons may take to report their running values. Ceph's manager
-// learns of a change within some seconds.
+// unprovenFor is how long the sweep waits until daemons report the values that they run with.
+// Normally Ceph's manager knows them some seconds after a change.
 const unprovenFor = 30 * time.Second
 
-// prove reads back the values that daemons run with. It returns evidence if the settings have
-// no effect, and false if that is not known yet.
+// prove reads back the values that daemons run with. It returns evidence if the settings are
+// inert, nil if they have effect, and false if that is not known yet.
 func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
@@ -304,7 +304,7 @@ func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 	return sweepspec.Evidence{Inert: message}
 }
 
-// measure proves that the settings have effect, and starts the benchmark.
+// measure proves that daemons run with the settings, and starts the benchmark.
 func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	against, proven, err := r.prove(ctx, seen, seen.memory.slot.want)
 	switch {
@@ -322,7 +322,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome has the message.
 	}
 	if err := r.share(seen, child); err != nil {
 		return effect{}, err
@@ -333,8 +333,8 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// without returns the effect if the cluster does not have a configuration: the run does not
-// count, or the winner's settings cannot be kept.
+// without returns the effect for a cluster that does not run with a configuration: the run does
+// not count, or the winner's settings cannot be kept.
 func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
 	if !seen.keeps() {
 		return r.enterAs(ctx, seen, e)

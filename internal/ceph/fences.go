@@ -10,8 +10,8 @@ import (
 // fences admits one change at a time to a Ceph cluster. It refuses an epoch below the highest
 // seen, and a change past its deadline. The epochs are lost when the process ends, and each
 // manager has its own sidecar, so epochs do not protect against other processes. The deadline
-// does: every change ends at most LongestChange after its process requested the lock, and a
-// process that takes the lock waits as long.
+// does: every change ends at most LongestChange after its process asked for the lock, and a
+// process that takes the lock over waits for LongestChange before it changes anything.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID
@@ -68,8 +68,8 @@ func changing(ctx context.Context, fence Fence) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, latest)
 }
 
-// see records the epoch of a fence. It refuses the fence if a higher epoch was seen or its
-// deadline has passed.
+// see records the epoch of a fence. It refuses the fence if it has seen a higher epoch, or if the
+// deadline of the fence has passed.
 func (f *fences) see(fence Fence) (*fenced, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

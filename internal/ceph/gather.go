@@ -15,9 +15,9 @@ import (
 // gatherFor is how long a question waits for others to share a process with.
 const gatherFor = 5 * time.Millisecond
 
-// serverOf returns which daemon answers a question, and false if the question cannot share a
-// process. Questions to monitors and to the manager daemon are kept apart, so that the former
-// need not wait while the manager daemon is away.
+// serverOf returns which daemon answers a question; false if the question needs a process of its
+// own. Questions to monitors never share a process with questions to the manager daemon: while
+// that daemon is down, they would have to wait for it.
 func serverOf(verb string) (string, bool) {
 	switch verb {
 	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump":

@@ -38,8 +38,9 @@ func (v View) OSDIO() []slowosd.Look {
 	return looks
 }
 
-// Space returns the largest space that the data of the pools took during a phase. The largest,
-// because Ceph counts it some seconds late, and a run removes its data at the end.
+// Space returns the space that the data of the pools took during a phase, from the sample with
+// the most stored data. Other samples show less, because Ceph counts some seconds late and a run
+// removes its data at the end.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {
 	var most *archive.Space
 	for _, x := range v.Extras {

@@ -49,8 +49,8 @@ func NewLeases(reader client.Reader, writer client.Writer, namespace, process st
 // goes to the first caller. Until another caller takes an expired lock, its holder may continue
 // with it, in the same epoch.
 //
-// A process that asks for the same holder as another process takes the lock over, in a new
-// epoch. The other process then gets a *SupersededError.
+// If another process asks for the lock on behalf of the same holder, it takes the lock over, in a
+// new epoch. The first process then gets a *SupersededError.
 func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)

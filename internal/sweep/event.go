@@ -14,7 +14,7 @@ const (
 	RunMissing          EventCode = "RunMissing"          // Outcome is that of the second try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid: Outcome
 	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
-	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control); the block is measured again
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit what it may be at most; the block is measured again
 	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again
 	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if above 1, Value is ln(last/first control)
 	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win

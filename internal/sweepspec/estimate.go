@@ -27,7 +27,7 @@ const (
 	placeTime     = 400 * time.Millisecond // to put one PG on chosen OSDs
 	osdTime       = time.Minute            // to restart one OSD, until PGs are clean
 	restoreTime   = 2 * time.Minute
-	writeRate     = 100 << 20 // bytes per second, a guess for any cluster
+	writeRate     = 100 << 20 // bytes per second that a cluster takes
 	smallRate     = 2000      // small writes per second
 	unknownPGs    = 32        // if the number of the pool's PGs is unknown
 	stepsOfBlock  = 2         // a change and its reversal, for a confirmation block
