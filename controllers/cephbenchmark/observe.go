@@ -309,7 +309,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return err
 	}
 	if seen.script, seen.scriptErr = seen.newScript(); seen.scriptErr != nil || seen.job == nil {
-		return nil //nolint:nilerr // A rule decides what follows from it.
+		return nil //nolint:nilerr // It is a fact, about which a rule decides.
 	}
 	if err := r.observeClients(ctx, seen); err != nil {
 		return err

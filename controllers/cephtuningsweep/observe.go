@@ -147,7 +147,7 @@ func (f *facts) observePlan() {
 // observeChild reads the benchmark of the next run.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
-		return nil //nolint:nilerr // A rule decides what follows from it.
+		return nil //nolint:nilerr // It is a fact, about which a rule decides.
 	}
 	child := &v1alpha1.CephBenchmark{}
 	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}
@@ -256,7 +256,7 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	case err != nil:
 		return nil, fmt.Errorf("look for sweep %s, whose settings are not restored: %w", left, err)
 	case string(s.UID) != left.UID:
-		return nil, nil //nolint:nilnil // Another sweep with the same name.
+		return nil, nil //nolint:nilnil // Another one of that name.
 	}
 	return s, nil
 }

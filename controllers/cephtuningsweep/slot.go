@@ -322,7 +322,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome has the message.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
 	}
 	if err := r.share(seen, child); err != nil {
 		return effect{}, err

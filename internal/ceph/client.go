@@ -75,7 +75,7 @@ func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, r
 	if err != nil {
 		return s.unanswered(ctx, verb, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // a failed close loses nothing that was read
+	defer answer.Body.Close() //nolint:errcheck // there is nothing to lose in reading
 	if err := readAnswer(answer, result); err != nil {
 		err = s.unanswered(ctx, verb, err)
 		if errors.Is(err, fs.ErrPermission) {

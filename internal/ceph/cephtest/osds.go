@@ -38,7 +38,7 @@ func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ce
 		for _, osd := range osds {
 			state, err := c.osd(osd)
 			if err != nil {
-				continue // Ceph says so, and calls it a success.
+				continue // Ceph reports success for an OSD that does not exist.
 			}
 			c.goDown(state)
 			c.comeUp(state)
