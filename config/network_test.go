@@ -24,7 +24,7 @@ func selects(t *testing.T, by *metav1.LabelSelector, of map[string]string) bool 
 	return selector.Matches(labels.Set(of))
 }
 
-// The policy is about the pods of benchmarks, and lets in the manager and nobody else.
+// The policy selects the pods of benchmarks, and admits only the manager.
 func TestOnlyTheManagerReachesBenchmarks(t *testing.T) {
 	policy := only[networkingv1.NetworkPolicy](t, render(t, "bench"), "NetworkPolicy").Spec
 	client := map[string]string{settings.LabelManagedBy: settings.ManagedBy, settings.LabelComponent: settings.ComponentBenchmark, "any": "thing"}
@@ -49,7 +49,7 @@ func TestOnlyTheManagerReachesBenchmarks(t *testing.T) {
 	}
 }
 
-// wantNoOtherPod checks that a selector of a pod selects none that differs in a label.
+// wantNoOtherPod checks that a selector does not select a pod that differs in one label.
 func wantNoOtherPod(t *testing.T, by *metav1.LabelSelector, pod map[string]string) {
 	t.Helper()
 	for label := range pod {

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
 )
 
-// podOf is the template of an object's pods; nil if it has none.
+// podOf returns the template of an object's pods; nil if it has none.
 func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	t.Helper()
 	switch o.GetKind() {
@@ -35,7 +35,7 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodTemplateSpec {
 	return nil
 }
 
-// The pods of benchmarks are checked where they are made, in controllers/cephbenchmark.
+// The pods of benchmarks are not in manifests: controllers/cephbenchmark checks them.
 func TestPodsAreRestricted(t *testing.T) {
 	checked := 0
 	for _, folder := range folders(t) {
@@ -48,12 +48,12 @@ func TestPodsAreRestricted(t *testing.T) {
 			t.Run(folder+"/"+o.GetName(), func(t *testing.T) { podsecurity.Check(t, pod, "manager") })
 		}
 	}
-	if checked < 3 { // ../default has it, and what takes that as a base
+	if checked < 3 { // of ../default, and of the folders that have it as a base
 		t.Errorf("%d pods, want that of the manager in three folders", checked)
 	}
 }
 
-// The garbage collector knows no limit of a container that nobody tells it.
+// The garbage collector does not know the container's limit unless it gets it in a variable.
 func TestTheManagerKnowsItsMemory(t *testing.T) {
 	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
 	container := pod.Containers[slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == "manager" })]
@@ -68,7 +68,7 @@ func TestTheManagerKnowsItsMemory(t *testing.T) {
 	}
 }
 
-// What has keys of Ceph in it is in memory, and nobody else's.
+// Volumes with Ceph's keys must be in memory, and only the sidecar may mount them.
 func TestTheSidecarsKeysAreInMemory(t *testing.T) {
 	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
 	for _, volume := range pod.Volumes {
@@ -93,7 +93,7 @@ func TestTheSidecarsKeysAreInMemory(t *testing.T) {
 	}
 }
 
-// Namespaces hold to the standard whatever else is put into them.
+// Namespaces enforce the restricted standard on every pod, not only on ours.
 func TestNamespacesAreRestricted(t *testing.T) {
 	namespaces := 0
 	for _, o := range render(t, "namespaced") {

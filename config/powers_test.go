@@ -24,13 +24,13 @@ const (
 	everywhere = "the whole cluster"
 )
 
-// installations are what can be applied, in the order of the page: what make deploy takes,
-// and each folder that adds something to it or replaces a part of it.
+// installations returns the folders that can be applied, in the order of the page: what "make
+// deploy" applies, then each folder that adds or replaces a part of it.
 func installations() []string {
 	return []string{"namespaced", "default", "ceph-cache-dropper", "ceph-osd-restarter", "ceph-osd-stopper"}
 }
 
-// power is something that somebody may do.
+// power is something that an account may do.
 type power struct {
 	who, where, role string
 	resource         string // GROUP/RESOURCE, or a URL
@@ -38,11 +38,11 @@ type power struct {
 	verbs            []string
 }
 
-// reasons say by role and resource why a power is needed.
+// reasons says why a power is needed, by role and resource.
 type reasons map[string]map[string]string
 
-// TestPowers compares who may do what with the page that says so. It fails where more is
-// given than there, where less is, and where nobody says why.
+// TestPowers compares the powers in the manifests with the page about them. It fails if the
+// manifests grant more or less than the page says, or if a power has no reason.
 func TestPowers(t *testing.T) {
 	got := page(t)
 	if *update {
@@ -56,7 +56,7 @@ func TestPowers(t *testing.T) {
 	}
 }
 
-// What nobody gets, whatever the page says.
+// These powers are not granted to any account, whatever the page says.
 func TestPowersThatNobodyGets(t *testing.T) {
 	for _, folder := range folders(t) {
 		for _, p := range powersOf(t, render(t, folder)) {
@@ -67,7 +67,7 @@ func TestPowersThatNobodyGets(t *testing.T) {
 	}
 }
 
-// tooMuch says why a power must not be given to anybody.
+// tooMuch says why a power must not be granted to any account; it returns nothing if it may be.
 func tooMuch(p power) []string {
 	var problems []string
 	if strings.Contains(p.resource, "*") || slices.Contains(p.verbs, "*") || slices.Contains(p.names, "*") {
@@ -91,13 +91,14 @@ func tooMuch(p power) []string {
 	return problems
 }
 
-// readsSecretsOfOthers reports whether Secrets may be more than made, or read by their name.
+// readsSecretsOfOthers reports whether a power allows more than creating Secrets and reading them
+// by name.
 func readsSecretsOfOthers(p power) bool {
 	other := slices.ContainsFunc(p.verbs, func(verb string) bool { return verb != "create" && verb != "get" })
 	return other || slices.Contains(p.verbs, "get") != (len(p.names) > 0)
 }
 
-// changesOthers reports whether a power is to write what is not the manager's own.
+// changesOthers reports whether a power allows writing objects that are not the manager's own.
 func changesOthers(p power) bool {
 	harmless := strings.HasPrefix(p.resource, "cephtune.dev/") ||
 		slices.Contains([]string{"events.k8s.io/events", "authentication.k8s.io/tokenreviews", "authorization.k8s.io/subjectaccessreviews"}, p.resource)
@@ -106,7 +107,7 @@ func changesOthers(p power) bool {
 	})
 }
 
-// powersOf lists what is given to whom by bindings, and by roles that wait for one.
+// powersOf lists the powers that bindings grant, and those in roles without a binding.
 func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
 	t.Helper()
 	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
@@ -151,7 +152,7 @@ func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
 	return all
 }
 
-// whoHas says who has a ClusterRole that nobody is bound to.
+// whoHas says who has a ClusterRole without a binding.
 func whoHas(o *unstructured.Unstructured) string {
 	var roles []string
 	for label, value := range o.GetLabels() {
@@ -184,7 +185,7 @@ func powers(who, where, role string, rules []rbacv1.PolicyRule) []power {
 	return all
 }
 
-// page is docs/powers.md as the manifests and the reasons have it.
+// page renders docs/powers.md from the manifests and the reasons.
 func page(t *testing.T) string {
 	t.Helper()
 	var why reasons
@@ -235,7 +236,7 @@ func comments() map[string]string {
 	}
 }
 
-// tableOfPowers has what was not shown before.
+// tableOfPowers lists the powers that were not shown before.
 func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[string]bool) string {
 	t.Helper()
 	text := strings.Builder{}
@@ -265,7 +266,7 @@ func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[strin
 	return text.String()
 }
 
-// tableOfKeys has the caps of the keys that Rook makes.
+// tableOfKeys lists the caps of the keys that Rook creates.
 func tableOfKeys(t *testing.T, objects []unstructured.Unstructured) string {
 	t.Helper()
 	text := strings.Builder{}

@@ -1,5 +1,5 @@
-// Package config has no code: its tests render the manifests as kustomize does, and check
-// what they give to whom.
+// Package config has no code. Its tests render the manifests as kustomize does, and check which
+// rights and caps they grant.
 package config
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// folders are those that kustomize renders.
+// folders returns the folders that kustomize renders.
 func folders(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*/kustomization.yaml")
@@ -49,7 +49,7 @@ func render(t *testing.T, folder string) []unstructured.Unstructured {
 	return objects
 }
 
-// as reads an object into one of a type.
+// as decodes an object into a type.
 func as[T any](t *testing.T, o *unstructured.Unstructured) *T {
 	t.Helper()
 	into := new(T)
@@ -59,7 +59,7 @@ func as[T any](t *testing.T, o *unstructured.Unstructured) *T {
 	return into
 }
 
-// only is the one object of a kind.
+// only returns the one object of a kind.
 func only[T any](t *testing.T, objects []unstructured.Unstructured, kind string) *T {
 	t.Helper()
 	var found *T

@@ -23,14 +23,14 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// crdModule is a Go module with CRDs among its files. The checksum database does not know
-// every version of Rook, which is why sums are written down here.
+// crdModule is a Go module that contains CRDs. The sum is pinned here, because the checksum
+// database does not have every version of Rook.
 type crdModule struct {
 	module, version, sum string
 	files                []string
 }
 
-// crdModules have the CRDs of which the chart makes objects, beside our own.
+// crdModules have the CRDs, other than our own, of the objects in the chart.
 func crdModules() []crdModule {
 	return []crdModule{
 		{ // as in test/lab/stacks/reef.env
@@ -54,10 +54,10 @@ func crdModules() []crdModule {
 	}
 }
 
-// TestChartIsAdmitted has a real API server, with the CRDs of Rook, of the Prometheus
-// operator and of the Grafana operator, look at every object of every variant of the Helm
-// chart. What those are, the tests in hack/chart see to. Fields that the API server does
-// not know, which it would only drop, are errors.
+// TestChartIsAdmitted asks a real API server whether it admits every object of every variant of the
+// Helm chart. The server has the CRDs of Rook, of the Prometheus operator and of the Grafana
+// operator. It would only drop fields that it does not know, so the test requests that they are
+// errors. Tests in hack/chart check what the objects contain.
 func TestChartIsAdmitted(t *testing.T) {
 	config := apiserver.Start(t)
 	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: foreignCRDs(t), ErrorIfPathMissing: true}); err != nil {
@@ -85,7 +85,7 @@ func TestChartIsAdmitted(t *testing.T) {
 	}
 }
 
-// goldens are the files with what the chart renders.
+// goldens returns the files with the rendered chart.
 func goldens(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "hack", "chart", "testdata", "golden", "*.yaml"))
@@ -95,8 +95,8 @@ func goldens(t *testing.T) []string {
 	return files
 }
 
-// TestChartsFlagsAreKnown: the manager and its commands take the flags that the chart gives
-// them.
+// TestChartsFlagsAreKnown checks that the manager and its commands accept the flags that the chart
+// passes to them.
 func TestChartsFlagsAreKnown(t *testing.T) {
 	ran := map[string]int{}
 	for _, file := range goldens(t) {
@@ -149,7 +149,7 @@ func commandLine(t *testing.T, container any) []string {
 	return line
 }
 
-// parseAsManager has the flags parsed and nothing run, and returns which command it is.
+// parseAsManager only parses the flags, and returns which command they run.
 func parseAsManager(t *testing.T, args []string) (string, error) {
 	t.Helper()
 	if do, is := commandOf(args); is {
@@ -186,7 +186,7 @@ func testAdmission(t *testing.T, api client.Client) {
 	}
 }
 
-// admit asks for an object without making it; nil needs no asking.
+// admit requests the creation of an object as a dry run. It does nothing for nil.
 func admit(t *testing.T, api client.Client, object *unstructured.Unstructured) error {
 	t.Helper()
 	if object == nil {
@@ -199,7 +199,7 @@ func admit(t *testing.T, api client.Client, object *unstructured.Unstructured) e
 	return err
 }
 
-// podOf is what a Deployment or Job would make.
+// podOf returns the pod that a Deployment or Job would create; nil for another object.
 func podOf(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	template, found, err := unstructured.NestedMap(object.Object, "spec", "template")
@@ -214,8 +214,8 @@ func podOf(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstru
 	return pod
 }
 
-// whole puts in again what a rendering only names, because it is a copy of something else;
-// nil for a CRD, which the API server has from there.
+// whole replaces the names of copies in a rendered object by the copied content. It returns nil for
+// a CRD: the API server has it already.
 func whole(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	root := apiserver.Root(t)
@@ -256,7 +256,7 @@ func foreignCRDs(t *testing.T) []string {
 	return files
 }
 
-// moduleFolder has Go download a module, outside of this one, and returns its folder.
+// moduleFolder downloads a module, outside of this one, and returns its folder.
 func moduleFolder(t *testing.T, from crdModule) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", from.module+"@"+from.version)

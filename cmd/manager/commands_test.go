@@ -63,8 +63,8 @@ func TestCommandsRefuseWhatIsNoFlag(t *testing.T) {
 	}
 }
 
-// TestHooks runs what the chart's hooks run, with the rights that the chart renders for
-// them and no others, against a real API server.
+// TestHooks runs the code of the chart's hooks against a real API server, with exactly the rights
+// that the chart renders for them.
 func TestHooks(t *testing.T) {
 	config := apiserver.Start(t)
 	admin, err := client.New(config, client.Options{Scheme: newScheme()})
@@ -81,8 +81,8 @@ func TestHooks(t *testing.T) {
 	t.Run("check-install", func(t *testing.T) { testInstallHook(t, config, admin) })
 }
 
-// hookRights are the accounts, roles and bindings of hooks, as they are rendered where the
-// CRDs are not kept, which takes the most.
+// hookRights returns the accounts, roles and bindings of the hooks. They are rendered for a chart
+// that does not keep the CRDs, because its hooks need the most rights.
 func hookRights(t *testing.T) []client.Object {
 	t.Helper()
 	var rights []client.Object
@@ -102,7 +102,7 @@ func isHookRight(object *unstructured.Unstructured) bool {
 	return (name == "cephtune-uninstall-check" || name == "cephtune-install-check") && object.GetKind() != "Job" && object.GetKind() != "Pod"
 }
 
-// as is who a hook runs as.
+// as returns the configuration of a client that acts as a hook's account.
 func as(config *rest.Config, account string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = "system:serviceaccount:cephtune-system:" + account

@@ -37,17 +37,17 @@ import (
 )
 
 const (
-	systemNamespace = "system" // as in config/rbac, before kustomize names it
+	systemNamespace = "system" // as in config/rbac, before kustomize adds a prefix
 	benchNamespace  = "cephtune-bench"
 	otherNamespace  = "other"
 	serviceAccount  = "system:serviceaccount:" + systemNamespace + ":manager"
 
-	// patience is the deadline of whatever should happen soon.
+	// patience is the deadline of everything that should happen soon.
 	patience = time.Minute
 )
 
-// TestManager starts the manager as it is deployed: with the rights of config/rbac
-// and no others, as leader, with secure metrics, limited to one namespace.
+// TestManager starts the manager as it is deployed: with exactly the rights of config/rbac, as
+// leader, with secure metrics, limited to one namespace.
 func TestManager(t *testing.T) {
 	config := apiserver.Start(t)
 	admin, err := client.New(config, client.Options{Scheme: newScheme()})
@@ -98,8 +98,9 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// TestManagerStartsWhereItsNamespaceGoes starts a manager whose namespace is being deleted,
-// and with it the right to see Jobs and pods: what waits there for its finalizer still goes.
+// TestManagerStartsWhereItsNamespaceGoes starts a manager whose namespace is being deleted, so that
+// the manager has lost the right to read Jobs and pods. It must still remove the finalizer of a
+// sweep in that namespace.
 func TestManagerStartsWhereItsNamespaceGoes(t *testing.T) {
 	config := apiserver.Start(t)
 	admin, err := client.New(config, client.Options{Scheme: newScheme()})
@@ -159,7 +160,7 @@ func testStalls(t *testing.T, admin client.Client) {
 			{Type: "Stalled", Status: "True", Reason: reason, ObservedGeneration: 1},
 		}
 	}
-	// Without a settings file nothing is allowed.
+	// Without an operator config, nothing is allowed.
 	eventually(t, func() error {
 		return wantConditions(t, admin, benchmark, func() []metav1.Condition { return benchmark.Status.Conditions }, stalled("NotAllowed"))
 	})
@@ -173,11 +174,11 @@ func testStalls(t *testing.T, admin client.Client) {
 	eventually(t, func() error { return wantEvent(t, admin, "CephTuningSweep", "NotAllowed") })
 	quiet(t, admin, benchmark)
 
-	// A label is nothing to write about.
+	// A changed label needs no write of status.
 	touch(t, admin, benchmark, `{"metadata": {"labels": {"a": "b"}}}`)
 	quiet(t, admin, benchmark)
 
-	// Another spec with the same answer is: status says that it was seen.
+	// A changed spec with the same outcome does: status says that it was observed.
 	touch(t, admin, benchmark, `{"spec": {"historyLimit": 9}}`)
 	eventually(t, func() error {
 		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(benchmark), benchmark); err != nil {
@@ -191,7 +192,7 @@ func testStalls(t *testing.T, admin client.Client) {
 	quiet(t, admin, benchmark)
 }
 
-// testMetrics looks for what testStalls has made, and for the requests that took.
+// testMetrics looks for series of the objects of testStalls, and of the requests for them.
 func testMetrics(t *testing.T, registry *prometheus.Registry) {
 	families, err := registry.Gather()
 	if err != nil {
@@ -235,7 +236,8 @@ func testOtherNamespace(t *testing.T, admin client.Client) {
 	here := &v1alpha1.CephBenchmark{}
 	sample(t, "cephbenchmark_rbdbench.yaml", here)
 	create(t, admin, here)
-	// The one created later has been handled, so the other one would have been.
+	// The manager has handled the object that was created later, so it would have handled the other
+	// one too.
 	eventually(t, func() error {
 		if err := admin.Get(deadline(t), client.ObjectKeyFromObject(here), here); err != nil {
 			return err
@@ -273,8 +275,8 @@ func testPodSecurity(t *testing.T, admin client.Client) {
 	}
 }
 
-// start runs a manager in the name of its service account. What it returns ends it
-// and waits for that.
+// start runs a manager as its service account. The returned function stops it and waits until it
+// has ended.
 func start(t testing.TB, config *rest.Config, opts *options, registry *prometheus.Registry) func() error {
 	t.Helper()
 	config = rest.CopyConfig(config)
@@ -299,8 +301,8 @@ func start(t testing.TB, config *rest.Config, opts *options, registry *prometheu
 	}
 }
 
-// applyRBAC creates what config/rbac holds, but binds the manager's role in the
-// benchmark namespace alone, as config/namespaced does.
+// applyRBAC creates the objects of config/rbac. As in config/namespaced, it binds the manager's
+// role only in the benchmark namespace.
 func applyRBAC(t testing.TB, admin client.Client) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "rbac", "*.yaml"))
@@ -380,8 +382,8 @@ func touch(t *testing.T, admin client.Client, object client.Object, patch string
 	}
 }
 
-// quiet checks that nobody writes the object any more. Our own write starts no
-// pass, so a fraction of a second is long.
+// quiet checks that the manager does not write the object again. The manager's own write does not
+// start a pass, so a fraction of a second is long enough.
 func quiet(t *testing.T, admin client.Client, object client.Object) {
 	t.Helper()
 	if err := admin.Get(deadline(t), client.ObjectKeyFromObject(object), object); err != nil {
@@ -446,7 +448,7 @@ func wantStatus(t testing.TB, url, bearer string, want int) error {
 	return nil
 }
 
-// token is one of the service account scraper in a namespace.
+// token returns a token of the service account scraper in a namespace.
 func token(t *testing.T, admin client.Client, namespace string) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "scraper", Namespace: namespace}}
@@ -498,7 +500,7 @@ func deadline(t testing.TB) context.Context {
 	return ctx
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(deadline(t), "tcp", "127.0.0.1:0")

@@ -30,28 +30,29 @@ import (
 )
 
 const (
-	// crsVariable has how many CRs BenchmarkManyCRs makes; 1,000 where it is not set.
+	// crsVariable names the variable with the number of CRs that BenchmarkManyCRs creates. The
+	// default is 1,000.
 	crsVariable = "CEPHTUNE_CRS"
-	// createdAtOnce is how many are created side by side, as by a busy Argo CD.
+	// createdAtOnce is how many CRs are created concurrently, as by a busy Argo CD.
 	createdAtOnce = 8
-	// manyTimeout is the deadline of each of the things that are measured.
+	// manyTimeout is the deadline of each measured step.
 	manyTimeout = 20 * time.Minute
 
 	mebibyte = 1 << 20
 )
 
-// BenchmarkManyCRs has the manager, with the rights that it is deployed with, look after
-// many CRs. Half are CephBenchmarks and half CephTuningSweeps.
+// BenchmarkManyCRs measures a manager with many CRs and the rights with which it is deployed. Half
+// of the CRs are CephBenchmarks, half are CephTuningSweeps.
 //
-//   - told-s: from before the first is created until all have a condition, and create-s,
-//     how long creating them takes of that. The settings allow none of them, so each takes
+//   - told-s: from before the first creation until all CRs have a condition. create-s is the part
+//     of it that the creations take. The operator config allows none of the CRs, so each takes
 //     one pass;
-//   - restart-s: from the start of a manager until it has looked at each of them, now that
-//     all have ended; restart-writes, what it writes meanwhile: it must not;
-//   - idle-MiB, full-MiB: the live heap of the process without any CR, and with those that
-//     have ended; held-MiB, what it has of the system in the latter case, with the garbage
-//     of the restart. A client and the test are in them, the API server is not;
-//   - object-KiB: how large one of those is as JSON, as the manager keeps it.
+//   - restart-s: from the start of a manager until it has looked at each CR, after all have
+//     ended. restart-writes is what it writes meanwhile, which must be nothing;
+//   - idle-MiB, full-MiB: the live heap of the process without any CR, and with the ended CRs.
+//     held-MiB is the memory that the process has from the system in the latter case, with the
+//     garbage of the restart. They include a client and the test, but not the API server;
+//   - object-KiB: the size of an ended CR as JSON, as the manager keeps it.
 func BenchmarkManyCRs(b *testing.B) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -62,10 +63,10 @@ func BenchmarkManyCRs(b *testing.B) {
 		m.measureRestart(b)
 		m.removeAll(b)
 	}
-	b.ReportMetric(0, "ns/op") // means nothing here
+	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
 }
 
-// many is an API server with a namespace of benchmarks, and how many CRs it is to have.
+// many is an API server with a namespace for benchmarks, and the number of CRs to create.
 type many struct {
 	server *rest.Config
 	admin  client.Client
@@ -75,7 +76,7 @@ type many struct {
 func newMany(b *testing.B) *many {
 	b.Helper()
 	m := &many{server: rest.CopyConfig(apiserver.Start(b)), count: 1000}
-	m.server.QPS = -1 // As ctrl.GetConfig has it for the manager in a cluster.
+	m.server.QPS = -1 // as ctrl.GetConfig sets it for a manager in a cluster
 	if text := os.Getenv(crsVariable); text != "" {
 		var err error
 		if m.count, err = strconv.Atoi(text); err != nil || m.count < 2 {
@@ -93,8 +94,9 @@ func newMany(b *testing.B) *many {
 	return m
 }
 
-// manage starts a manager, and returns what counts its requests and what ends it, once it
-// is ready. It does not elect a leader, whose Lease would be among the writes.
+// manage starts a manager and waits until it is ready. It returns the registry that counts the
+// manager's requests, and a function that stops the manager. This manager elects no leader, because
+// the writes of the Lease would be counted.
 func (m *many) manage(b *testing.B) (registry *prometheus.Registry, stop func()) {
 	b.Helper()
 	opts := &options{namespaces: namespaceList{benchNamespace}, leaderNamespace: systemNamespace, probeAddress: freeAddress(b), metricsAddress: "0"}
@@ -110,7 +112,7 @@ func (m *many) manage(b *testing.B) (registry *prometheus.Registry, stop func())
 	}
 }
 
-// measureTold creates all and waits until the manager has said something about each.
+// measureTold creates all CRs and waits until each has a condition.
 func (m *many) measureTold(b *testing.B) {
 	b.Helper()
 	_, stop := m.manage(b)
@@ -133,7 +135,7 @@ func (m *many) measureTold(b *testing.B) {
 	b.ReportMetric(time.Since(began).Seconds(), "told-s")
 }
 
-// measureRestart starts a manager where all have ended.
+// measureRestart starts a manager after all CRs have ended.
 func (m *many) measureRestart(b *testing.B) {
 	b.Helper()
 	debug.FreeOSMemory()
@@ -145,7 +147,7 @@ func (m *many) measureRestart(b *testing.B) {
 	live, held := memory()
 	b.ReportMetric(live, "full-MiB")
 	b.ReportMetric(held, "held-MiB")
-	time.Sleep(time.Second) // A write that is late is one, too.
+	time.Sleep(time.Second) // Late writes count too.
 	writes := written(b, registry)
 	b.ReportMetric(writes, "restart-writes")
 	if writes > 0 {
@@ -153,7 +155,7 @@ func (m *many) measureRestart(b *testing.B) {
 	}
 }
 
-// create makes them from samples.
+// create creates all CRs from samples.
 func (m *many) create(b *testing.B) {
 	b.Helper()
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
@@ -175,8 +177,7 @@ func (m *many) create(b *testing.B) {
 	}
 }
 
-// end gives all of them the status of one that has ended, and returns how large they are,
-// in KiB.
+// end writes the status of an ended CR into all CRs, and returns their average size in KiB.
 func (m *many) end(b *testing.B) float64 {
 	b.Helper()
 	benchmark, sweep := ended(b)
@@ -194,7 +195,7 @@ func (m *many) end(b *testing.B) float64 {
 		if err := m.admin.Status().Patch(b.Context(), o, client.MergeFrom(before)); err != nil {
 			return err
 		}
-		o.SetManagedFields(nil) // which the manager does not keep
+		o.SetManagedFields(nil) // the manager does not keep them
 		text, err := json.Marshal(o)
 		bytes += len(text)
 		return err
@@ -205,8 +206,7 @@ func (m *many) end(b *testing.B) float64 {
 	return float64(bytes) / float64(m.count) / 1024
 }
 
-// ended are a benchmark of four phases and a sweep of sixty runs, with their results: as
-// large as they usually are.
+// ended returns a benchmark of four phases and a sweep of sixty runs, with results of a usual size.
 func ended(b *testing.B) (*v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep) {
 	b.Helper()
 	folder := filepath.Join(apiserver.Root(b), "config", "argocd", "resource_customizations", "cephtune.dev")
@@ -233,7 +233,7 @@ func ended(b *testing.B) (*v1alpha1.CephBenchmark, *v1alpha1.CephTuningSweep) {
 	return benchmark, sweep
 }
 
-// each does something with each of them.
+// each calls do for each CR.
 func (m *many) each(b *testing.B, do func(client.Object) error) error {
 	b.Helper()
 	var benchmarks v1alpha1.CephBenchmarkList
@@ -269,7 +269,7 @@ func (m *many) removeAll(b *testing.B) {
 	}
 }
 
-// await waits for something without taking much of the machine that it is measured on.
+// await polls slowly, because the poll takes CPU from the process that is measured.
 func (m *many) await(b *testing.B, what string, is func() (bool, error)) {
 	b.Helper()
 	for end := time.Now().Add(manyTimeout); ; time.Sleep(500 * time.Millisecond) {
@@ -286,8 +286,8 @@ func (m *many) await(b *testing.B, what string, is func() (bool, error)) {
 	}
 }
 
-// memory is the live heap of this process, and what it held of the system before that was
-// found out, in MiB.
+// memory returns the live heap of this process and the memory that it had from the system before
+// the garbage collection, both in MiB.
 func memory() (live, held float64) {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
@@ -297,20 +297,20 @@ func memory() (live, held float64) {
 	return float64(stats.HeapAlloc) / mebibyte, held
 }
 
-// reconciled is how many passes there were in this process, of all controllers.
+// reconciled returns the number of passes of all controllers in this process.
 func reconciled(b *testing.B) float64 {
 	b.Helper()
 	return sum(b, ctrlmetrics.Registry, "controller_runtime_reconcile_total", nil)
 }
 
-// written is how many requests a manager has sent that write.
+// written returns how many write requests a manager has sent.
 func written(b *testing.B, of prometheus.Gatherer) float64 {
 	b.Helper()
 	return sum(b, of, metrics.APIRequest, map[string]bool{"get": true, "watch": true})
 }
 
-// sum adds up a counter, or how often a histogram has seen something, but for series with
-// one of those labels.
+// sum adds up a counter, or the number of a histogram's observations. It leaves out series with one
+// of the given labels.
 func sum(b *testing.B, of prometheus.Gatherer, name string, without map[string]bool) float64 {
 	b.Helper()
 	families, err := of.Gather()

@@ -29,15 +29,15 @@ const (
 	releaseNamespace = "cephtune-system"
 )
 
-// mover carries out what docs/howto/move-between-helm-and-kustomize.md says.
+// mover does what docs/howto/move-between-helm-and-kustomize.md says.
 type mover struct {
 	t          *testing.T
 	api        client.Client
 	kubeconfig string
 }
 
-// TestMovingKeepsEverything: from kustomize to Helm and back, with a real Helm. Benchmarks
-// stay the objects that they were, and so do Ceph's identities on the way to Helm.
+// TestMovingKeepsEverything moves from kustomize to Helm and back, with a real Helm. Benchmarks
+// must stay the same objects. Ceph's identities must stay the same on the way to Helm.
 func TestMovingKeepsEverything(t *testing.T) {
 	m := newMover(t)
 	m.applyKustomize()
@@ -64,7 +64,7 @@ func TestMovingKeepsEverything(t *testing.T) {
 	}
 
 	m.wantKeptCRDs()
-	// Without hooks, whose pods nobody runs here.
+	// The hooks are left out, because nothing runs their pods here.
 	if err := m.helm("uninstall", release, "--no-hooks"); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	return file
 }
 
-// run runs a tool of a module below hack, or of the checkout, and returns what it wrote.
+// run runs a tool of a module below hack, or of the checkout, and returns its output.
 func (m *mover) run(folder string, args ...string) ([]byte, error) {
 	m.t.Helper()
 	command := exec.CommandContext(m.t.Context(), "go", append([]string{"tool"}, args...)...)
@@ -127,8 +127,8 @@ func (m *mover) helm(args ...string) error {
 	return err
 }
 
-// applyKustomize is make deploy, without the CRDs, which the API server has. Nothing is
-// forced: what another has set to another value would be a conflict.
+// applyKustomize does what "make deploy" does, without the CRDs, which the API server already has.
+// It does not force: a value that another manager has set differently is a conflict.
 func (m *mover) applyKustomize() {
 	m.t.Helper()
 	text, err := m.run(".", "-modfile=hack/tools/go.mod", "kustomize", "build", "config/namespaced")
@@ -198,7 +198,7 @@ func (m *mover) removeDeployment() {
 	}
 }
 
-// wantManagedBy looks at the Deployment, by which doctor knows how cephtune was installed.
+// wantManagedBy checks the label of the Deployment that tells doctor how cephtune was installed.
 func (m *mover) wantManagedBy(want string) {
 	m.t.Helper()
 	d := &appsv1.Deployment{}

@@ -23,11 +23,12 @@ import (
 
 const (
 	rookNamespace = "rook-ceph"
-	// deployedAccount is the manager's once kustomize has named it.
+	// deployedAccount is the manager's account after kustomize has added the prefix.
 	deployedAccount = "system:serviceaccount:cephtune-system:cephtune-manager"
 )
 
-// TestRights asks a real API server what the manifests allow the manager, and what not.
+// TestRights asks a real API server what the manifests allow to the manager, and what they do not
+// allow.
 func TestRights(t *testing.T) {
 	config := apiserver.Start(t)
 	admin, err := client.New(config, client.Options{Scheme: newScheme()})
@@ -47,7 +48,7 @@ func TestRights(t *testing.T) {
 	t.Run("keep journals", func(t *testing.T) { testJournals(t, config) })
 }
 
-// right is something that is done to a kind of objects, or to one of them.
+// right is a kind of objects, or one object, on which an account may have rights.
 type right struct{ user, namespace, group, resource, name string }
 
 func testRights(t *testing.T, admin client.Client) {
@@ -112,7 +113,7 @@ func testRights(t *testing.T, admin client.Client) {
 			cannot: []string{"get"},
 		},
 	}
-	// The API server takes a moment to know all Roles. What it refuses counts afterwards.
+	// The API server takes a moment to know all Roles. The refusals are checked after that.
 	for _, test := range tests {
 		for _, verb := range test.can {
 			eventually(t, func() error { return wantRight(t, admin, test.right, verb, true) })
@@ -147,8 +148,8 @@ func wantRight(t *testing.T, admin client.Client, of right, verb string, want bo
 	return nil
 }
 
-// testJournals keeps a journal in the manager's name, where the API server, and no fake,
-// keeps two writers apart.
+// testJournals stores a journal as the manager. A real API server must keep two writers apart, and
+// a fake would not show that.
 func testJournals(t *testing.T, config *rest.Config) {
 	config = rest.CopyConfig(config)
 	config.Impersonate.UserName = serviceAccount
@@ -184,8 +185,8 @@ func testJournals(t *testing.T, config *rest.Config) {
 	}
 }
 
-// What the settings allow, the caps of the tuner have to allow too, where we deploy both:
-// by default, which is what needs no naming, and on the lab.
+// The tuner's caps must allow every option that the operator config allows, in both configurations
+// that we deploy: the default one and the lab's.
 func TestTheTunersCapsNameEveryOption(t *testing.T) {
 	root := apiserver.Root(t)
 	for name, files := range map[string]struct{ settings, caps string }{
@@ -222,7 +223,7 @@ func TestTheTunersCapsNameEveryOption(t *testing.T) {
 	}
 }
 
-// neededCaps are the commands that change an option and put it back.
+// neededCaps returns the caps that are needed to change an option and to restore it.
 func neededCaps(option settings.Option) []string {
 	if option.Pool == "" {
 		return []string{

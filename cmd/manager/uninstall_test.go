@@ -28,7 +28,7 @@ func TestUninstallCheck(t *testing.T) {
 		objects []client.Object
 		state   tuning.State // of the journal, if there is one
 		crdsToo bool
-		want    []string // in the refusal; none is none
+		want    []string // parts of the refusal; none if nothing is refused
 	}{
 		"nothing was ever done":                    {},
 		"everything is put back":                   {state: tuning.Restored},
@@ -100,7 +100,7 @@ func TestUninstallCheck(t *testing.T) {
 	}
 }
 
-// journalOf is one of a sweep that has held the balancer still.
+// journalOf returns the journal of a sweep that has turned the balancer off.
 func journalOf(state tuning.State) *tuning.Journal {
 	return &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: "f", Sweep: tuning.Sweep{Namespace: "bench", Name: "pg-num", UID: "u"},
@@ -108,7 +108,7 @@ func journalOf(state tuning.State) *tuning.Journal {
 	}
 }
 
-// stopped is the journal of a benchmark that has an OSD down.
+// stopped returns the journal of a benchmark with an OSD down.
 func stopped(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
 	j := journalOf(tuning.Open)

@@ -11,7 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 )
 
-// What engines have clients do, prefill and removal included, the runner has to take on.
+// The runner must accept every program that engines request of clients, for prefill and removal
+// too.
 func TestTheRunnerTakesOnWhatEnginesAskFor(t *testing.T) {
 	const phases = `
 - {name: rados, radosBench: {mode: Seq, blockSize: 4Ki, concurrency: 2, duration: 60s}}

@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// The test's binary is the runner itself where it is asked to be, and rados under
-// that name: one that does nothing for a minute if its first argument is "sleep".
+// TestMain lets the test's binary also be the runner, if BE_THE_RUNNER is set, and rados, if that
+// is its name. That rados does nothing, for a minute if its first argument is "sleep".
 func TestMain(m *testing.M) {
 	switch {
 	case filepath.Base(os.Args[0]) == "rados":
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runnerProcess is a command with rados in its PATH.
+// runnerProcess returns a command that runs the runner with the fake rados in its PATH.
 func runnerProcess(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	self, err := os.Executable()
@@ -102,13 +102,13 @@ func TestSIGTERMEndsWith143(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stderr.Read(make([]byte, 1)); err != nil { // It says what it runs.
+	if _, err := stderr.Read(make([]byte, 1)); err != nil { // The runner logs what it runs.
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	go func() { // Until the end, so that nothing has to wait.
+	go func() { // Read until the end, so that the runner never waits for the pipe.
 		for b := make([]byte, 1024); err == nil; {
 			_, err = stderr.Read(b)
 		}
@@ -117,7 +117,7 @@ func TestSIGTERMEndsWith143(t *testing.T) {
 	if waitErr != nil || state.ExitCode() != 143 {
 		t.Errorf("it ended with %v, %v, want 143", state, waitErr)
 	}
-	_ = cmd.Wait() // Only for what was printed.
+	_ = cmd.Wait() // This only waits for the output.
 	if reports, err := runner.ReadFrames(strings.NewReader(out.String())); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
 		t.Errorf("the log has %+v, %v", reports, err)
 	}
