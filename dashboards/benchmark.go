@@ -51,8 +51,8 @@ func benchmark() page {
 	}
 }
 
-// appeared selects values of a label of the benchmark that were not there in the hour
-// before. It selects them for ten minutes, so that they are found with long steps too.
+// appeared selects the values of a label of the benchmark that did not exist in the hour before. It
+// selects each for ten minutes, so that queries with long steps find it too.
 func appeared(label string) string {
 	info := one(metrics.BenchmarkInfo, label+`!=""`)
 	return fmt.Sprintf("%s unless %s", latest(info, label), latest(fmt.Sprintf("last_over_time(%s[1h] offset 10m)", info), label))
@@ -100,30 +100,30 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// figureOf selects a figure of each phase and direction.
+// figureOf selects a figure for each phase and direction.
 func figureOf(metric string, matchers ...string) string {
 	return latest(one(metric, matchers...), metrics.LabelPhase, metrics.LabelDirection)
 }
 
-// statistic matches one statistic of latencies.
+// statistic returns the matcher of one statistic of latencies.
 func statistic(name string) string {
 	return fmt.Sprintf("%s=%q", metrics.LabelStatistic, name)
 }
 
-// ofTotal selects what there is of whole phases alone, as a figure of direction Total, so
-// that it comes into the row of that.
+// ofTotal selects a figure that exists only for whole phases. It adds the direction Total, so that
+// a table shows the figure in the row of that direction.
 func ofTotal(metric string) string {
 	return fmt.Sprintf(`label_replace(%s, %q, "Total", "", "")`, latest(one(metric), metrics.LabelPhase), metrics.LabelDirection)
 }
 
-// evidence is how many runs the figures of each phase rest on, with its marks, for each
-// direction that the phase has.
+// evidence returns a row for each phase and direction, with the number of valid runs behind the
+// figures and with the marks of the phase.
 func evidence() string {
 	return fmt.Sprintf("0 * %s + on (phase) group_left (marks) %s",
 		figureOf(metrics.BenchmarkBandwidth), latest(one(metrics.BenchmarkValidRuns), metrics.LabelPhase, metrics.LabelMarks))
 }
 
-// expectations counts them by what became of them.
+// expectations shows how many expectations were met, missed or unknown.
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Expectations",
@@ -139,8 +139,8 @@ func expectations() *table.PanelBuilder {
 	}, instant("expectations", latest(one(metrics.BenchmarkExpectations), metrics.LabelOutcome)))
 }
 
-// latencies are the statistics of latencies, as the metrics name them, with ids for
-// queries, from pale to dark.
+// latencies returns the statistics of latencies, named as in the metrics, with ids for queries and
+// with colours from pale to dark.
 func latencies() []struct{ id, name, color string } {
 	return []struct{ id, name, color string }{
 		{"mean", "mean", grey},
@@ -186,7 +186,7 @@ func percentiles() *barchart.PanelBuilder {
 	bars := make([]bar, 0, len(latencies()))
 	for _, latency := range latencies() {
 		if latency.name == "max" {
-			continue // one operation would dwarf all percentiles
+			continue // One operation would dwarf all percentiles.
 		}
 		bars = append(bars, bar{
 			id:    latency.id,
@@ -203,7 +203,7 @@ func percentiles() *barchart.PanelBuilder {
 	}, "of", bars...)
 }
 
-// history draws how figures change from run to run.
+// history shows how figures change from run to run.
 func history() []cog.Builder[dashboard.Panel] {
 	const legend = "{{phase}} {{direction}}"
 	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
@@ -226,7 +226,7 @@ func history() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// recoveries draws how long a cluster takes to be whole again after OSDs were down.
+// recoveries shows how long a cluster takes to recover completely after an outage.
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
@@ -237,9 +237,9 @@ func recoveries() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{whole, against}
 }
 
-// comparison compares the latest figure with those of the time range.
+// comparison compares the latest figure with the figures of the time range.
 func comparison(title, what, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
-	// Each pod of the manager has a series of its own, and a range may have seen several.
+	// Each pod of the manager has its own series, and a time range may contain several pods.
 	in := func(over, function string) string {
 		return fmt.Sprintf("%s by (%s,%s) (%s(%s[$__range]))", over, metrics.LabelPhase, metrics.LabelDirection, function, one(metric, matchers...))
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// Ceph's own metrics, as the mgr's prometheus module names them. None of them is a
-// performance counter of a daemon: since Reef those come from ceph-exporter, which not
-// every cluster has.
+// Ceph's own metrics, named as in the mgr's prometheus module. None of them is a performance
+// counter of a daemon, because since Reef ceph-exporter has those, and not every cluster runs it.
 const (
 	cephHealth        = "ceph_health_status" // 0 OK, 1 warning, 2 error
 	cephPoolMetadata  = "ceph_pool_metadata" // labels pool_id and name
@@ -31,23 +30,23 @@ const (
 // noCeph says why panels with Ceph's metrics are empty.
 const noCeph = "No metrics of this Ceph cluster here: set spec.monitoring.enabled of its CephCluster, and let this Prometheus scrape its mgr"
 
-// rookPools is the dashboard of pools that Rook ships. Its uid is Rook's.
+// rookPools is the dashboard of pools that Rook ships. Rook chose its uid.
 const rookPools = "/d/-gtf0Bzik?var-pool=${__field.labels.name}&${__url_time_range}"
 
-// ofCeph selects the series of the sweep's Ceph cluster. Rook's scrape gives them its
-// namespace; where a scrape gives none, they are taken as they are.
+// ofCeph selects the series of the sweep's Ceph cluster. Rook's scrape labels them with the
+// cluster's namespace. Series without a namespace match too.
 func ofCeph(metric string, matchers ...string) string {
 	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$ceph_namespace|"`}, matchers...)...)
 }
 
-// ofPools is the rate of a counter of pools, by the pools' names.
+// ofPools returns the rate of a pool counter, by the name of the pool.
 func ofPools(counter string) string {
 	return fmt.Sprintf("sum by (name) (rate(%s[$__rate_interval]) * on (namespace, instance, pool_id) group_left (name) %s)",
 		ofCeph(counter), ofCeph(cephPoolMetadata, `name=~"$pool"`))
 }
 
-// cephVariables choose the cluster and the pools of Ceph's metrics. The pool is named as in
-// Rook's dashboards, so that links take it along.
+// cephVariables choose the cluster and the pools for Ceph's metrics. The variable of pools has the
+// same name as in Rook's dashboards, so that links pass it on.
 func cephVariables() []cog.Builder[dashboard.VariableModel] {
 	return []cog.Builder[dashboard.VariableModel]{
 		labelVariable("ceph_namespace", "Namespace of Ceph", one(metrics.SweepInfo), metrics.LabelCluster).
@@ -63,7 +62,7 @@ func cephVariables() []cog.Builder[dashboard.VariableModel] {
 	}
 }
 
-// all is the choice of everything.
+// all is the option that selects everything.
 func all() dashboard.VariableOption {
 	return dashboard.VariableOption{
 		Selected: new(true),
@@ -72,7 +71,7 @@ func all() dashboard.VariableOption {
 	}
 }
 
-// cephPanels show what Ceph says of itself. The sweep's runs are shaded over them.
+// cephPanels show Ceph's own metrics. The sweep's runs are shaded in them.
 func cephPanels() []cog.Builder[dashboard.Panel] {
 	toPool := []dashboard.DynamicConfigValue{property("links", []dataLink{{Title: "This pool in Rook's dashboard", URL: rookPools}})}
 	return []cog.Builder[dashboard.Panel]{

@@ -1,6 +1,6 @@
-// Package dashboards is cephtune's dashboards for Grafana, written in Go: a metric that is
-// renamed does not compile here, instead of leaving a panel empty for years.
-// The JSON in this folder is generated. "make dashboards" in the project's root writes it.
+// Package dashboards defines cephtune's dashboards for Grafana in Go, so that the compiler finds a
+// use of a metric that was renamed. Otherwise a panel could be empty for years. The JSON in this
+// folder is generated: "make dashboards" in the project's root writes it.
 package dashboards
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// schemaVersion is that of Grafana 10.0, the oldest that is meant. Later ones migrate
-// what they read, earlier ones would not understand the cells of tables.
+// schemaVersion is the schema of Grafana 10.0, the oldest supported version. Later versions migrate
+// it. Earlier ones do not understand the cells of tables.
 const schemaVersion = 38
 
-// tag finds cephtune's dashboards, for the links between them.
+// tag marks cephtune's dashboards. Their links find each other by it.
 const tag = "cephtune"
 
-// Uids of the dashboards. They are part of addresses that people keep.
+// The uids of the dashboards. They are part of URLs that users bookmark.
 const (
 	SweepUID     = "cephtune-sweep"
 	BenchmarkUID = "cephtune-benchmark"
@@ -32,7 +32,7 @@ type File struct {
 	JSON []byte
 }
 
-// Files makes all dashboards.
+// Files renders all dashboards.
 func Files() ([]File, error) {
 	var files []File
 	for _, made := range []struct {
@@ -52,11 +52,11 @@ func Files() ([]File, error) {
 	return files, nil
 }
 
-// page is a dashboard before it is put together.
+// page describes a dashboard.
 type page struct {
 	uid, title, description string
 
-	// from is the begin of the time range at first sight, such as now-6h.
+	// from is the default start of the time range, such as now-6h.
 	from string
 
 	variables   []cog.Builder[dashboard.VariableModel]
@@ -64,7 +64,7 @@ type page struct {
 	rows        []row
 }
 
-// row is a heading, none above the first panels, and what is below it.
+// row has a heading and panels. The first row has no heading.
 type row struct {
 	title  string
 	panels []cog.Builder[dashboard.Panel]
@@ -109,7 +109,7 @@ func (p page) encode() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// number gives panels and rows the ids that links to a single panel use, in their order.
+// number gives panels and rows their ids, in order. Links to a single panel use them.
 func number(panels []dashboard.PanelOrRowPanel) {
 	for i, panel := range panels {
 		id := uint32(i + 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// noManager says why panels are empty that have something to show wherever cephtune runs.
+// noManager says why a panel is empty that always shows something where cephtune runs.
 const noManager = "No metrics of cephtune here: does this Prometheus scrape its manager?"
 
 // fleet is the dashboard of everything that one Prometheus knows.
@@ -38,7 +38,7 @@ func fleet() page {
 	}
 }
 
-// several lets people choose any number of values, all of them at first.
+// several is a variable for which users can choose any number of values. At first, all are chosen.
 func several(name, label, description, series, of string) cog.Builder[dashboard.VariableModel] {
 	return labelVariable(name, label, series, of).
 		Description(description).
@@ -48,22 +48,22 @@ func several(name, label, description, series, of string) cog.Builder[dashboard.
 		Current(all())
 }
 
-// ofNamespaces selects the series of all sweeps or benchmarks in the namespaces chosen.
+// ofNamespaces selects the series of all sweeps or benchmarks in the chosen namespaces.
 func ofNamespaces(metric string, matchers ...string) string {
 	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$namespace"`}, matchers...)...)
 }
 
-// ofClusters selects the series of the Ceph clusters chosen.
+// ofClusters selects the series of the chosen Ceph clusters.
 func ofClusters(metric string) string {
 	return selector(metric, metrics.LabelCluster+`=~"$ceph_cluster"`)
 }
 
-// happened counts what a counter saw in the time range.
+// happened returns the increase of a counter in the time range.
 func happened(counter string) string {
 	return fmt.Sprintf("sum(increase(%s[$__range]))", counter)
 }
 
-// Matchers of restores by how they ended.
+// These matchers select restores by their outcome.
 const (
 	restoreFailed = metrics.LabelOutcome + `="Failed"`
 	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
@@ -110,8 +110,8 @@ func stalled() string {
 	return fmt.Sprintf("count(%s or %s)", of("CephTuningSweep", metrics.SweepInfo), of("CephBenchmark", metrics.BenchmarkInfo))
 }
 
-// linkTo another dashboard of cephtune, for the row's namespace and name. The names of
-// the columns are those that people read.
+// linkTo links to another dashboard of cephtune, for the namespace and name in the row. It finds
+// them by the titles of the columns.
 func linkTo(title, uid string) *dataLink {
 	return &dataLink{
 		Title: title,
@@ -245,8 +245,8 @@ func failures() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// outages are about OSDs that benchmarks have down. They are rare: quantiles are over six
-// hours, or most intervals would have none.
+// outages shows OSDs that benchmarks take down. Outages are rare, so quantiles are over six hours:
+// otherwise most intervals would have no data.
 func outages() []cog.Builder[dashboard.Panel] {
 	const none = "No benchmark had OSDs down since the manager was started"
 	cost := func(counter string) string { return fmt.Sprintf("sum(increase(%s[$__rate_interval]))", counter) }
@@ -279,8 +279,8 @@ func outages() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// inside is about the manager. Settling is rare: its quantiles are over an hour, or most
-// intervals would have none.
+// inside shows the manager itself. Settling is rare, so its quantiles are over an hour: otherwise
+// most intervals would have no data.
 func inside() []cog.Builder[dashboard.Panel] {
 	const hour = "increase(%s[1h])"
 	const rate = "rate(%s[$__rate_interval])"

@@ -86,8 +86,8 @@ func TestPanelsAreComplete(t *testing.T) {
 	}
 }
 
-// unitsOfGrafana are those of its list that are used here. Grafana takes what it does not
-// know for a text to be written behind figures.
+// unitsOfGrafana are the units in Grafana's list that the dashboards use. Grafana treats any other
+// unit as a text to write behind figures.
 var unitsOfGrafana = []string{"none", "short", "percentunit", "binBps", "iops", "reqps", "s", "ms", "dateTimeFromNow"}
 
 func checkPanel(t *testing.T, name string, panel panelJSON) {
@@ -96,7 +96,7 @@ func checkPanel(t *testing.T, name string, panel panelJSON) {
 	if panel.Title == "" || panel.Description == "" { // panel-title-description-rule
 		t.Errorf("%s: panel %d (%q) has no title or no description", name, panel.ID, panel.Title)
 	}
-	if unit := panel.FieldConfig.Defaults.Unit; !slices.Contains(unitsOfGrafana, unit) { // panel-units-rule, which asks it of some types only
+	if unit := panel.FieldConfig.Defaults.Unit; !slices.Contains(unitsOfGrafana, unit) { // panel-units-rule, which checks only some types
 		t.Errorf("%s has the unit %q, which is none that Grafana knows by that name, or is not listed here", where, unit)
 	}
 	if len(strings.Fields(panel.FieldConfig.Defaults.NoValue)) < 3 {
@@ -265,8 +265,8 @@ func everyExpression(dashboard dashboardFile) string {
 	return text.String()
 }
 
-// counters checks, as target-counter-agg-rule does, that counters are not drawn as they
-// are, and beyond it that what they give is aggregated: they have labels of the scrape.
+// counters checks, as target-counter-agg-rule does, that counters are only used in a rate or
+// increase. It also checks that the result is aggregated, because it has labels of the scrape.
 func counters(t *testing.T, where string, expression parser.Expr) {
 	t.Helper()
 	parser.Inspect(expression, func(node parser.Node, path []parser.Node) error {
@@ -320,8 +320,8 @@ func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
 	}
 }
 
-// labelsOfCeph are the labels, beside those of the contract, that queries use: those of
-// Ceph's metrics and of every scrape, that of histograms, and one that a query makes.
+// labelsOfCeph are the labels in queries that are not part of the contract: labels of Ceph's
+// metrics, of every scrape and of histograms, and one label that a query creates.
 var labelsOfCeph = []string{"instance", "pool_id", "le", "of", "__name__"}
 
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
@@ -350,7 +350,7 @@ func TestLabelsAreOfTheContract(t *testing.T) {
 	}
 }
 
-// labelsOf are the labels that an expression selects, groups or joins by.
+// labelsOf returns the labels by which an expression selects, groups or joins.
 func labelsOf(t *testing.T, expression string) []string {
 	t.Helper()
 	parsed, err := promQL().ParseExpr(filled(expression, map[string]string{}))
@@ -393,13 +393,13 @@ func metricsOf(t *testing.T, expression string) []string {
 	return names
 }
 
-// metricConstants are the names of all metrics.
+// metricConstants returns the names of all metrics.
 func metricConstants(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(texts(t, ""), func(text string) bool { return !strings.HasPrefix(text, "cephtune_") })
 }
 
-// texts are the values of the contract's constants whose names begin so.
+// texts returns the values of the contract's constants whose names have a prefix.
 func texts(t *testing.T, prefix string) []string {
 	t.Helper()
 	const names = "../internal/metrics/names.go"

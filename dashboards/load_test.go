@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// BenchmarkQueries evaluates all queries of the dashboards over a day of as many series
-// as the exporter gives at most, and reports their 95th percentile and the slowest one.
-// Steps are those that Grafana takes for a graph of a thousand points.
+// BenchmarkQueries evaluates all queries of the dashboards over one day, with as many series as the
+// exporter has at most. It reports the 95th percentile and the maximum of their times. The step is
+// the one that Grafana uses for a graph of a thousand points.
 func BenchmarkQueries(b *testing.B) {
 	const (
 		series   = 5000
@@ -69,8 +69,8 @@ func BenchmarkQueries(b *testing.B) {
 
 var sweepOrBenchmark = regexp.MustCompile(`^cephtune_(sweep|benchmark)_`)
 
-// crowded is a storage with copies of what the last scrape tells of sweeps and benchmarks,
-// and the rest of it once.
+// crowded returns a storage with many copies of the last scrape's series of sweeps and benchmarks,
+// and with its other series once.
 func crowded(b *testing.B, series int, from, to time.Time, interval time.Duration) *tsdb.DB {
 	b.Helper()
 	db, err := tsdb.Open(b.TempDir(), nil, nil, tsdb.DefaultOptions(), nil)

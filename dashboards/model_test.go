@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// dashboardFile is what the tests read of a dashboard. They read the JSON, because that
-// is what Grafana reads.
+// dashboardFile is the part of a dashboard that the tests read. They read the JSON, because Grafana
+// reads it too.
 type dashboardFile struct {
 	UID           string
 	Title         string
@@ -115,7 +115,7 @@ func committed(t testing.TB) map[string]dashboardFile {
 	return read
 }
 
-// panels are those that show something, rows left out.
+// panels returns all panels except rows.
 func (d dashboardFile) panels() []panelJSON {
 	var panels []panelJSON
 	for _, panel := range d.Panels {
@@ -126,7 +126,7 @@ func (d dashboardFile) panels() []panelJSON {
 	return panels
 }
 
-// queries are all of a dashboard's, those of annotations too, by where they are.
+// queries returns all queries of a dashboard by their place, including those of annotations.
 func (d dashboardFile) queries() map[string]targetJSON {
 	all := map[string]targetJSON{}
 	for _, panel := range d.panels() {

@@ -4,25 +4,25 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// Colours that people with colour blindness can distinguish, after Okabe and Ito. No panel
-// relies on a colour alone: states are written out, and series have a legend.
+// Colours that people with colour blindness can distinguish, after Okabe and Ito. No panel relies
+// on colour alone: states are written as words, and series have a legend.
 const (
-	grey       = "#999999" // seen on dark and on light alike
+	grey       = "#999999" // visible on dark and on light backgrounds
 	orange     = "#E69F00"
 	sky        = "#56B4E9"
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
 	purple     = "#CC79A7"
-	slate      = "#6E7683" // behind words that say that there is nothing yet
+	slate      = "#6E7683" // the background of words that report missing data
 	none       = "transparent"
 )
 
-// state is a value with the words and the colour that it is shown in.
+// state is a value, with the words and the colour that show it.
 type state struct {
 	value, text, color string
 }
 
-// mappings makes value mappings of states.
+// mappings returns the value mappings of states.
 func mappings(states ...state) []dashboard.ValueMapping {
 	options := make(map[string]dashboard.ValueMappingResult, len(states))
 	for i, state := range states {

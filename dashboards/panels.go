@@ -27,23 +27,23 @@ const (
 	fraction       = "percentunit"
 	count          = "short"
 	fromNow        = "dateTimeFromNow"
-	anyUnit        = "si:" // 540 M or 11.4 m, of whatever it is
+	anyUnit        = "si:" // 540 M or 11.4 m of any unit
 )
 
-// about is what every panel has.
+// about has the properties that all panels have.
 type about struct {
 	title       string
 	description string
 	unit        string
 
-	// empty is shown in place of missing data, and says why it is missing.
+	// empty is shown instead of missing data, and says why it is missing.
 	empty string
 
-	// width is in columns, 24 make a line. Height is in lines of some 38 pixels.
+	// width is in columns; a line has 24. Height is in lines of about 38 pixels.
 	width, height uint32
 }
 
-// panelBuilder is what the SDK's builders of panels have in common.
+// panelBuilder has the methods that all panel builders of the SDK share.
 type panelBuilder[B any] interface {
 	Title(title string) B
 	Description(description string) B
@@ -59,8 +59,8 @@ type panelBuilder[B any] interface {
 	OverrideByName(name string, properties []dashboard.DynamicConfigValue) B
 }
 
-// begin sets what every panel has. Without a colour, Grafana would use green below 80
-// and red above, whatever the figure is.
+// begin sets the common properties of a panel. Without a colour, Grafana would draw figures below
+// 80 green and others red.
 func begin[B panelBuilder[B]](builder B, a about) B {
 	return builder.
 		Title(a.title).
@@ -73,22 +73,22 @@ func begin[B panelBuilder[B]](builder B, a about) B {
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdFixed).FixedColor(blue))
 }
 
-// property of a field.
+// property returns a property of a field.
 func property(id string, value any) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: id, Value: value}
 }
 
-// fixed is a colour as a property's value.
+// fixed returns a fixed colour as the value of a property.
 func fixed(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdFixed, FixedColor: &color}
 }
 
-// shades distinguish series whose number is not known beforehand.
+// shades returns shades of a colour, to distinguish an unknown number of series.
 func shades(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdShades, FixedColor: &color}
 }
 
-// dataLink is where a click on a value leads.
+// dataLink is the target of a click on a value.
 type dataLink struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
@@ -115,8 +115,8 @@ func figure(a about, expression string, values []dashboard.ValueMapping) *stat.P
 		TextMode(common.BigValueTextModeValue)
 }
 
-// shown sets how words and figures look: in the colour of the text, or on the colour of
-// their state.
+// shown sets how words and figures look. Without states, they have the colour of text. With states,
+// their background has the colour of the state.
 func shown(builder *stat.PanelBuilder, states []dashboard.ValueMapping) *stat.PanelBuilder {
 	builder.
 		GraphMode(common.BigValueGraphModeNone).
@@ -138,10 +138,10 @@ type line struct {
 
 	color dashboard.FieldColor
 
-	// unit, if it is another one than the panel's.
+	// unit overrides the panel's unit, if set.
 	unit string
 
-	// broad and dashed lines are those that others are compared with.
+	// reference draws the line wide and dashed, as the reference for other lines.
 	reference bool
 }
 
@@ -181,7 +181,7 @@ func steps(a about, lines ...line) *timeseries.PanelBuilder {
 		ShowPoints(common.VisibilityModeAuto)
 }
 
-// bars draws what happened in each interval.
+// bars draws the events of each interval.
 func bars(a about, lines ...line) *timeseries.PanelBuilder {
 	return graph(a, lines...).
 		DrawStyle(common.GraphDrawStyleBars).
@@ -189,8 +189,8 @@ func bars(a about, lines ...line) *timeseries.PanelBuilder {
 		Min(0)
 }
 
-// timeline draws the states of series. They are written into it where there is room, and
-// there is no legend: that would have the reason why the panel may be empty for a state.
+// timeline draws the states of series. States are written into the bars if there is room. It has no
+// legend, because a legend would show the text for an empty panel as if it were a state.
 func timeline(a about, expression, legend string, values []dashboard.ValueMapping) *statetimeline.PanelBuilder {
 	a.unit = noUnit
 	return begin(statetimeline.NewPanelBuilder(), a).
@@ -210,7 +210,7 @@ func timeline(a about, expression, legend string, values []dashboard.ValueMappin
 			Placement(common.LegendPlacementBottom))
 }
 
-// column of a table: a label, or the value of a query.
+// column is a column of a table: a label, or the value of a query.
 type column struct {
 	field, title string
 
@@ -219,22 +219,21 @@ type column struct {
 	link   *dataLink
 	width  int
 
-	// hidden columns are values that say nothing but that there is a row.
+	// hidden marks values that are not shown: they only show that the row exists.
 	hidden bool
 }
 
-// onlyValue is the field that Grafana makes of the value of a table's only query.
+// onlyValue is Grafana's name for the value field of a table with one query.
 const onlyValue = "Value"
 
-// valueOf names the field that Grafana makes of a query's value.
+// valueOf returns Grafana's name for the value field of a query.
 func valueOf(id string) string { return "Value #" + id }
 
-// narrowest is the least width of a column, in pixels. Grafana's own is 150, with which the
-// last columns of a table are out of view.
+// narrowest is the smallest width of a column in pixels. Grafana's default is 150, which would push
+// the last columns of a table out of view.
 const narrowest = 80
 
-// rowsOf makes a table with a row for each combination of the labels that its queries
-// have in common.
+// rowsOf makes a table with a row for each combination of the labels that all its queries have.
 func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
 	a.unit = noUnit
 	if len(queries) > 1 {
@@ -260,20 +259,20 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 	return builder
 }
 
-// reasonID is the query of the reason why a table is empty.
+// reasonID is the id of the query that says why a table is empty.
 const reasonID = "why_empty"
 
-// reason says in the first column why a table has no rows, while its first query gives none:
-// that has to be the one that has a row for whatever there is.
-// Grafana shows the reason itself only for tables of a single query.
+// reason returns a query that says in the first column why a table has no rows. It has a result
+// only while the first query has none, so the first query must have all rows. Grafana itself shows
+// the reason only for tables with a single query.
 func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
-	query, _ := first.Build() // It fails for no query of one expression.
+	query, _ := first.Build() // A query with one expression cannot fail.
 	asked, _ := query.(prometheus.Dataquery)
 	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, asked.Expr))
 }
 
-// arrange orders and names columns, and hides others.
+// arrange orders and renames columns, and hides those that are marked as hidden.
 func arrange(columns []column) dashboard.DataTransformerConfig {
 	order := make(map[string]int, len(columns))
 	names := make(map[string]string, len(columns))
@@ -294,7 +293,7 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 }
 
 func (c column) properties() []dashboard.DynamicConfigValue {
-	// A cell without a value would else show why the whole panel had none.
+	// Without this, an empty cell would show the panel's reason for missing data.
 	properties := []dashboard.DynamicConfigValue{property("noValue", "–")}
 	if c.unit != "" {
 		properties = append(properties, property("unit", c.unit))
@@ -302,7 +301,7 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	if c.values != nil {
 		properties = append(properties,
 			property("mappings", c.values),
-			property("color", fixed(none)), // of cells without a state
+			property("color", fixed(none)), // for cells without a state
 			property("custom.cellOptions", map[string]string{"type": "color-background", "mode": "basic"}))
 	}
 	if c.link != nil {
@@ -314,20 +313,20 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	return properties
 }
 
-// bar is one of the bars that each category has.
+// bar is one of the bars in each category.
 type bar struct {
 	id, title, expression string
 
 	color string
 
-	// hidden bars carry the ones that are stacked on them. Unnamed ones have no place in
-	// the legend: they are the other half of bars that have.
+	// hidden bars are invisible and have other bars stacked on them. unnamed bars are not in the
+	// legend, because they continue another bar that is.
 	hidden, unnamed bool
 }
 
-// categories draws bars for each value of a label. Grafana does not show why a chart of
-// bars is empty, but an error about its fields: so, while there is nothing, that is the one
-// value of the label, and has no bars.
+// categories draws bars for each value of a label. For an empty bar chart, Grafana shows an error
+// about fields instead of the reason. So without data, the reason is the only value of the label,
+// with bars of length zero.
 func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 	columns := []column{{field: label, title: label}}
 	builder := begin(barchart.NewPanelBuilder(), a).

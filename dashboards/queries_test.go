@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// mayBeEmpty are the panels that have nothing to show for a choice of variables, with
-// the reason. All others have to show something for every choice.
+// mayBeEmpty lists the panels that show nothing for a choice of variables, with the reason. All
+// other panels must show something for every choice.
 var mayBeEmpty = map[string]map[string]string{
 	"sweep cephtune-bench/pg-num": {
 		"Expected to end": "it has ended",
@@ -45,7 +45,7 @@ var mayBeEmpty = map[string]map[string]string{
 	},
 }
 
-// emptyAnnotations likewise.
+// emptyAnnotations lists the annotations that show nothing, with the reason.
 var emptyAnnotations = map[string]string{
 	"sweep cephtune-bench/profile / Runs of the baseline": "its first run is that of another configuration",
 	"sweep lab/depth / Runs of the baseline":              "it ended before the time range",
@@ -85,8 +85,8 @@ func TestEveryPanelShowsRecordedData(t *testing.T) {
 	}
 }
 
-// checkPanels checks that every panel shows something for these values of variables, but
-// for the ones that are excused, and notes which queries have an answer.
+// checkPanels checks that every panel shows something for these values of variables, unless it is
+// excused. It notes in answered which queries have results.
 func (s server) checkPanels(t *testing.T, dashboard dashboardFile, values, excuses map[string]string, answered map[string]bool) {
 	t.Helper()
 	unused := maps.Clone(excuses)
@@ -115,11 +115,11 @@ func (s server) checkPanels(t *testing.T, dashboard dashboardFile, values, excus
 	}
 }
 
-// isReason tells whether a query only says why a table is empty.
+// isReason reports whether a query only says why a table is empty.
 func isReason(target targetJSON) bool { return target.RefID == reasonID }
 
-// A chart of bars, and a table of several queries, say themselves why they are empty, and
-// only then: Grafana would show an error, or only that there is no data.
+// A bar chart, and a table with several queries, must say why they are empty, and only if they are.
+// Grafana itself would show an error, or only "No data".
 func TestReasonsAreShownWhereThereIsNothingElse(t *testing.T) {
 	prometheus := server{storage: recorded(t), engine: engine()}
 	for name, dashboard := range committed(t) {
@@ -176,8 +176,8 @@ func (s server) checkAnnotations(t *testing.T, dashboard dashboardFile, values m
 	}
 }
 
-// TestFigures looks at what panels show, so that a query that answers, but another
-// question, is found.
+// TestFigures compares the content of panels, to find queries that have results but answer the
+// wrong question.
 func TestFigures(t *testing.T) {
 	prometheus := server{storage: recorded(t), engine: engine()}
 	dashboards := committed(t)
@@ -268,7 +268,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// query is one of a panel's.
+// query returns a query of a panel.
 func (d dashboardFile) query(t *testing.T, title, id string) targetJSON {
 	t.Helper()
 	for _, panel := range d.panels() {
@@ -282,7 +282,7 @@ func (d dashboardFile) query(t *testing.T, title, id string) targetJSON {
 	return targetJSON{}
 }
 
-// promQL parses as a Prometheus without experimental functions does.
+// promQL returns the parser of a Prometheus without experimental functions.
 func promQL() parser.Parser { return parser.NewParser(parser.Options{}) }
 
 func engine() *promql.Engine {
@@ -295,19 +295,19 @@ func engine() *promql.Engine {
 	})
 }
 
-// server answers queries as a Prometheus would, with variables filled in as Grafana does.
+// server answers queries as Prometheus does, and replaces variables as Grafana does.
 type server struct {
 	storage storage.Queryable
 	engine  *promql.Engine
 }
 
-// filled puts the values of variables into a query. Grafana's own are those for the
-// whole recorded time at four times the interval of scrapes.
+// filled replaces the variables in a query by values. Grafana's own variables get values for the
+// whole recorded time and for a rate interval of four scrapes.
 func filled(expression string, values map[string]string) string {
 	for _, own := range [][2]string{{"$__rate_interval", "1m"}, {"$__range", "30m"}, {"$__interval", "15s"}} {
 		expression = strings.ReplaceAll(expression, own[0], own[1])
 	}
-	// Longer names first: $name is the begin of $namespace.
+	// Longer names must come first, because $namespace begins with $name.
 	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool"}
 	for _, name := range names {
 		value, chosen := values[name]
@@ -319,7 +319,7 @@ func filled(expression string, values map[string]string) string {
 	return expression
 }
 
-// ask gives the series of an answer that have a figure.
+// ask returns the series of a result that have at least one finite value.
 func (s server) ask(t *testing.T, target targetJSON, values map[string]string) []promql.Series {
 	t.Helper()
 	expression := filled(target.Expr, values)
@@ -338,7 +338,8 @@ func (s server) ask(t *testing.T, target targetJSON, values map[string]string) [
 	if result.Err != nil {
 		t.Fatalf("%s: %v", expression, result.Err)
 	}
-	// Of less weight than warnings is that Ceph's counters are not called _total.
+	// Only warnings fail the test. Ceph's counters cause an info message, because their names do
+	// not end with _total.
 	if warnings, _ := result.Warnings.AsStrings(expression, 0, 0); len(warnings) > 0 {
 		t.Errorf("%s: %v", expression, warnings)
 	}
@@ -362,7 +363,8 @@ func (s server) ask(t *testing.T, target targetJSON, values map[string]string) [
 	return shown
 }
 
-// shows tells whether a query gives the panel anything. A panel of words needs the label.
+// shows reports whether a panel can show the result of a query. A panel that shows a label needs a
+// value of that label.
 func (s server) shows(t *testing.T, panel panelJSON, target targetJSON, values map[string]string) bool {
 	t.Helper()
 	series := s.ask(t, target, values)
@@ -376,7 +378,7 @@ func (s server) shows(t *testing.T, panel panelJSON, target targetJSON, values m
 	return slices.ContainsFunc(series, func(one promql.Series) bool { return one.Metric.Get(label) != "" })
 }
 
-// atTheEnd writes down what a query gives at the end of the time range.
+// atTheEnd formats the values of a query at the end of the time range.
 func (s server) atTheEnd(t *testing.T, target targetJSON, values map[string]string) []string {
 	t.Helper()
 	var rows []string
@@ -396,7 +398,7 @@ func (s server) atTheEnd(t *testing.T, target targetJSON, values map[string]stri
 	return rows
 }
 
-// choices are the combinations of values that a dashboard's variables offer.
+// choices returns all combinations of values that a dashboard's variables offer.
 func (s server) choices(t *testing.T, dashboard dashboardFile) []map[string]string {
 	t.Helper()
 	choices := []map[string]string{{}}
@@ -424,7 +426,7 @@ func (s server) choices(t *testing.T, dashboard dashboardFile) []map[string]stri
 	return choices
 }
 
-// choice is the one of a namespace and a name.
+// choice returns the combination for NAMESPACE/NAME.
 func (s server) choice(t *testing.T, dashboard dashboardFile, choice string) map[string]string {
 	t.Helper()
 	for _, values := range s.choices(t, dashboard) {
@@ -438,8 +440,8 @@ func (s server) choice(t *testing.T, dashboard dashboardFile, choice string) map
 
 var labelValues = regexp.MustCompile(`^label_values\((.*), ([a-z_]+)\)$`)
 
-// offers are the values of a variable, as Grafana finds them: those of a label of the
-// series that there were in the time range.
+// offers returns the values that Grafana would offer for a variable: the values of a label in the
+// series of the time range.
 func (s server) offers(t *testing.T, variable variableJSON, values map[string]string) []string {
 	t.Helper()
 	parts := labelValues.FindStringSubmatch(variable.Query)

@@ -12,13 +12,12 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// dataSource is the Prometheus that is chosen above the dashboard.
+// dataSource is the Prometheus that the user chooses above the dashboard.
 func dataSource() common.DataSourceRef {
 	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 }
 
-// instant is a query for what is the case at the end of the time range, as a table with
-// a column for each label.
+// instant queries the end of the time range. The result is a table with a column for each label.
 func instant(id, expression string) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().
 		RefId(id).
@@ -39,11 +38,11 @@ func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 		LegendFormat(legend)
 }
 
-// ofNamespace matches what is in the namespace that is chosen above the dashboard.
+// ofNamespace matches the namespace that the user chooses above the dashboard.
 const ofNamespace = metrics.LabelNamespace + `="$namespace"`
 
-// one selects the series of the sweep or benchmark that is chosen above the dashboard.
-// More matchers may follow.
+// one selects the series of the sweep or benchmark that the user chooses above the dashboard. More
+// matchers may follow.
 func one(metric string, matchers ...string) string {
 	return selector(metric, append([]string{
 		ofNamespace,
@@ -56,9 +55,9 @@ func selector(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
 
-// notOfSweeps matches benchmarks but for those that a sweep makes for its runs, one after
-// the other by the hundred: their names end with the sweep's session and the run's number, of
-// three digits. A name with a date and a time has four or six.
+// notOfSweeps excludes the benchmarks that sweeps create for their runs, because there may be
+// hundreds. Their names end with the sweep's session and a run number of three digits. A name with
+// a date or a time ends with four or six digits.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
 // latest keeps these labels and drops those of the scrape, such as the pod. If two pods report
@@ -67,14 +66,15 @@ func latest(series string, labels ...string) string {
 	return fmt.Sprintf("max by (%s) (%s)", strings.Join(labels, ","), series)
 }
 
-// quantile of a histogram's buckets, by labels, as seen by a function of a range.
+// quantile returns a quantile of a histogram, by labels. window is a format with a function over a
+// range, such as "increase(%s[6h])".
 func quantile(q, histogram, window string, labels ...string) string {
 	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s))",
 		q, strings.Join(append([]string{"le"}, labels...), ","),
 		fmt.Sprintf(window, histogram+"_bucket"))
 }
 
-// dataSourceVariable lets people choose the Prometheus.
+// dataSourceVariable is the variable for the Prometheus.
 func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 	return dashboard.NewDatasourceVariableBuilder("datasource").
 		Label("Data source").
@@ -82,7 +82,7 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 		Type("prometheus")
 }
 
-// labelVariable lets people choose a value of a label of some series.
+// labelVariable is a variable for a value of a label of some series.
 func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
@@ -92,13 +92,12 @@ func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuild
 		Sort(dashboard.VariableSortNaturalAsc)
 }
 
-// annotations is what Grafana calls a list of them.
+// annotations is the list of annotations in Grafana's JSON.
 type annotations struct {
 	List []annotation `json:"list"`
 }
 
-// annotation marks times in the graphs. Neighbouring samples of a series become one
-// region.
+// annotation marks times in graphs. Adjacent samples of a series become one region.
 type annotation struct {
 	dashboard.AnnotationQuery
 
@@ -106,14 +105,13 @@ type annotation struct {
 	TextFormat      string `json:"textFormat"`
 	UseValueForTime bool   `json:"useValueForTime"`
 
-	// Expr and Step say once more what Target says: Grafana 10 reads these alone, and
-	// without them never asks.
+	// Expr and Step repeat fields of Target. Grafana 10 reads only Expr and Step.
 	Expr string `json:"expr"`
 	Step string `json:"step"`
 }
 
-// mark makes an annotation. A step of 30 s is that of usual scrapes: with a longer one,
-// short runs would be missed.
+// mark returns an annotation. Its step of 30 s is a usual scrape interval. A longer step would miss
+// short runs.
 func mark(name, color, expression, title, text string) annotation {
 	const step = "30s"
 	source := dataSource()
@@ -136,9 +134,9 @@ func mark(name, color, expression, title, text string) annotation {
 	}
 }
 
-// links lead to the other dashboards of cephtune, and to imported ones of Ceph and Rook: Grafana
-// finds them by tags. Between cephtune's own no variables are taken along: the name of a
-// benchmark is not that of a sweep.
+// links point to the other dashboards of cephtune, and to Ceph's and Rook's dashboards if they are
+// imported. Grafana finds them by tags. Links between cephtune's dashboards pass no variables on,
+// because a benchmark and a sweep have different names.
 func links() []dashboard.DashboardLink {
 	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
 	own.IncludeVars = false
@@ -149,8 +147,8 @@ func links() []dashboard.DashboardLink {
 	}
 }
 
-// dashboardsTagged links to all dashboards with a tag. Variables of the same name, such
-// as the pool, are taken along.
+// dashboardsTagged links to all dashboards with a tag. Variables with the same name, such as the
+// pool, are passed on.
 func dashboardsTagged(title, tooltip, tag string) dashboard.DashboardLink {
 	return dashboard.DashboardLink{
 		Title:       title,

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// scrapes are files in testdata, each with what one scrape of everything gave at that
-// time. Between two of them gauges hold and counters rise evenly.
+// scrapes lists the files in testdata. Each contains everything that was scraped at one time.
+// Between two files, gauges stay the same and counters rise evenly.
 var scrapes = []struct {
 	file  string
 	after time.Duration
@@ -31,7 +31,7 @@ var scrapes = []struct {
 	{"testdata/minute-30.om", 30 * time.Minute},
 }
 
-// begin and end of what is recorded.
+// The begin and end of the recorded time.
 var (
 	begun = time.Date(2026, 1, 15, 9, 40, 0, 0, time.UTC)
 	ended = begun.Add(30 * time.Minute)
@@ -39,7 +39,7 @@ var (
 
 const scrapeInterval = 15 * time.Second
 
-// scrape is the samples of one scrape, by their labels.
+// scrape has the samples of one scrape, by their labels.
 type scrape map[string]sample
 
 type sample struct {
@@ -47,7 +47,7 @@ type sample struct {
 	value  float64
 }
 
-// recorded is a storage with what testdata tells.
+// recorded returns a storage with the scrapes in testdata.
 func recorded(t *testing.T) storage.Queryable {
 	t.Helper()
 	db, err := tsdb.Open(t.TempDir(), nil, nil, tsdb.DefaultOptions(), nil)
@@ -65,7 +65,8 @@ func recorded(t *testing.T) storage.Queryable {
 		all := maps.Clone(samples)
 		for key, gone := range before {
 			if _, there := samples[key]; !there {
-				// Prometheus marks the end of a series, or it would be seen for five minutes more.
+				// Prometheus marks the end of a series. Without the mark, queries would find the
+				// series for five more minutes.
 				all[key] = sample{labels: gone.labels, value: math.Float64frombits(value.StaleNaN)}
 			}
 		}
@@ -95,7 +96,7 @@ func recorded(t *testing.T) storage.Queryable {
 	return db
 }
 
-// between is what a scrape gives in the time between two of them.
+// between returns the samples of a time between two scrapes.
 func between(now, next scrape, part float64) scrape {
 	samples := maps.Clone(now)
 	for key, sample := range now {

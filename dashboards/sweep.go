@@ -14,7 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// Matchers of the baseline, which is a configuration of that name, and of the others.
+// These matchers select the baseline, which is a configuration with that name, and the other
+// configurations.
 const (
 	isBaseline  = metrics.LabelConfiguration + `="baseline"`
 	notBaseline = metrics.LabelConfiguration + `!="baseline"`
@@ -56,7 +57,7 @@ func sweep() page {
 	}
 }
 
-// sweepInfo is the series that says what the sweep is at.
+// sweepInfo shows the state of the sweep.
 func sweepInfo() string {
 	return latest(one(metrics.SweepInfo), metrics.LabelCluster, metrics.LabelReason, metrics.LabelVerdict,
 		metrics.LabelSummary, metrics.LabelBest, metrics.LabelMetric)
@@ -117,7 +118,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// sweepEvidence is what the verdict rests on.
+// sweepEvidence shows the facts behind the verdict.
 func sweepEvidence() []cog.Builder[dashboard.Panel] {
 	const afterwards = "Not known yet: it is reported when the sweep has ended"
 	return []cog.Builder[dashboard.Panel]{
@@ -149,9 +150,9 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// intervals draws each configuration's interval as a bar to the left or right of the
-// baseline. Grafana stacks bars from zero: so the part between zero and the interval is
-// a hidden bar, and what is below zero is a stack of its own.
+// intervals draws each configuration's interval as a bar to the left or right of the baseline.
+// Grafana stacks bars from zero, so a hidden bar fills the part between zero and the interval. Bars
+// below zero form a separate stack.
 func intervals() *barchart.PanelBuilder {
 	low, ratio, high := ratioSeries(metrics.SweepConfigurationRatioLow), ratioSeries(metrics.SweepConfigurationRatio), ratioSeries(metrics.SweepConfigurationRatioHigh)
 	above := func(series string) string { return fmt.Sprintf("clamp_min(%s - 1, 0)", series) }
@@ -170,10 +171,10 @@ func intervals() *barchart.PanelBuilder {
 		bar{id: "upper_below", title: "estimate to high end, below the baseline", expression: from(below(ratio), below(high)), color: blue, unnamed: true},
 		bar{id: "lower_below", title: "low end to estimate, below the baseline", expression: from(below(low), below(ratio)), color: sky, unnamed: true},
 	).Orientation(common.VizOrientationHorizontal).Stacking(common.StackingModeNormal).
-		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without an interval it gets a scale of thousands.
+		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without any interval, the axis would reach to thousands.
 }
 
-// ratioSeries selects one of the ratios of the configurations.
+// ratioSeries selects a metric of ratios for all configurations except the baseline.
 func ratioSeries(metric string) string {
 	return latest(one(metric, notBaseline), metrics.LabelConfiguration)
 }
@@ -201,8 +202,8 @@ func configurations() *table.PanelBuilder {
 	})
 }
 
-// objective is a kind of objective, by the metrics that it may have, and its unit.
-// Grafana cannot take a unit from a label: so there is a query for each.
+// objective is a kind of objective, with a matcher for its metrics and with their unit. Grafana
+// cannot take a unit from a label, so each kind has its own query.
 type objective struct {
 	id, metric, unit string
 }
@@ -215,15 +216,15 @@ func objectives() []objective {
 	}
 }
 
-// latestRun is the figure of the latest run of each configuration that matches, if the
-// sweep's objective is of that kind.
+// latestRun returns the figure of the latest run of each configuration that matches. It is empty if
+// the sweep's objective is of another kind.
 func latestRun(matcher string, of objective) string {
 	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
 		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
 }
 
-// runs draws every run. There may be dozens of configurations: colours could not distinguish
-// them, so only the baseline and the best one stand out.
+// runs draws every run. Colours cannot distinguish dozens of configurations, so only the baseline
+// and the best configuration stand out.
 func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
 	var lines []line
@@ -242,8 +243,8 @@ func runs() *timeseries.PanelBuilder {
 	}, lines...)
 }
 
-// runTimeline shows which configuration ran when. Waiting ones are included: else a gap would
-// look like the value before it.
+// runTimeline shows when each configuration was measured. It includes the times without a
+// measurement, because a gap would look like the value before it.
 func runTimeline() cog.Builder[dashboard.Panel] {
 	expression := fmt.Sprintf("%s or 0 * %s",
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),
@@ -266,10 +267,10 @@ func drift() *timeseries.PanelBuilder {
 		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
 	}, line{
 		id: "drift",
-		// Each pod of the manager has a series of its own.
+		// Each pod of the manager has its own series.
 		expression: fmt.Sprintf("%s / (sum by (%[2]s) (sum_over_time(%[3]s[$__range] @ end())) / sum by (%[2]s) (count_over_time(%[3]s[$__range] @ end()))) - 1",
 			latest(series, metrics.LabelConfiguration), metrics.LabelConfiguration, series),
 		legend: "{{configuration}}",
 		color:  fixed(grey),
-	}).AxisSoftMin(-0.05).AxisSoftMax(0.05) // A flat line gets a scale of thousands without.
+	}).AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without these limits, the axis of a flat line would reach to thousands.
 }

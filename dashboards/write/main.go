@@ -1,4 +1,4 @@
-// Write writes the dashboards into the folder that it is given.
+// Write writes the dashboards into the folder in its argument.
 package main
 
 import (
