@@ -1,5 +1,5 @@
-// Package alerts tests the alerts of config/prometheus with Prometheus's own rules. It is
-// a module of its own, so that nothing of Prometheus gets into the operator's.
+// Package alerts tests the alerts of config/prometheus with Prometheus's own rule engine. It is a
+// separate module, to keep Prometheus out of the operator's dependencies.
 package alerts
 
 import (
@@ -31,7 +31,7 @@ const (
 	interval = time.Minute
 )
 
-// prometheusRule is the part of that kind which is looked at.
+// prometheusRule is the part of a PrometheusRule that the tests read.
 type prometheusRule struct {
 	Spec struct {
 		Groups []struct {
@@ -71,7 +71,7 @@ func alerts(t *testing.T) []rule {
 	return all
 }
 
-// fileOf is a file with one alert, in the form that Prometheus itself reads.
+// fileOf writes a file with one alert, in Prometheus's own format, and returns its path.
 func fileOf(t *testing.T, alert string) string {
 	t.Helper()
 	all := alerts(t)
@@ -93,15 +93,15 @@ func fileOf(t *testing.T, alert string) string {
 	return file
 }
 
-// look is what is expected of an alert at a time: the labels of each that fires, without
-// those that all of them have.
+// look is the expected state of an alert at a time: for each firing alert, the labels that do not
+// come from the rule.
 type look struct {
 	after  time.Duration
 	firing []string
 }
 
-// story is series, in the notation of Prometheus's own tests, with a sample every five
-// minutes, and what an alert makes of them.
+// story has series with a sample every five minutes, in the notation of Prometheus's own tests, and
+// the expected states of an alert.
 type story struct {
 	name   string
 	alert  string
@@ -134,12 +134,12 @@ const (
 	ofLock  = `ceph_cluster="rook-ceph/c", holder="CephTuningSweep/bench/pg-num"`
 )
 
-// nightly is the info of a benchmark.
+// nightly returns the info series of a benchmark.
 func nightly(runID, state, verdict string) string {
 	return fmt.Sprintf(`cephtune_benchmark_info{namespace="bench",name="nightly",ceph_cluster="rook-ceph/c",run_id=%q,state=%q,verdict=%q}`, runID, state, verdict)
 }
 
-// lines are series with their values.
+// lines formats series with their values.
 func lines(pairs ...string) string {
 	var text strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -235,7 +235,7 @@ func sweepStories(always string) []story {
 func benchmarkStories() []story {
 	const alert = "CephTuneBenchmarkFailingRepeatedly"
 	ofBenchmark := []string{`name="nightly", namespace="bench"`}
-	day := func(n int, series string) string { // Its value is there on that day alone.
+	day := func(n int, series string) string { // It has a value only on that day.
 		if n == 0 {
 			return lines(series, "1x288")
 		}
@@ -305,7 +305,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// play evaluates an alert over the series of its story, and looks whether it fires.
+// play evaluates an alert over the series of a story, and compares its state with the expected
+// ones.
 func play(t *testing.T, s story) {
 	suite, err := promqltest.NewLazyLoader("load 5m\n"+s.series, promqltest.LazyLoaderOpts{})
 	if err != nil {
@@ -355,8 +356,8 @@ func play(t *testing.T, s story) {
 	}
 }
 
-// firing are the labels of alerts that fire, without those of the rule. What is said of
-// them has to be text: a template that fails says so instead.
+// firing returns the labels of the alerts that fire, without those of the rule. It adds annotations
+// that contain a template error.
 func firing(of *rules.AlertingRule) []string {
 	unfilled := regexp.MustCompile(`<error|<no value>|(^| )/|/( |$)|  `)
 	var all []string
@@ -377,7 +378,7 @@ func firing(of *rules.AlertingRule) []string {
 	return all
 }
 
-// TestConventions holds the alerts to what kube-prometheus does.
+// TestConventions checks the alerts against the conventions of kube-prometheus.
 func TestConventions(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z{].*\.$`)
 	for _, r := range alerts(t) {
@@ -407,7 +408,7 @@ func TestConventions(t *testing.T) {
 // TestQueries looks for metrics and labels that the operator does not have.
 func TestQueries(t *testing.T) {
 	fromTarget := []string{"job", "instance", "pod", "namespace"}
-	made := []string{"kind", "holder"} // by label_replace and label_join
+	made := []string{"kind", "holder"} // label_replace and label_join create them
 	for _, r := range alerts(t) {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
 		if err != nil {
@@ -464,8 +465,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestMonitor holds the ServiceMonitor to what makes these alerts work: the port of the
-// Service, and labels that stay those of CRs.
+// TestMonitor checks that the ServiceMonitor has what these alerts need: the port of the Service,
+// and honorLabels, which keeps the labels of CRs.
 func TestMonitor(t *testing.T) {
 	var service struct {
 		Metadata struct{ Labels map[string]string }
@@ -505,7 +506,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// TestRunbooks looks for the page of each alert, and for pages of none.
+// TestRunbooks checks that each alert has a page, and that each page has an alert.
 func TestRunbooks(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(runbooks, "CephTune*.md"))
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pairing is a kustomization and the values by which the chart has to render the same.
+// pairing is a kustomization and the values with which the chart must render the same objects.
 type pairing struct {
 	kustomization, values string
-	// missing are objects that the chart has not, and more those that config/ has not,
-	// each with the reason.
+	// missing are objects that only config/ has, and more are objects that only the chart has, each
+	// with the reason.
 	missing, more map[string]string
 }
 
-// everywhere are objects that the chart has beyond any kustomization.
+// everywhere are objects of the chart that no kustomization has.
 func everywhere() map[string]string {
 	const test, hook = "of helm test", "of the hook that refuses to be uninstalled"
 	return map[string]string{
@@ -66,8 +66,8 @@ func pairings() []pairing {
 	}
 }
 
-// TestEqualsConfig compares, object by object, what the chart renders with what
-// kustomizations do: whoever moves from one to the other gets the same rights.
+// TestEqualsConfig compares the objects that the chart renders with those of kustomizations. A user
+// who moves from one to the other must get the same rights.
 func TestEqualsConfig(t *testing.T) {
 	for _, pair := range pairings() {
 		t.Run(pair.kustomization, func(t *testing.T) {
@@ -106,9 +106,9 @@ func wantMore(t *testing.T, pair pairing, want, got map[string]map[string]any) {
 	}
 }
 
-// TestPowersEqualConfig compares the powers and the monitoring, each of which is a
-// kustomization of its own. config/network-policy is left out, which keeps helm test from
-// the metrics.
+// TestPowersEqualConfig compares the powers and the monitoring, each of which has its own
+// kustomization. It leaves out config/network-policy, because that would keep "helm test" from the
+// metrics.
 func TestPowersEqualConfig(t *testing.T) {
 	const values = `
 clusters: [{namespace: rook-ceph, name: my-cluster}]
@@ -143,7 +143,7 @@ func kustomize(t *testing.T, folder string) []*unstructured.Unstructured {
 	return parse(t, string(text))
 }
 
-// normalizeAll takes away what may differ, and returns objects by their names.
+// normalizeAll removes differences that are intended, and returns the objects by name.
 func normalizeAll(t *testing.T, objects []*unstructured.Unstructured) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -154,15 +154,15 @@ func normalizeAll(t *testing.T, objects []*unstructured.Unstructured) map[string
 	return all
 }
 
-// normalize takes away what differs for a reason:
-//   - labels that say which release of which chart something is of, and the selectors
-//     that use them, so that two releases do not know each other's pods;
-//   - the label by which everything of cephtune is found, which kustomizations leave out
-//     here and there, though not where something is selected by it;
-//   - what Helm is told by annotations, and the checksum by which a change of the settings
-//     starts the manager anew: kustomize puts a hash into the ConfigMap's name for that;
-//   - the settings' form: comments, and what is a default there;
-//   - imagePullPolicy, which kustomizations leave to Kubernetes.
+// normalize removes these intended differences:
+//   - labels for the release and the chart of an object, and the selectors that use them. They
+//     keep two releases apart;
+//   - the label of all cephtune objects. Some kustomizations leave it out, but not where a
+//     selector uses it;
+//   - annotations for Helm, and the checksum that restarts the manager after a change of the
+//     operator config. kustomize adds a hash to the ConfigMap's name instead;
+//   - comments and default values in the operator config;
+//   - imagePullPolicy, for which kustomizations rely on the default of Kubernetes.
 func normalize(t *testing.T, object *unstructured.Unstructured) {
 	t.Helper()
 	if strings.HasPrefix(object.GetName(), "cephtune-config") {
@@ -179,7 +179,7 @@ func normalize(t *testing.T, object *unstructured.Unstructured) {
 	withoutHelm(object.Object)
 }
 
-// sameSettings brings settings into one form.
+// sameSettings parses an operator config, so that its format does not matter.
 func sameSettings(t *testing.T, text string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -189,7 +189,7 @@ func sameSettings(t *testing.T, text string) map[string]any {
 	return all
 }
 
-// withoutHelm walks through everything, and changes it on the way.
+// withoutHelm removes what Helm adds, at all levels. It changes the value in place.
 func withoutHelm(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -199,7 +199,7 @@ func withoutHelm(value any) any {
 				continue
 			}
 			v[key] = withoutHelm(child)
-			// What is empty now was there for Helm's sake.
+			// Maps that are empty now contained only entries of Helm.
 			if labels, is := v[key].(map[string]any); is && len(labels) == 0 && (key == "annotations" || key == "labels") {
 				delete(v, key)
 			}
@@ -227,7 +227,7 @@ func ignored(key string, value any) bool {
 	return strings.HasPrefix(key, "helm.sh/")
 }
 
-// TestNormalizeLeavesTheRest: the comparison sees what it should.
+// TestNormalizeLeavesTheRest checks that normalize keeps everything else.
 func TestNormalizeLeavesTheRest(t *testing.T) {
 	const text = `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {helm.sh/chart: c, app.kubernetes.io/managed-by: cephtune}}, spec: {ports: [{port: 1}]}}`
 	got := normalizeAll(t, parse(t, text))["Service /a"]

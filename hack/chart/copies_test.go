@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestCopies: CRDs, alerts and dashboards go through the chart's templates unharmed, with
-// braces and large numbers in them.
+// TestCopies checks that CRDs, alerts and dashboards pass through the chart's templates unchanged,
+// including braces and large numbers.
 func TestCopies(t *testing.T) {
 	made := mustRender(t, valuesOf(t, "monitoring"))
 	t.Run("CRDs", func(t *testing.T) {
@@ -62,7 +62,8 @@ func glob(t *testing.T, pattern string) []string {
 	return files
 }
 
-// CRDs that go keep nothing; those that stay say so to Helm.
+// CRDs that Helm may remove have no annotation. Those that stay have Helm's annotation to keep
+// them.
 func TestCRDsAreKept(t *testing.T) {
 	const policy = "helm.sh/resource-policy"
 	for values, want := range map[string]string{"{}": "keep", "crds: {keep: false}": ""} {
@@ -82,7 +83,8 @@ func TestCRDsAreKept(t *testing.T) {
 	}
 }
 
-// TestReleaseFitsIntoASecret: Helm keeps chart and manifest in a Secret, whose limit is one MiB.
+// TestReleaseFitsIntoASecret checks the size of a release, because Helm stores chart and manifest
+// in a Secret, which may have at most one MiB.
 func TestReleaseFitsIntoASecret(t *testing.T) {
 	made := mustRender(t, valuesOf(t, "monitoring"))
 	text, err := json.Marshal([]any{load(t), made.objects})

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/golden anew")
 
-// TestGolden compares what is rendered with what was, so that each change is seen. What is
-// a copy of something elsewhere is only named: TestCopies and TestEqualsConfig look at it.
+// TestGolden compares the rendered chart with golden files, so that a diff shows each change.
+// Golden files contain only the names of copies, which TestCopies and TestEqualsConfig check.
 func TestGolden(t *testing.T) {
 	copies := copiedRules(t)
 	for _, variant := range variants(t) {
@@ -56,7 +56,7 @@ func compareWithGolden(t *testing.T, file, got string) {
 	}
 }
 
-// elide names the places of which parts are copies.
+// elide replaces copies by the names of their sources.
 func elide(t *testing.T, object *unstructured.Unstructured, copies []copiedRole) *unstructured.Unstructured {
 	t.Helper()
 	object = object.DeepCopy()
@@ -88,7 +88,7 @@ func elide(t *testing.T, object *unstructured.Unstructured, copies []copiedRole)
 	return object
 }
 
-// copiedRole is a role whose rules the chart takes from config/.
+// copiedRole is a role whose rules the chart copies from config/.
 type copiedRole struct {
 	file, name string
 	rules      any

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// annotation reads one of Artifact Hub's into a value.
+// annotation parses an annotation for Artifact Hub.
 func annotation(t *testing.T, name string, into any) {
 	t.Helper()
 	text := load(t).Metadata.Annotations["artifacthub.io/"+name]
@@ -23,7 +23,8 @@ func annotation(t *testing.T, name string, into any) {
 	}
 }
 
-// TestImages: what Artifact Hub scans is what is run, and what images/references.env says.
+// TestImages checks that the images in Artifact Hub's annotation are the rendered ones, and those
+// in images/references.env.
 func TestImages(t *testing.T) {
 	var images []struct{ Name, Image string }
 	annotation(t, "images", &images)
@@ -52,7 +53,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// imagesIn are those of containers.
+// imagesIn returns the images of containers.
 func imagesIn(value any) []string {
 	var all []string
 	switch v := value.(type) {
@@ -71,8 +72,8 @@ func imagesIn(value any) []string {
 	return all
 }
 
-// TestCRDsAreDescribed: Artifact Hub knows each CRD, and its examples are samples, which
-// the tests of the API admit.
+// TestCRDsAreDescribed checks that Artifact Hub's annotation has each CRD, and that its examples
+// are samples. Tests of the API check that the API server admits these.
 func TestCRDsAreDescribed(t *testing.T) {
 	var described []struct{ Kind, Version, Name, DisplayName, Description string }
 	annotation(t, "crds", &described)
@@ -109,7 +110,7 @@ func TestCRDsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestNotes: what to do next depends on what was given.
+// TestNotes checks that the notes depend on the given values.
 func TestNotes(t *testing.T) {
 	for variant, want := range map[string][]string{
 		"default":      {"No CephCluster is listed", "kubectl get cephclusters -A", "none says why"},
@@ -127,8 +128,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestEveryValueIsDescribed: the schema knows every value of values.yaml, and the README
-// has it. helm-docs would only leave out what has no comment.
+// TestEveryValueIsDescribed checks that the schema and the README have every value of values.yaml.
+// helm-docs silently leaves out values without a comment.
 func TestEveryValueIsDescribed(t *testing.T) {
 	chart := load(t)
 	var schema struct{ Properties map[string]any }

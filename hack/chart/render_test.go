@@ -1,6 +1,5 @@
-// Package chart tests the Helm chart: what it renders, what it refuses, and that it is
-// the same as config/. It is a module of its own, so that nothing of Helm gets into the
-// operator's.
+// Package chart tests the Helm chart: what it renders, what it refuses, and that it equals config/.
+// It is a separate module, to keep Helm out of the operator's dependencies.
 package chart
 
 import (
@@ -23,13 +22,13 @@ const (
 	root        = "../.."
 	chartFolder = root + "/charts/cephtune"
 
-	// release and namespace are as the documentation has them, from which names follow
-	// that are those of config/.
+	// release and namespace are the names in the documentation. With them, the rendered names equal
+	// those of config/.
 	release   = "cephtune"
 	namespace = "cephtune-system"
 )
 
-// variants are the values that the chart is rendered with, by the name of their file.
+// variants returns the values files by name. The tests render the chart with each.
 func variants(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/values/*.yaml")
@@ -69,15 +68,15 @@ func load(t *testing.T) *helmchart.Chart {
 	return chart
 }
 
-// rendered is what Helm would install.
+// rendered is the result of rendering the chart.
 type rendered struct {
-	// objects are all of them, those of hooks too, sorted.
+	// objects has all objects, including those of hooks, sorted.
 	objects []*unstructured.Unstructured
 	notes   string
 }
 
-// render is `helm template`, with the schema of the values. It leaves out what talks to a
-// cluster, which takes minutes to compile.
+// render does what "helm template" does, including the check against the schema of values. It does
+// not import Helm's code for clusters, which takes minutes to compile.
 func render(t *testing.T, values chartutil.Values) (rendered, error) {
 	t.Helper()
 	chart := load(t)
@@ -112,7 +111,7 @@ func mustRender(t *testing.T, values chartutil.Values) rendered {
 	return made
 }
 
-// parse refuses a key that is there twice, which the API server would.
+// parse refuses duplicate keys, as the API server does.
 func parse(t *testing.T, text string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -142,7 +141,7 @@ func mustJSON(t *testing.T, text string) []byte {
 	return json
 }
 
-// id is what makes an object the only one of its kind.
+// id identifies an object by kind, namespace and name.
 func id(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// TestLint is `helm lint --strict`.
+// TestLint does what "helm lint --strict" does.
 func TestLint(t *testing.T) {
 	for _, variant := range variants(t) {
 		t.Run(variant, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestRefused has values that are wrong, and what the message has to name.
+// TestRefused has wrong values, and texts that the message must contain.
 func TestRefused(t *testing.T) {
 	const cluster = "benchmarkNamespaces: [b]\nclusters: [{namespace: rook-ceph, name: c}]\n"
 	for name, tc := range map[string]struct {
@@ -96,12 +96,12 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestAsADependency: charts that depend on this one say so among its values.
+// TestAsADependency checks values that a parent chart adds: global and enabled.
 func TestAsADependency(t *testing.T) {
 	mustRender(t, parseValues(t, "enabled: true\nglobal: {someOther: unused}"))
 }
 
-// TestImagesOfAMirror: the registry of a repository gives way, and nothing else of it.
+// TestImagesOfAMirror checks that global.imageRegistry replaces only the registry of a repository.
 func TestImagesOfAMirror(t *testing.T) {
 	for repository, want := range map[string]string{
 		"ghcr.io/cephtune/tools": "mirror.example/x/cephtune/tools:1", "localhost:5000/tools": "mirror.example/x/tools:1",
@@ -115,7 +115,7 @@ func TestImagesOfAMirror(t *testing.T) {
 	}
 }
 
-// TestAlertsOfOnesOwn: what is overridden changes, and nothing else.
+// TestAlertsOfOnesOwn checks that overrides change only what they name.
 func TestAlertsOfOnesOwn(t *testing.T) {
 	alerts := func(values string) map[string]map[string]any {
 		found := map[string]map[string]any{}
@@ -148,7 +148,7 @@ func TestAlertsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// settingsOf has the manager's own code read what the chart renders for it.
+// settingsOf parses the rendered operator config with the manager's code.
 func settingsOf(t *testing.T, made rendered) (*settings.Settings, error) {
 	t.Helper()
 	for _, object := range made.objects {
@@ -166,8 +166,8 @@ func settingsOf(t *testing.T, made rendered) (*settings.Settings, error) {
 	return nil, nil
 }
 
-// TestTheManagerReadsItsSettings: what the chart writes is what the manager takes, field by
-// field: an unknown one would keep it from starting.
+// TestTheManagerReadsItsSettings compares each field of the rendered operator config with the
+// parsed one. An unknown field would keep the manager from starting.
 func TestTheManagerReadsItsSettings(t *testing.T) {
 	for _, variant := range variants(t) {
 		t.Run(variant, func(t *testing.T) {
@@ -196,8 +196,9 @@ func wantTwoClusters(t *testing.T, got *settings.Settings) {
 	}
 }
 
-// TestSchemaAndManagerAgree: an option that values.schema.json lets pass and the manager
-// refuses would keep that from starting, and the other way round would be a nuisance.
+// TestSchemaAndManagerAgree checks that values.schema.json and the manager accept the same options.
+// The manager does not start with an option that it refuses. An option that only the schema refuses
+// could not be used.
 func TestSchemaAndManagerAgree(t *testing.T) {
 	for _, option := range []string{
 		"{name: osd_mclock_profile}", "{name: osd_memory_target, min: 1Gi, max: 4Gi}", "{name: osd_memory_target}",
@@ -226,7 +227,8 @@ func TestSchemaAndManagerAgree(t *testing.T) {
 	}
 }
 
-// TestCapsNameEveryOption: what the settings allow, Ceph has to allow too, and nothing else.
+// TestCapsNameEveryOption checks that Ceph's caps allow the options in the operator config, and
+// nothing else.
 func TestCapsNameEveryOption(t *testing.T) {
 	made := mustRender(t, valuesOf(t, "two-clusters"))
 	for client, want := range map[string]map[string][]string{
@@ -269,7 +271,8 @@ func TestCapsNameEveryOption(t *testing.T) {
 	}
 }
 
-// optionSets are those of the file, which the chart, its schema and the documentation have to agree with.
+// optionSets returns the option sets in the file. The chart, its schema and the documentation must
+// have the same ones.
 func optionSets(t *testing.T) map[string][]settings.Option {
 	t.Helper()
 	var sets map[string][]struct {
@@ -293,8 +296,8 @@ func optionSets(t *testing.T) map[string][]settings.Option {
 	return out
 }
 
-// TestOptionSets: each set is taken by the schema, reaches the operator config and the caps, and has no option
-// that may not be allowed, or that is documented nowhere.
+// TestOptionSets checks each set: the schema accepts it, the operator config and the caps contain
+// it, and all its options are permitted and documented.
 func TestOptionSets(t *testing.T) {
 	page := read(t, root+"/docs/option-sets.md")
 	for set, options := range optionSets(t) {
@@ -327,8 +330,8 @@ func TestOptionSets(t *testing.T) {
 	}
 }
 
-// TestAnOptionOfItsOwnBeatsItsSet: bounds that the administrator writes replace those of a set, and an option of two
-// sets is there once.
+// TestAnOptionOfItsOwnBeatsItsSet checks that an administrator's bounds replace those of a set, and
+// that an option of two sets appears once.
 func TestAnOptionOfItsOwnBeatsItsSet(t *testing.T) {
 	made := mustRender(t, parseValues(t, `
 benchmarkNamespaces: [b]
@@ -354,8 +357,8 @@ clusters:
 	}
 }
 
-// TestPowersAreGivenOneByOne: each power brings its identity, its Role and its setting, and
-// without it none of them is there.
+// TestPowersAreGivenOneByOne checks that each power adds its identity, its Role and its setting,
+// and that the chart has none of these without the power.
 func TestPowersAreGivenOneByOne(t *testing.T) {
 	const start = "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\npowers: "
 	base := names(mustRender(t, parseValues(t, start+"{changeSettings: false}")))
@@ -400,7 +403,7 @@ func TestPowersAreGivenOneByOne(t *testing.T) {
 	}
 }
 
-// TestPlacingIsACap: the power to place PGs is one cap more, which nobody else has.
+// TestPlacingIsACap checks that the power to place PGs adds one cap, only for the tuner.
 func TestPlacingIsACap(t *testing.T) {
 	const start = "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\npowers: "
 	for powers, want := range map[string]bool{"{placePGs: true}": true, "{restartOSDs: true, dropCaches: true}": false} {

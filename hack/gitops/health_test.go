@@ -26,7 +26,7 @@ const (
 
 func kinds() []string { return []string{"CephBenchmark", "CephTuningSweep"} }
 
-// The tests of the scripts in the form in which Argo CD has those of its own.
+// TestHealth runs the tests of the health scripts, which have the format of Argo CD's own tests.
 func TestHealth(t *testing.T) {
 	for _, kind := range kinds() {
 		var file struct {
@@ -57,7 +57,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Every reason that there is, with every way in which the controllers mark conditions.
+// This test combines every reason with every function that the controllers use to set conditions.
 func TestEveryReasonHasAHealth(t *testing.T) {
 	marks := map[string]struct {
 		apply func(*[]metav1.Condition, int64, kstatus.Outcome)
@@ -82,7 +82,8 @@ func TestEveryReasonHasAHealth(t *testing.T) {
 					t.Errorf("%s, %s because of %s: %+v, want %+v", kind, name, reason, got, want)
 				}
 			}
-			// Nothing to do, and not at an end: only who was suspended is that.
+			// The run has neither begun nor ended. Only a suspended object has the health Suspended
+			// then.
 			o := kstatus.Outcome{Reason: reason, Message: "Because of " + reason + "."}
 			want := health{"Progressing", o.Message}
 			if reason == v1alpha1.ReasonSuspended {
@@ -95,7 +96,7 @@ func TestEveryReasonHasAHealth(t *testing.T) {
 	}
 }
 
-// Every verdict, listed in failOn and not.
+// This test combines every verdict with a failOn that lists it, and with one that does not.
 func TestEveryVerdictHasAHealth(t *testing.T) {
 	verdicts := append(stringsOf(
 		v1alpha1.VerdictSuperior, v1alpha1.VerdictBetter, v1alpha1.VerdictEquivalent, v1alpha1.VerdictInferior, v1alpha1.VerdictInconclusive, v1alpha1.VerdictInvalid),
@@ -103,7 +104,7 @@ func TestEveryVerdictHasAHealth(t *testing.T) {
 	for _, kind := range kinds() {
 		for _, verdict := range verdicts {
 			for want, failOn := range map[string][]string{"Healthy": nil, "Degraded": {verdict}} {
-				if verdict == "" { // There is none without expectations.
+				if verdict == "" { // A benchmark without expectations has no verdict.
 					want = "Healthy"
 				}
 				mark := func(conditions *[]metav1.Condition, generation int64, _ kstatus.Outcome) {
@@ -119,7 +120,8 @@ func TestEveryVerdictHasAHealth(t *testing.T) {
 	}
 }
 
-// An operator would not write that, but an object that was restored from a backup may have it.
+// The operator does not write such a status, but an object that was restored from a backup may have
+// it.
 func TestTheEndOfAnotherRunIsNone(t *testing.T) {
 	for _, kind := range kinds() {
 		object := marked(kind, kstatus.MarkReady, kstatus.Outcome{Reason: v1alpha1.ReasonComplete, Message: "It is 4 % faster."})
@@ -150,7 +152,7 @@ func TestTheConfigMapHasTheScripts(t *testing.T) {
 	}
 }
 
-// ended is the way in which controllers end a run.
+// ended returns a function that sets conditions as controllers do at the end of a run.
 func ended(kind string) func(*[]metav1.Condition, int64, kstatus.Outcome) {
 	return func(conditions *[]metav1.Condition, generation int64, o kstatus.Outcome) {
 		*conditions = append(*conditions, metav1.Condition{
@@ -160,7 +162,7 @@ func ended(kind string) func(*[]metav1.Condition, int64, kstatus.Outcome) {
 	}
 }
 
-// marked is an object whose run the operator has brought as far as that.
+// marked returns an object of the kind with the conditions that mark sets.
 func marked(kind string, mark func(*[]metav1.Condition, int64, kstatus.Outcome), o kstatus.Outcome) map[string]any {
 	const generation = 7
 	var conditions []metav1.Condition
@@ -177,7 +179,7 @@ func marked(kind string, mark func(*[]metav1.Condition, int64, kstatus.Outcome),
 	}
 }
 
-// reasons are the values of all constants of the API that begin with Reason.
+// reasons returns the values of all constants of the API whose names begin with Reason.
 func reasons(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -216,7 +218,7 @@ func script(t *testing.T, kind string) string {
 	return string(text)
 }
 
-// stagesOf are the files of a kind's life, as health_test.yaml names them.
+// stagesOf returns the files with the stages of a kind, with paths as in health_test.yaml.
 func stagesOf(t *testing.T, kind string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(customizations, kind, "testdata", "*.yaml"))
@@ -229,7 +231,7 @@ func stagesOf(t *testing.T, kind string) []string {
 	return files
 }
 
-// stage is the object of a file as clients have it, with its integers as such.
+// stage reads an object from a file as a client would, with integers as int64.
 func stage(t *testing.T, kind, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(customizations, kind, path))

@@ -26,13 +26,14 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// What Flux's wait goes by, and kubectl wait for each condition of an end, at every stage of
-// life: the same files for which Argo CD's health is tested.
+// TestKstatus checks, at every stage of an object's life, the result of kstatus, which Flux waits
+// for, and of "kubectl wait" for the conditions of an end. The files are the same as for Argo CD's
+// health.
 func TestKstatus(t *testing.T) {
-	// By the health of Argo CD, which the names of files begin with.
+	// The key is the health in Argo CD. The names of the files begin with it.
 	same := map[string]struct {
 		status status.Status
-		waits  []string // of the conditions, those that kubectl wait finds True
+		waits  []string // the conditions that "kubectl wait" finds True
 	}{
 		"progressing": {status.InProgressStatus, nil},
 		"suspended":   {status.InProgressStatus, nil},
@@ -62,8 +63,9 @@ func TestKstatus(t *testing.T) {
 	}
 }
 
-// checkWaits compares what kubectl wait finds True with what it should, and that in part:
-// an end is told while its rest goes on, and what was never begun has no end.
+// checkWaits compares the conditions that "kubectl wait" finds True with the expected ones. It
+// skips the conditions Complete and Failed in two cases: during the teardown they are True already,
+// and a run that never began has neither.
 func checkWaits(t *testing.T, object *unstructured.Unstructured, stage string, want []string) {
 	t.Helper()
 	for _, condition := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionComplete, v1alpha1.ConditionStalled, v1alpha1.ConditionFailed} {
@@ -79,7 +81,7 @@ func checkWaits(t *testing.T, object *unstructured.Unstructured, stage string, w
 	}
 }
 
-// waited reports whether kubectl wait, which looks once, finds a condition True.
+// waited reports whether one check of "kubectl wait" finds a condition True.
 func waited(t *testing.T, object *unstructured.Unstructured, condition string) bool {
 	t.Helper()
 	plural := strings.ToLower(object.GetKind()) + "s"
@@ -105,7 +107,7 @@ func waited(t *testing.T, object *unstructured.Unstructured, condition string) b
 	return found
 }
 
-// A kstatus that passed what has yet to be looked at would let Flux go on at once.
+// If kstatus were Current before the operator has seen an object, Flux would continue at once.
 func TestWhatIsNewIsNotDone(t *testing.T) {
 	for _, kind := range kinds() {
 		object := &unstructured.Unstructured{Object: map[string]any{
@@ -120,7 +122,7 @@ func TestWhatIsNewIsNotDone(t *testing.T) {
 	}
 }
 
-// defaultStatus is the one that the API server gives an object that has none.
+// defaultStatus returns the status that the API server gives to an object without one.
 func defaultStatus(t *testing.T, kind string) any {
 	t.Helper()
 	var crd struct {
@@ -150,7 +152,7 @@ func defaultStatus(t *testing.T, kind string) any {
 	return given
 }
 
-// noCluster is the configuration of a client that asks nobody.
+// noCluster returns a client configuration that connects to no server.
 func noCluster() clientcmd.ClientConfig {
 	return clientcmd.NewDefaultClientConfig(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"none": {Server: "https://127.0.0.1:1"}},

@@ -1,6 +1,6 @@
-// Package gitops tests what others conclude from the status of this project's kinds: Argo CD
-// by the health scripts of config/argocd, and Flux and kubectl wait by kstatus. It is a separate
-// module, so that their dependencies stay out of the operator's.
+// Package gitops tests how other programs judge the status of this project's kinds: Argo CD with
+// the health scripts of config/argocd, and Flux and "kubectl wait" with kstatus. It is a separate
+// module, to keep their dependencies out of the operator's.
 package gitops
 
 import (
@@ -12,18 +12,18 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// health is what Argo CD says of an object.
+// health is Argo CD's result for an object.
 type health struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
 
-// timeout ends a script that does not end. Argo CD allows a second, and these take far less; but
-// a busy machine may stall for as long.
+// timeout ends a script that does not end. Argo CD allows a second, and these scripts take far
+// less. But a busy machine may pause a test for that long.
 const timeout = 30 * time.Second
 
-// run runs a health script as Argo CD runs one from its ConfigMap: with the same interpreter, and
-// without libraries such as string.
+// run runs a health script as Argo CD does: with the same interpreter, and without libraries such
+// as string.
 func run(ctx context.Context, script string, object map[string]any) (health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()
@@ -53,7 +53,7 @@ func text(table *lua.LTable, key string) string {
 	return ""
 }
 
-// value is what Lua sees of a value of JSON.
+// value converts a JSON value to Lua.
 func value(l *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case bool:

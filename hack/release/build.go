@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// platform is one that programs are built for.
+// platform is a target of builds.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "-" + p.arch }
 
-// binary is how a program is called there.
+// binary returns the file name of a program on the platform.
 func (p platform) binary(name string) string {
 	if p.os == "windows" {
 		return name + ".exe"
@@ -25,14 +25,14 @@ func (p platform) binary(name string) string {
 	return name
 }
 
-// pluginPlatforms are those of people's machines, imagePlatforms those of nodes.
+// pluginPlatforms are the platforms of users, and imagePlatforms those of nodes.
 func pluginPlatforms() []platform {
 	return append(imagePlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
 }
 
 func imagePlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
 
-// choosePlatforms keeps those that a list names.
+// choosePlatforms limits the plugin to the platforms in a list.
 func (r *release) choosePlatforms(list string) error {
 	r.platforms = nil
 	for name := range strings.SplitSeq(list, ",") {
@@ -45,14 +45,14 @@ func (r *release) choosePlatforms(list string) error {
 	return nil
 }
 
-// pluginBinary and imageFolder are where programs lie until they are packed.
+// pluginBinary and imageFolder hold programs until they are packed.
 func (r *release) pluginBinary(p platform) string {
 	return filepath.Join(r.work(), p.String(), p.binary("kubectl-cephtune"))
 }
 
 func (r *release) imageFolder(p platform) string { return filepath.Join(r.work(), "image-"+p.String()) }
 
-// archiveName is that of a plugin's download.
+// archiveName returns the name of a plugin's download.
 func (r *release) archiveName(p platform) string {
 	extension := ".tar.gz"
 	if p.os == "windows" {
@@ -97,7 +97,7 @@ func (r *release) packPlugin(p platform) error {
 	return r.write(r.archiveName(p), data)
 }
 
-// readCommit takes the time and the name of the commit, which images and archives have.
+// readCommit reads the commit's time and hash, which become part of images and archives.
 func (r *release) readCommit() error {
 	out, err := r.command(nil, "git", "log", "-1", "--format=%ct %H")
 	if err != nil {
@@ -112,8 +112,8 @@ func (r *release) readCommit() error {
 	return nil
 }
 
-// command runs a program in the checkout and returns what it prints. The caller's GOFLAGS are
-// not passed on: they could change the release.
+// command runs a program in the checkout and returns its output. It does not pass on the caller's
+// GOFLAGS, because they could change the release.
 func (r *release) command(environment []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = r.root

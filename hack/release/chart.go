@@ -13,8 +13,8 @@ import (
 
 func (r *release) chartArchive() string { return "cephtune-" + r.version + ".tgz" }
 
-// writeChart packs the chart under the version. Helm's own command packs files with the time
-// of the day, so that no two archives are the same; here Helm reads what has been packed.
+// writeChart packs the chart with the release's version. Helm's own command stores the current
+// time, so its archives always differ. Helm's code then reads the packed chart, as a check.
 func (r *release) writeChart() error {
 	from, err := loader.LoadDir(filepath.Join(r.root, "charts", "cephtune"))
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *release) writeChart() error {
 	return r.write(r.chartArchive(), packed)
 }
 
-// versioned is Chart.yaml with the version of the release in all places.
+// versioned returns Chart.yaml with the release's version in all places.
 func (r *release) versioned(text []byte) []byte {
 	for _, change := range []struct{ from, to string }{
 		{`(?m)^# The next release, of which this is not one yet\.\n`, ""},
@@ -59,7 +59,7 @@ func (r *release) versioned(text []byte) []byte {
 	return text
 }
 
-// check compares what Helm reads with what was asked for.
+// check compares the chart that Helm has read with the release.
 func (r *release) check(made *chart.Chart) error {
 	if err := made.Validate(); err != nil {
 		return err

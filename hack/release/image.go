@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// imageArchive is the operator's image, an OCI layout in a tar.
+// imageArchive returns the name of the operator's image, which is an OCI layout in a tar.
 func (r *release) imageArchive() string { return "cephtune-" + r.version + ".oci.tar" }
 
-// writeImage builds the manager and the runner for each architecture of nodes, and packs
-// them as one image on nothing.
+// writeImage builds the manager and the runner for each architecture of nodes, and packs them as
+// one image without a base image.
 func (r *release) writeImage() error {
 	for _, p := range imagePlatforms() {
 		folder := r.imageFolder(p)
@@ -42,7 +42,7 @@ func (r *release) writeImage() error {
 	return r.packLayout(folder)
 }
 
-// index names the image of each architecture.
+// index returns the image index of all architectures.
 func (r *release) index() (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range imagePlatforms() {
@@ -58,7 +58,8 @@ func (r *release) index() (v1.ImageIndex, error) {
 	return index, nil
 }
 
-// image is that of one platform: two static programs, and a user who is not root.
+// image returns the image of one platform. It contains two static programs, and its user is not
+// root.
 func (r *release) image(p platform, folder string) (v1.Image, error) {
 	var files []file
 	for _, name := range []string{"manager", "runner"} {
@@ -106,8 +107,8 @@ func (r *release) labels() map[string]string {
 	}
 }
 
-// writeLayout writes the index under the name that the chart gives it, which containerd
-// takes over.
+// writeLayout writes the index with the image name that the chart uses. containerd imports it under
+// that name.
 func (r *release) writeLayout(folder string, index v1.ImageIndex) error {
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {

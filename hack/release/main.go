@@ -1,6 +1,6 @@
-// Command release writes all that a release consists of into a folder: programs, images,
-// the chart, manifests, bills of materials, checksums and notes. It needs neither a
-// builder of images nor a registry, and the same checkout gives the same bytes.
+// Command release writes all parts of a release into a folder: programs, images, the chart,
+// manifests, bills of materials, checksums and notes. It needs no image builder and no registry.
+// The same checkout results in the same bytes.
 package main
 
 import (
@@ -26,31 +26,32 @@ func main() {
 	}
 }
 
-// release is what is made, from what, and where.
+// release has the parameters of a release.
 type release struct {
 	version   string // without v
 	publisher string
 	platforms []platform // of the plugin
 	root, out string
 	now       func() time.Time
-	created   time.Time // the commit's
+	created   time.Time // the time of the commit
 	revision  string
 }
 
-// tag is how Git and download pages call the version.
+// tag returns the version as Git and download pages show it.
 func (r *release) tag() string { return "v" + r.version }
 
-// operatorImage and toolsImage are the names under which images are published.
+// operatorImage and toolsImage return the names of the published images.
 func (r *release) operatorImage() string { return r.registry() + "/cephtune" }
 func (r *release) toolsImage() string    { return r.registry() + "/tools" }
 
-// registry holds images, and charts below it; downloads the files of all releases.
+// registry returns the prefix of images; charts are below it. downloads returns the address of the
+// files of all releases.
 func (r *release) registry() string { return "ghcr.io/" + r.publisher }
 func (r *release) downloads() string {
 	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
 }
 
-// publishedBy returns text of the checkout with the publisher's names in the place of ours.
+// publishedBy replaces our names in a text by the publisher's names.
 func (r *release) publishedBy(text []byte) []byte {
 	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
 	return regexp.MustCompile(`\bgithub\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("github.com/"+r.publisher+"/cephtune"))
@@ -82,13 +83,13 @@ func (r *release) run() error {
 	return os.RemoveAll(r.work())
 }
 
-// work holds binaries while the release is being made.
+// work returns the folder for binaries while the release is being built.
 func (r *release) work() string { return filepath.Join(r.out, ".work") }
 
-// marker is a file in every folder that this program wrote.
+// marker is a file that exists in every folder that this program has written.
 const marker = "SHA256SUMS"
 
-// prepare checks what was asked, reads the commit, and makes an empty folder.
+// prepare checks the parameters, reads the commit, and creates an empty folder.
 func (r *release) prepare() error {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
 		return fmt.Errorf("%q is no version: write one such as 0.1.0 or 0.2.0-rc.1", r.version)
@@ -112,7 +113,7 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes what an earlier release wrote there, and nothing else.
+// emptyFolder removes the files of an earlier release. It fails if there are other files.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// madeRelease is one into a folder of the test's own.
+// madeRelease prepares a release in a folder of the test.
 func madeRelease(t *testing.T, version string) *release {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -52,7 +52,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// unpacked reads a tar.
+// unpacked reads the files of a tar.
 func unpacked(t *testing.T, in io.Reader) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -72,7 +72,7 @@ func unpacked(t *testing.T, in io.Reader) map[string]string {
 	}
 }
 
-// writeFiles makes what does not need the compiler, with programs that are none.
+// writeFiles writes everything that needs no compiler. The programs are dummies.
 func writeFiles(t *testing.T, r *release) {
 	t.Helper()
 	for _, p := range r.platforms {
@@ -136,7 +136,7 @@ func TestPluginsAreProgramsWithTheirLicense(t *testing.T) {
 	}
 }
 
-// TestImage reads the layout with the library that registries' clients use.
+// TestImage reads the layout with the library that clients of registries use.
 func TestImage(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
 	folder := filepath.Join(r.work(), "layout")
@@ -278,7 +278,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestToolsAreBuiltByLine runs the recipe with a builder that only says what it was told.
+// TestToolsAreBuiltByLine runs the recipe with a builder that only prints its arguments.
 func TestToolsAreBuiltByLine(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
 	if err := r.writeTools(); err != nil {

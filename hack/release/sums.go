@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// writeSBOMs has cyclonedx-gomod read what each program was linked from. It leaves out time
-// and serial number, which would be others each time.
+// writeSBOMs runs cyclonedx-gomod, which reads from each program what it was linked from. It leaves
+// out the time and the serial number, because they would differ each time.
 func (r *release) writeSBOMs() error {
 	programs := map[string]string{}
 	for _, p := range r.platforms {
@@ -75,7 +75,7 @@ func sha256Of(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// krewPlugin is what krew reads; krewPlatform is one download.
+// krewPlugin is the manifest for krew, and krewPlatform is one download in it.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// writeManifest writes what "make deploy" would apply, with the images of the release.
+// writeManifest writes what "make deploy" applies, with the release's images.
 func (r *release) writeManifest() error {
 	tag := ":" + r.version
 	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest", "IMG="+r.operatorImage()+tag, "TOOLS_IMG="+r.toolsImage()+tag)
@@ -21,8 +21,8 @@ func (r *release) writeManifest() error {
 	return r.write("install.yaml", r.publishedBy(manifest))
 }
 
-// writeTools copies the recipe of the images that hold Ceph's tools, which are built where
-// there is a builder.
+// writeTools copies the recipe of the images with Ceph's tools. Building them needs an image
+// builder.
 func (r *release) writeTools() error {
 	for _, name := range []string{"Dockerfile", "build"} {
 		data, err := os.ReadFile(filepath.Join(r.root, "images", "tools", name))
@@ -40,7 +40,7 @@ func (r *release) writeTools() error {
 	return os.Chmod(filepath.Join(r.out, "tools", "build"), 0o755)
 }
 
-// writeNotes takes what the changelog says of the version.
+// writeNotes writes the changelog's section of the version.
 func (r *release) writeNotes() error {
 	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *release) writeNotes() error {
 	return r.write("NOTES.md", []byte(notes))
 }
 
-// notes is the section of a version, or of a future one: "## [Unreleased] 0.1.0".
+// notes returns the section of a version, also if it is not released yet: "## [Unreleased] 0.1.0".
 func notes(changelog, version string) (string, error) {
 	stable, _, _ := strings.Cut(version, "-")
 	for _, title := range []string{"## [" + version + "]", "## [Unreleased] " + version, "## [Unreleased] " + stable} {

@@ -11,8 +11,8 @@ import (
 // directive matches comments for tools: //go:embed, //nolint, //+kubebuilder.
 var directive = regexp.MustCompile(`^//(?:[a-z]+:|nolint\b| ?\+\w)`)
 
-// ofComments counts lines of comments. A marker that a line break divides counts for the
-// line it begins on, and a line counts once.
+// ofComments counts comment lines. A marker that a line break divides counts for the line on which
+// it begins. Each line counts once.
 func ofComments(path string, source []byte) (count, error) {
 	fileSet := token.NewFileSet()
 	file, err := parser.ParseFile(fileSet, path, source, parser.ParseComments|parser.SkipObjectResolution)

@@ -1,7 +1,7 @@
-// Command words counts phrases that make comments and pages hard to read, and fails where
-// their share exceeds a limit. It reads comments of Go files that are not tests or generated,
-// and sentences of hand-written pages. A marker may stay where it is the right word: the
-// limit is a share, not zero.
+// Command words counts phrases that make comments and pages hard to read, and fails if their share
+// exceeds a limit. It reads comments of Go files, except tests and generated files, and sentences
+// of hand-written pages. The limit is a share and not zero, because a phrase may stay where it is
+// right.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(out *bytes.Buffer, o options) error {
 	return nil
 }
 
-// count is the units of text (comment lines, or sentences) of a file or package, and those
-// that have a marker.
+// count has the number of units of text (comment lines, or sentences) of a file or package, and of
+// those with a marker.
 type count struct {
 	name   string
 	units  int
@@ -95,7 +95,7 @@ func (c count) percent() float64 {
 	return 100 * float64(len(c.marked)) / float64(max(c.units, 1))
 }
 
-// byGroup adds up counts of the same group, the worst first.
+// byGroup sums the counts of each group, and sorts the groups by their number of marked units, highest first.
 func byGroup(counts []count, group func(path string) string) []count {
 	sums := map[string]*count{}
 	var groups []*count
@@ -116,7 +116,7 @@ func byGroup(counts []count, group func(path string) string) []count {
 	return all
 }
 
-// report prints the groups and the total, and returns what exceeds the limit.
+// report prints the groups and the total. It returns what exceeds the limit.
 func report(out *bytes.Buffer, kind string, groups []count, limit float64, verbose bool) []string {
 	total := count{name: "total"}
 	for _, g := range groups {

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// end is where a sentence ends. Abbreviations such as "e.g. " would end one, too: the pages
-// have none.
+// end matches the end of a sentence. It would also match after abbreviations such as "e.g. ", but
+// the pages have none.
 var end = regexp.MustCompile(`[.?!][)"*_]*\s+`)
 
 // ofPage counts sentences of paragraphs, headings, list items and table cells. Code does
@@ -46,7 +46,7 @@ func holdsText(n ast.Node) bool {
 	return false
 }
 
-// textOf returns the words of a block. A code span is one word, whatever it holds.
+// textOf returns the words of a block. A code span counts as one word, whatever it contains.
 func textOf(block ast.Node, source []byte) string {
 	var words strings.Builder
 	// As above, the walk cannot fail.
@@ -81,7 +81,7 @@ func sentences(words string) []string {
 	return found
 }
 
-// lineOf returns the line of a block's first text: cells of tables have no lines of their own.
+// lineOf returns the line of a block's first text, because cells of tables have no line numbers.
 func lineOf(block ast.Node, source []byte) int {
 	line := 1
 	// As above, the walk cannot fail.

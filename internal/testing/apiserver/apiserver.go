@@ -15,13 +15,13 @@ import (
 // assetsVariable names the folder of the binaries for envtest.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// startTimeout is the deadline for the API server and etcd, each.
+// startTimeout is the deadline for each of the API server and etcd.
 const startTimeout = 2 * time.Minute
 
-// Start starts an API server that ends with the test. The configuration it
-// returns is an administrator's.
+// Start starts an API server that stops at the end of the test. It returns the configuration of an
+// administrator.
 //
-// Binaries that are missing fail the test: one that is skipped proves nothing.
+// Without the binaries, the test fails: a skipped test would prove nothing.
 func Start(t testing.TB) *rest.Config {
 	t.Helper()
 	if os.Getenv(assetsVariable) == "" {
@@ -30,12 +30,12 @@ func Start(t testing.TB) *rest.Config {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(Root(t), "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
-		// The default of 20 s is too little on a machine that compiles meanwhile.
+		// The default of 20 s is too short on a machine that compiles at the same time.
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}
-	// As on clusters that are stricter than most: who makes one object keep another one from
-	// going has to have the right to. A manager that lacks it fails in tests.
+	// Some clusters have this plug-in. With it, an owner reference that blocks deletion needs a
+	// right. A manager without the right must fail in tests.
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := env.Start()
 	if err != nil {
@@ -49,7 +49,7 @@ func Start(t testing.TB) *rest.Config {
 	return config
 }
 
-// Root returns the folder of the module.
+// Root returns the root folder of the module.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -1,8 +1,6 @@
-// Package constants reads the texts that Go declares as constants from its source. A
-// hand-written list in a test could lack one.
-//
-// It imports the standard library only: modules of their own use it, which do not have the
-// operator's dependencies.
+// Package constants reads string constants from Go source. A hand-written list in a test could lack
+// one. It imports only the standard library, because modules without the operator's dependencies
+// use it.
 package constants
 
 import (
@@ -14,11 +12,11 @@ import (
 	"testing"
 )
 
-// Constant is one whose value is a text. Type is "" where its declaration names none.
+// Constant is a string constant. Type is "" if its declaration has no type.
 type Constant struct{ Name, Type, Value string }
 
-// Of are the constants of files, in their order. A test that finds none fails, and so does
-// one of a text that is put together, which cannot be read without building it.
+// Of returns the string constants of files, in order. It fails the test if there are none, or if a
+// value is an expression, because only the compiler can evaluate that.
 func Of(t testing.TB, files ...string) []Constant {
 	t.Helper()
 	var all []Constant
@@ -39,7 +37,7 @@ func Of(t testing.TB, files ...string) []Constant {
 	return all
 }
 
-// ofGroup are the constants of one declaration, which may have brackets.
+// ofGroup returns the string constants of one declaration, which may be a group.
 func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 	t.Helper()
 	var all []Constant
@@ -61,7 +59,7 @@ func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 	return all
 }
 
-// textOf is the value of a constant, if it is a text.
+// textOf returns the value of a constant, and whether it is a string.
 func textOf(t testing.TB, name string, value ast.Expr) (text string, is bool) {
 	t.Helper()
 	literal, written := value.(*ast.BasicLit)

@@ -1,5 +1,5 @@
-// Package memory runs tests in a process that may take no more memory than a manager has
-// left for one thing.
+// Package memory runs tests in a process that may use only the memory that a manager has for its
+// work.
 package memory
 
 import (
@@ -15,27 +15,26 @@ import (
 )
 
 const (
-	// ManagerLimit is the manager's limit in the chart and in config/manager, which a test
-	// compares.
+	// ManagerLimit is the manager's memory limit in the chart and in config/manager. A test
+	// compares them.
 	ManagerLimit = 256 << 20
-	// atRest is what a manager takes that does nothing.
+	// atRest is the memory of an idle manager.
 	atRest = 64 << 20
-	// Budget is what is left to all that it does.
+	// Budget is the memory that remains for all work of a manager.
 	Budget = ManagerLimit - atRest
-	// percent of its limit is what the manager's garbage collector keeps below, by
-	// GOMEMLIMIT.
+	// percent is the part of its limit to which the manager sets GOMEMLIMIT.
 	percent = 90
 )
 
-// beforeTheEnd is how long before the deadline of all tests the process is ended. Work that needs
-// more memory than there is takes for ever, and the process would go on after its parent.
+// beforeTheEnd is the time between the end of the child process and the deadline of all tests.
+// Without enough memory, the work would never end, and the child would outlive its parent.
 const beforeTheEnd = 20 * time.Second
 
 const isChild = "CEPHTUNE_TEST_MEMORY"
 
-// Within carries out a test in a process of its own, and fails if that has ever taken more
-// memory than [Budget]. Its collector works as that of a manager does whose rest is as large
-// as at rest. The test must not be parallel.
+// Within runs a test in a process of its own, and fails if the process ever used more memory than
+// [Budget]. The memory limit of its garbage collector is that of a manager, less the memory of an
+// idle manager. The test must not be parallel.
 func Within(t *testing.T, work func(*testing.T)) {
 	t.Helper()
 	if os.Getenv(isChild) == t.Name() {
@@ -73,7 +72,7 @@ func Within(t *testing.T, work func(*testing.T)) {
 	}
 }
 
-// Peak is the largest memory that this process has had, in bytes.
+// Peak returns the largest memory that this process has used, in bytes.
 func Peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

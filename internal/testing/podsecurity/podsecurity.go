@@ -1,5 +1,5 @@
-// Package podsecurity checks pods in tests: against the restricted security standard of
-// Kubernetes, by its own library, and against this project's further requirements.
+// Package podsecurity checks pods in tests against the restricted security standard of Kubernetes,
+// with its own library, and against further requirements of this project.
 package podsecurity
 
 import (
@@ -12,8 +12,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// Check fails the test with each problem of a pod. Tokens are the containers that may
-// have a token for the API server.
+// Check fails the test with each problem of a pod. The containers in tokens may have a token for
+// the API server.
 func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	t.Helper()
 	problems, err := Problems(pod, tokens...)
@@ -25,7 +25,7 @@ func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	}
 }
 
-// Problems says what is wrong with a pod; nothing if nothing is.
+// Problems returns the problems of a pod.
 func Problems(pod *corev1.PodTemplateSpec, tokens ...string) ([]string, error) {
 	problems, err := unrestricted(pod)
 	if err != nil {
@@ -49,8 +49,8 @@ func Problems(pod *corev1.PodTemplateSpec, tokens ...string) ([]string, error) {
 	return problems, nil
 }
 
-// unrestricted is what speaks against a pod by the restricted standard of the latest
-// version that the library knows.
+// unrestricted returns the violations of the restricted standard, in the latest version that the
+// library knows.
 func unrestricted(pod *corev1.PodTemplateSpec) ([]string, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -68,14 +68,14 @@ func containers(spec *corev1.PodSpec) []corev1.Container {
 	return append(slices.Clone(spec.InitContainers), spec.Containers...)
 }
 
-// problemsOf is what the standard does not ask for and we do.
+// problemsOf returns violations of our own requirements, which the standard does not have.
 func problemsOf(c corev1.Container) []string {
 	var problems []string
 	security := c.SecurityContext
 	if security == nil || security.ReadOnlyRootFilesystem == nil || !*security.ReadOnlyRootFilesystem {
 		problems = append(problems, "its root file system can be written: set readOnlyRootFilesystem")
 	}
-	// The standard allows to add NET_BIND_SERVICE.
+	// The standard would allow NET_BIND_SERVICE.
 	if security != nil && security.Capabilities != nil && len(security.Capabilities.Add) > 0 {
 		problems = append(problems, fmt.Sprintf("it adds capabilities %v", security.Capabilities.Add))
 	}

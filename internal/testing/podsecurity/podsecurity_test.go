@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// good is a pod without a problem.
+// good returns a pod without a problem.
 func good() *corev1.PodTemplateSpec {
 	yes, no, user := true, false, int64(65532)
 	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")}

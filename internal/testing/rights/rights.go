@@ -1,6 +1,6 @@
-// Package rights lets tests have a manager that may do on an API server what the manifests in
-// config allow it, and nothing else. Requests of a controller beyond that fail in its own
-// tests, rather than in a user's cluster.
+// Package rights gives a manager in a test exactly the rights of the manifests in config. If a
+// controller sends a request without the right to it, its own tests fail, rather than a user's
+// cluster.
 package rights
 
 import (
@@ -28,18 +28,19 @@ import (
 
 const (
 	account = "cephtune-manager"
-	// roleOfBenchmarks is what makes a namespace one of benchmarks, and its binding.
+	// roleOfBenchmarks makes a namespace one for benchmarks. It names a Role and its binding.
 	roleOfBenchmarks = "cephtune-benchmarks"
-	// roleOfManager is what else the manager may do there, and its binding.
+	// roleOfManager has the manager's other rights in such a namespace. It names a Role and its
+	// binding.
 	roleOfManager = "manager"
-	// roleOfCRs is what the manager may do in no namespace in particular.
+	// roleOfCRs has the manager's cluster-wide rights.
 	roleOfCRs = "custom-resources"
 	// patience is how long an API server may take to know a Role.
 	patience = time.Minute
 )
 
-// Manager returns the configuration of a manager whose own namespace is that one, which is
-// a namespace of benchmarks, too. The namespace has to be there.
+// Manager returns the configuration of a manager. The namespace must exist. It is the manager's own
+// namespace, and also a namespace for benchmarks.
 func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	t.Helper()
 	c := connect(t, admin)
@@ -56,7 +57,7 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	config := rest.CopyConfig(admin)
 	config.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", namespace, account)
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
-	// One right of each binding.
+	// These are one right of each binding.
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "cephtune.dev", Resource: "cephbenchmarks"},
 		{Verb: "watch", Resource: "pods"},
@@ -70,24 +71,24 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	return config
 }
 
-// Take takes what makes a namespace one of benchmarks, and returns what gives it back. Both
-// return when the API server knows.
+// Take removes the rights that make a namespace one for benchmarks. The returned function grants
+// them again. Both return when the API server applies the change.
 func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace string) (giveBack func()) {
 	t.Helper()
 	return take(t, admin, manager, namespace, roleOfBenchmarks,
 		authorizationv1.ResourceAttributes{Verb: "create", Group: "batch", Resource: "jobs"})
 }
 
-// TakeAll takes all the manager's rights in a benchmark namespace, as deleting the namespace
-// does. The manager keeps its rights in its own namespace, which in tests is the same, and its
-// cluster-wide rights.
+// TakeAll removes all the manager's rights in a benchmark namespace, as deleting the namespace
+// does. The manager keeps its cluster-wide rights and those in its own namespace, which is the same
+// namespace in tests.
 func TakeAll(t testing.TB, admin client.Client, manager *rest.Config, namespace string) {
 	t.Helper()
 	Take(t, admin, manager, namespace)
 	take(t, admin, manager, namespace, roleOfManager, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "pods"})
 }
 
-// take removes a binding by which the manager has a right, and returns what makes it again.
+// take removes a binding that grants a right. The returned function creates it again.
 func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, name string, right authorizationv1.ResourceAttributes) (giveBack func()) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{}
@@ -111,7 +112,7 @@ func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, na
 	}
 }
 
-// Await waits until a client has a right, or lacks it.
+// Await waits until a client has a right, or until it lacks it.
 func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttributes, want bool) {
 	t.Helper()
 	c := connect(t, config)
@@ -127,16 +128,16 @@ func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttr
 	}
 }
 
-// place makes an object of the manifests one of a namespace, and its account that of the
-// namespace.
+// place moves an object of the manifests into the namespace, and lets a binding refer to the
+// account in it.
 func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	t.Helper()
 	switch {
 	case object.GetName() == roleOfCRs:
-		rename(t, object, roleOfCRs+"-"+namespace) // Others on this API server have one, too.
+		rename(t, object, roleOfCRs+"-"+namespace) // Other tests on this API server have one too.
 	case object.GetKind() == "ClusterRole":
-		// It is bound in the namespace, as config/namespaced does it, where a Role of the
-		// same rules is the same.
+		// config/namespaced binds the ClusterRole in the namespace. A Role with the same rules has
+		// the same effect.
 		object.SetKind("Role")
 		fallthrough
 	default:
@@ -151,7 +152,7 @@ func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// rename renames an object that is in no namespace, and the role that it binds.
+// rename renames an object without a namespace. In a binding, it also renames the role.
 func rename(t testing.TB, object *unstructured.Unstructured, name string) {
 	t.Helper()
 	object.SetName(name)
@@ -163,7 +164,7 @@ func rename(t testing.TB, object *unstructured.Unstructured, name string) {
 	}
 }
 
-// read reads the objects in a file, and binds a ClusterRole that is to be bound in a
+// read reads the objects in a file. It adds a binding for each ClusterRole that is bound in a
 // namespace.
 func read(t testing.TB, file string) []*unstructured.Unstructured {
 	t.Helper()
@@ -181,7 +182,7 @@ func read(t testing.TB, file string) []*unstructured.Unstructured {
 		} else if err != nil {
 			t.Fatalf("read %s: %v", file, err)
 		}
-		if len(object.Object) == 0 { // An empty document.
+		if len(object.Object) == 0 { // an empty document
 			continue
 		}
 		objects = append(objects, object)
@@ -191,7 +192,7 @@ func read(t testing.TB, file string) []*unstructured.Unstructured {
 	}
 }
 
-// binding is one of a Role of that name.
+// binding returns a RoleBinding of a Role, with the same name.
 func binding(t testing.TB, role string) *unstructured.Unstructured {
 	t.Helper()
 	made := &rbacv1.RoleBinding{

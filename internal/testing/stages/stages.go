@@ -1,5 +1,5 @@
-// Package stages keeps objects of the API as they are at each stage of their life, made by the
-// controllers' own functions. Tests check how others, such as Argo CD and kstatus, read those
+// Package stages stores objects of the API at each stage of their life. The controllers' own
+// functions create them. Tests check how other programs, such as Argo CD and kstatus, read those
 // files.
 package stages
 
@@ -20,17 +20,17 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// Dir is the folder of the stages of a kind. Argo CD's own tests look for them there.
+// Dir returns the folder with the stages of a kind. Argo CD's own tests expect it there.
 func Dir(t testing.TB, kind string) string {
 	t.Helper()
 	return filepath.Join(apiserver.Root(t), "config", "argocd", "resource_customizations", v1alpha1.GroupVersion.Group, kind, "testdata")
 }
 
-// updateGolden names the variable that has the files written instead of compared.
+// updateGolden names the variable with which Check writes the files instead of comparing them.
 const updateGolden = "UPDATE_GOLDEN"
 
-// Check compares the stages of a kind's life, by name, with its files. Where UPDATE_GOLDEN
-// is set it writes them.
+// Check compares the stages of a kind, by name, with the files. If UPDATE_GOLDEN is set, it writes
+// the files.
 func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 	t.Helper()
 	dir := Dir(t, kind)
@@ -77,7 +77,7 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// text is an object as the API server has it, but for what it adds itself.
+// text returns an object as YAML. The API server would add some fields.
 func text(object runtime.Object) ([]byte, error) {
 	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

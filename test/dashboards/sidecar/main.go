@@ -1,5 +1,6 @@
-// Sidecar writes the dashboards of ConfigMaps into a folder, as the sidecar of Grafana in
-// kube-prometheus-stack does: those with its label, into the folder that they ask for.
+// Sidecar writes the dashboards of ConfigMaps into a folder, as Grafana's sidecar in
+// kube-prometheus-stack does. It reads ConfigMaps with the sidecar's label, and writes into the
+// subfolder in their annotation.
 //
 //	kustomize build dashboards | sidecar FOLDER
 package main
@@ -17,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The label that the chart of kube-prometheus-stack looks for by default, and the annotation
-// that its documentation suggests.
+// The label that the chart of kube-prometheus-stack uses by default, and the annotation that its
+// documentation suggests.
 const (
 	dashboardLabel   = "grafana_dashboard"
 	folderAnnotation = "grafana_folder"
@@ -35,9 +36,9 @@ func main() {
 	}
 }
 
-// run fails where there is no dashboard: a label that is misspelt would else pass for none.
+// run fails if there is no dashboard. Otherwise a misspelt label would go unnoticed.
 func run(manifests io.Reader, folder string) error {
-	root, err := os.OpenRoot(folder) // Nothing is written outside, whatever an annotation says.
+	root, err := os.OpenRoot(folder) // Files stay inside the folder, whatever an annotation says.
 	if err != nil {
 		return err
 	}
