@@ -1,6 +1,6 @@
-// Package kstatus ends a reconciliation: it puts its outcome into conditions in
-// the form that kstatus, and so kubectl wait, Flux and Argo CD, understand, and
-// writes status in one patch, or not at all if nothing changed.
+// Package kstatus ends a reconciliation. It writes the outcome into conditions in the form of
+// kstatus, which kubectl wait, Flux and Argo CD understand. It writes status in one patch, or
+// not at all if nothing changed.
 package kstatus
 
 import (
@@ -47,15 +47,15 @@ func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkReady says that what the spec asks for is done.
+// MarkReady says that everything the spec requests is done.
 func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkIdle says that there is nothing to do, although the run has not ended:
-// neither progress nor a problem.
+// MarkIdle says that the run has not ended, but there is nothing to do. It reports neither
+// progress nor a problem.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
@@ -72,9 +72,10 @@ func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 	})
 }
 
-// MarkEnded makes the outcome of a run, which is in Complete or Failed already, the last
-// word. That one is about the generation too: kubectl wait takes no condition that is about
-// an earlier one, and would wait for ever after a change that asks for no run.
+// MarkEnded copies the outcome of an ended run from condition Complete to Ready, or from Failed to
+// Ready and Stalled. One of Complete and Failed must be set. MarkEnded also updates the generation
+// of that condition. Otherwise, after a change that requests no run, kubectl wait would wait forever,
+// because it ignores conditions about an earlier generation.
 func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		failed.ObservedGeneration = generation
@@ -86,8 +87,8 @@ func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	MarkReady(conditions, generation, Outcome{Reason: complete.Reason, Message: complete.Message})
 }
 
-// Judge is the end of a run that has its results: the condition Complete or, where its
-// verdict is one on which it has to fail, Failed. Either has the sentence of the outcome.
+// Judge returns the condition that ends a run with results: Failed if failOn lists the verdict,
+// otherwise Complete. The message of both contains the sentence.
 func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
 	if verdict == "" || !slices.Contains(failOn, verdict) {
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
@@ -97,8 +98,8 @@ func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string,
 	}
 }
 
-// JudgeAgain brings the end of a run that has its results to what failOn says by now. An
-// end without results stays, and so does that of a plan.
+// JudgeAgain updates the condition of an ended run with results after failOn has changed. It
+// leaves the condition of a plan, or of a run without results, as it is.
 func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, verdict V, failOn []V, sentence string) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {
 		end := meta.FindStatusCondition(*conditions, kind)
@@ -127,7 +128,7 @@ func Current(conditions []metav1.Condition) Outcome {
 	return Outcome{}
 }
 
-// EventType is a warning where someone has to do something.
+// EventType returns Warning if the object has failed or stalled, otherwise Normal.
 func EventType(conditions []metav1.Condition) string {
 	if meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled) {
 		return corev1.EventTypeWarning
@@ -135,11 +136,11 @@ func EventType(conditions []metav1.Condition) string {
 	return corev1.EventTypeNormal
 }
 
-// Patch writes the status of after where it differs from that of before, and reports whether
-// it did. An object that is gone is not an error.
+// Patch writes the status of after if it differs from the status of before, and reports whether
+// it has written. An object that no longer exists is not an error.
 //
-// The patch carries the resource version: a merge patch replaces the whole list
-// of conditions, and so would undo what someone else wrote in the meantime.
+// The patch carries the resource version. A merge patch replaces the whole list of conditions, so
+// without the version it would undo what another writer wrote in the meantime.
 func Patch(ctx context.Context, c client.StatusClient, before, after client.Object) (bool, error) {
 	same, err := sameStatus(before, after)
 	if err != nil || same {
@@ -164,8 +165,8 @@ func sameStatus(before, after client.Object) (bool, error) {
 	return equality.Semantic.DeepEqual(was, is), nil
 }
 
-// statusOf is the status as it would be written, so that what JSON leaves out
-// makes no difference.
+// statusOf returns the status in the form in which it is written. Fields that JSON omits then
+// make no difference.
 func statusOf(object client.Object) (map[string]any, error) {
 	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -21,24 +21,25 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ForBenchmarks returns a configuration for what the manager does with objects in
+// ForBenchmarks returns a configuration for the manager's requests about objects in the
 // namespaces of benchmarks.
 //
-// Its rights to them are Roles in the namespace. When that is deleted, Kubernetes removes
-// these with all the rest, in any order, while CRs wait for their finalizers. In a terminating
-// namespace, "forbidden" counts as deleted: Kubernetes removes the object, so the request is
-// answered as not found, and a teardown proceeds to the objects in Ceph. In every other
-// namespace a refusal stays an error, and names the missing right.
+// Roles in the namespace give the manager its rights to these objects. When the namespace is
+// deleted, Kubernetes removes the Roles and everything else in any order, while CRs wait for
+// their finalizers. In a terminating namespace, "forbidden" counts as deleted: Kubernetes
+// removes the object anyway. The client then gets "not found", and a teardown proceeds to the
+// objects in Ceph. In every other namespace a refusal stays an error that names the missing
+// right.
 //
-// This does not apply to CRs, which finalizers keep and for which the manager has a
-// cluster-wide right, nor to objects to create.
+// This applies neither to the creation of objects nor to CRs: finalizers keep CRs, and the
+// manager has a cluster-wide right to them.
 func ForBenchmarks(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tolerant{next: next} })
 	return config
 }
 
-// tolerant answers as not found what is refused in a namespace that is gone or going.
+// tolerant turns "forbidden" into "not found" if the namespace is deleted or being deleted.
 type tolerant struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -54,12 +55,12 @@ func (t tolerant) RoundTrip(r *http.Request) (*http.Response, error) {
 	return notFound(answer, namespace)
 }
 
-// inNamespace finds in the path of a request what is before the API, such as a proxy's
-// prefix, the API's group, and a namespace with something behind it.
+// inNamespace matches the path of a request for something in a namespace. Its groups are the text
+// before the API, such as a proxy's prefix; the API group; and the namespace.
 var inNamespace = regexp.MustCompile(`^(.*?)/(?:api/v1|apis/([^/]+)/[^/]+)/namespaces/([^/]+)/.`)
 
-// placeOf finds the namespace in which a request reads, changes or removes something that
-// goes with it.
+// placeOf returns the namespace of a request. goes is true unless the request creates an
+// object or concerns cephtune's CRs.
 func placeOf(r *http.Request) (root, namespace string, goes bool) {
 	found := inNamespace.FindStringSubmatch(r.URL.Path)
 	if found == nil || found[2] == v1alpha1.GroupVersion.Group || r.Method == http.MethodPost {
@@ -69,9 +70,9 @@ func placeOf(r *http.Request) (root, namespace string, goes bool) {
 }
 
 const (
-	// askWithin is how long the API server may take to say what a namespace is at.
+	// askWithin limits how long the API server may take to return the state of a namespace.
 	askWithin = 10 * time.Second
-	// maxAnswerBytes is more than it says.
+	// maxAnswerBytes is larger than any such answer.
 	maxAnswerBytes = 2 << 20
 )
 
@@ -80,7 +81,7 @@ const (
 func (t tolerant) isGone(r *http.Request, root, namespace string) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), askWithin)
 	defer cancel()
-	ask := r.Clone(ctx) // With what says who asks.
+	ask := r.Clone(ctx) // The clone has the credentials of the request.
 	ask.Method, ask.Body, ask.GetBody, ask.ContentLength = http.MethodGet, nil, nil, 0
 	ask.URL = &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: root + "/api/v1/namespaces/" + namespace}
 	ask.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
@@ -101,7 +102,7 @@ func (t tolerant) isGone(r *http.Request, root, namespace string) bool {
 	return false
 }
 
-// notFound is an answer in place of a refusal.
+// notFound returns an answer "not found" to replace a refusal.
 func notFound(refusal *http.Response, namespace string) (*http.Response, error) {
 	message := fmt.Sprintf("namespace %s is deleted or being deleted, and the manager's rights there with it", namespace)
 	text, err := json.Marshal(metav1.Status{
@@ -112,7 +113,7 @@ func notFound(refusal *http.Response, namespace string) (*http.Response, error) 
 	if err != nil {
 		return refusal, nil //nolint:nilerr // It is still an answer, and a true one.
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(refusal.Body, maxAnswerBytes)) // So that the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(refusal.Body, maxAnswerBytes)) // Then the connection can be used again.
 	_ = refusal.Body.Close()
 	answer := *refusal
 	answer.Status, answer.StatusCode = "404 Not Found", http.StatusNotFound
@@ -123,9 +124,10 @@ func notFound(refusal *http.Response, namespace string) (*http.Response, error) 
 	return &answer, nil
 }
 
-// NewInformer makes informers for which a namespace that is gone or going is empty. A
-// manager that starts, or whose watch ends, lists what it watches: without this it would
-// wait for ever for a list that it is refused, and do nothing anywhere.
+// NewInformer makes an informer that sees a namespace as empty if it is deleted or being deleted.
+// A manager lists all objects that it watches when it starts and when a watch ends. If the API
+// server refused such a list, the manager would wait for it forever, and do nothing in any
+// namespace.
 func NewInformer(from toolscache.ListerWatcher, of runtime.Object, resync time.Duration, by toolscache.Indexers) toolscache.SharedIndexInformer {
 	source := toolscache.ToListerWatcherWithContext(from)
 	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
