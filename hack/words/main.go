@@ -95,7 +95,8 @@ func (c count) percent() float64 {
 	return 100 * float64(len(c.marked)) / float64(max(c.units, 1))
 }
 
-// byGroup sums the counts of each group, and sorts the groups by their number of marked units, highest first.
+// byGroup sums the counts of each group, and sorts the groups by their number of marked units,
+// highest first.
 func byGroup(counts []count, group func(path string) string) []count {
 	sums := map[string]*count{}
 	var groups []*count

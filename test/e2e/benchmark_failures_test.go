@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A tool that runs out of work has measured nothing: the benchmark fails, says why,
-// and gives no figure.
+// A tool that runs out of work has measured nothing. The benchmark must fail, say why, and report
+// no figures.
 func TestBenchmarkThatEndsEarly(t *testing.T) {
 	c := forTest(t)
 	ioTotal := resource.MustParse("1Mi")
@@ -40,8 +40,8 @@ func TestBenchmarkThatEndsEarly(t *testing.T) {
 	}
 }
 
-// A phase that would fill the cluster ends before, and what it wrote is removed. It takes
-// minutes to write as much, and more for OSDs to be rid of it.
+// A phase that would fill the cluster must end before that, and its data must be removed. Writing
+// that much takes minutes, and removing it from the OSDs takes longer.
 func TestLongBenchmarkThatWouldFillTheCluster(t *testing.T) {
 	c := forTest(t)
 	phase := v1alpha1.Phase{Name: "endless", RadosBench: &v1alpha1.RadosBench{
@@ -56,7 +56,7 @@ func TestLongBenchmarkThatWouldFillTheCluster(t *testing.T) {
 	c.wantNothingInCeph(t)
 }
 
-// wantNoFigures checks that a benchmark without a valid run gives no number.
+// wantNoFigures checks that a benchmark without a valid run reports no figures.
 func wantNoFigures(t *testing.T, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	if len(b.Status.Phases) > 0 || b.Status.Headline != "" {
@@ -69,7 +69,8 @@ func wantNoFigures(t *testing.T, b *v1alpha1.CephBenchmark) {
 	}
 }
 
-// What Kubernetes does not let start is said within a minute, in Kubernetes' words.
+// If Kubernetes cannot start the clients, status must say so within a minute, with Kubernetes' own
+// message.
 func TestBenchmarkThatCannotStart(t *testing.T) {
 	c := forTest(t)
 	tests := map[string]struct {
@@ -104,7 +105,7 @@ func TestBenchmarkThatCannotStart(t *testing.T) {
 	}
 }
 
-// allowNoPods takes away the namespace's room for pods until the test's end.
+// allowNoPods sets a quota of zero pods on the namespace until the end of the test.
 func (c *cluster) allowNoPods(t *testing.T) {
 	t.Helper()
 	quota := &corev1.ResourceQuota{
@@ -117,7 +118,7 @@ func (c *cluster) allowNoPods(t *testing.T) {
 	t.Cleanup(func() { c.deleteAndWait(t, quota) })
 }
 
-// What the administrator did not list is refused, and nothing is made.
+// A pool that the administrator did not list is refused, and nothing is created.
 func TestBenchmarkThatIsNotAllowed(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("not-allowed", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "cephtune-e2e-unlisted"}}, radosWrite("write"))
@@ -127,8 +128,8 @@ func TestBenchmarkThatIsNotAllowed(t *testing.T) {
 	c.wantNoTraces(t, b)
 }
 
-// One at a time: the second waits, and says for whom. When the first one's client is
-// killed the first fails, cleans up, and the second goes on.
+// One benchmark runs at a time: the second waits, and names the first. When the first one's client
+// is killed, the first benchmark fails and tears down, and the second one starts.
 func TestBenchmarksQueueAndClientsAreLost(t *testing.T) {
 	c := forTest(t)
 	first := c.benchmark("first", c.replicatedScratch(), radosWrite("write"))

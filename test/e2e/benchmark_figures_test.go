@@ -18,28 +18,28 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// maxStatusBytes and maxSpreadSeconds are what a user is promised.
+// maxStatusBytes and maxSpreadSeconds are limits that the documentation promises.
 const (
 	maxStatusBytes   = 64 << 10
 	maxSpreadSeconds = 0.25
 )
 
-// load is what is known beforehand of a phase, by which its figures can be checked:
-// they need not be good, but they have to be about the same operations.
+// load has the known properties of a phase. Figures are checked against them: the performance may
+// be poor, but all figures must describe the same operations.
 type load struct {
 	phase      v1alpha1.PhaseName
 	blockBytes float64
-	// inFlight is the number of operations that all clients together keep in flight;
-	// 0 where a rate is offered.
+	// inFlight is the number of operations that all clients together keep in flight; 0 for an
+	// offered rate.
 	inFlight float64
-	// readShare is the share of reads of a phase that mixes; 0 if it does not.
+	// readShare is the share of reads in a phase with reads and writes; 0 for another phase.
 	readShare float64
-	// metrics are all that the tool can tell.
+	// metrics are all metrics that the tool reports.
 	metrics []v1alpha1.Metric
-	marks   []v1alpha1.ResultMark // among others
+	marks   []v1alpha1.ResultMark // there may be others
 }
 
-// What the tools can tell.
+// These are the metrics that each tool reports.
 func rbdBenchMetrics() []v1alpha1.Metric {
 	return []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 }
@@ -53,7 +53,7 @@ func fioMetrics() []v1alpha1.Metric {
 		v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999)
 }
 
-// figures are the values of a phase by metric and direction.
+// figures has the values of a phase by direction and metric.
 type figures map[v1alpha1.Direction]map[v1alpha1.Metric]float64
 
 func figuresOf(t testing.TB, phase v1alpha1.PhaseResult) figures {
@@ -81,7 +81,7 @@ func phaseOf(t testing.TB, b *v1alpha1.CephBenchmark, name v1alpha1.PhaseName) v
 	return b.Status.Phases[i]
 }
 
-// wantPlausible checks the results of phases against what is known of their loads.
+// wantPlausible checks the results of phases against the known properties of their loads.
 func wantPlausible(t *testing.T, b *v1alpha1.CephBenchmark, loads ...load) {
 	t.Helper()
 	if len(b.Status.Phases) != len(loads) {
@@ -122,23 +122,23 @@ func (l load) check(t *testing.T, f map[v1alpha1.Metric]float64) {
 	}
 	wantWithin(t, "bandwidth by IOPS and block size", f[v1alpha1.MetricBandwidth]/(f[v1alpha1.MetricIOPS]*l.blockBytes), 0.95, 1.05)
 	if mean, ok := f[v1alpha1.MetricLatencyMean]; ok && l.inFlight > 0 {
-		// Little's law. Whatever the tool does beside I/O makes it less.
+		// This is Little's law. The result is smaller if the tool also spends time outside I/O.
 		wantWithin(t, "operations in flight, by IOPS and mean latency", mean*f[v1alpha1.MetricIOPS]/l.inFlight, 0.4, 1.15)
 	}
 	wantAscending(t, f, v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999)
 	wantAscending(t, f, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax)
 }
 
-// beyondBins tells whether a percentile may be missing: where an operation took longer
-// than fio's histogram has bins for, 17 s, those that it is among are not known. A machine
-// whose disk stands still for a minute does that.
+// beyondBins reports whether a percentile may be missing. fio's histogram has no bins above 17 s,
+// so percentiles of slower operations are unknown. A machine whose disk stops for a minute has such
+// operations.
 func beyondBins(metric v1alpha1.Metric, maxSeconds float64) bool {
 	const lastBinSeconds = 17
 	tail := metric == v1alpha1.MetricLatencyP99 || metric == v1alpha1.MetricLatencyP999
 	return tail && maxSeconds > lastBinSeconds
 }
 
-// checkMix checks that reads and writes add up, where there are both.
+// checkMix checks that reads and writes add up, if the phase has both.
 func (l load) checkMix(t *testing.T, all figures) {
 	t.Helper()
 	reads, writes := all[v1alpha1.DirectionRead], all[v1alpha1.DirectionWrite]
@@ -155,12 +155,12 @@ func (l load) checkMix(t *testing.T, all figures) {
 
 func wantWithin(t *testing.T, what string, got, low, high float64) {
 	t.Helper()
-	if !(got >= low && got <= high) { // so that NaN is not
+	if !(got >= low && got <= high) { // This form also catches NaN.
 		t.Errorf("%s: %v, want it between %v and %v", what, got, low, high)
 	}
 }
 
-// wantAscending compares those that are there.
+// wantAscending checks that the metrics that exist ascend.
 func wantAscending(t *testing.T, f map[v1alpha1.Metric]float64, metrics ...v1alpha1.Metric) {
 	t.Helper()
 	last := v1alpha1.Metric("")
@@ -176,7 +176,7 @@ func wantAscending(t *testing.T, f map[v1alpha1.Metric]float64, metrics ...v1alp
 	}
 }
 
-// wantRuns checks the runs in status, and their documents, which are returned.
+// wantRuns checks the runs in status and their documents, and returns the documents.
 func (c *cluster) wantRuns(t *testing.T, b *v1alpha1.CephBenchmark) []*archive.Run {
 	t.Helper()
 	if len(b.Status.Runs) != int(b.Spec.Repetitions) {
@@ -217,7 +217,7 @@ func (c *cluster) document(t testing.TB, b *v1alpha1.CephBenchmark, run v1alpha1
 	return archive.FromConfigMap(&kept)
 }
 
-// wantComplete checks that a document tells everything of each client.
+// wantComplete checks that a document is complete for each client.
 func wantComplete(t *testing.T, b *v1alpha1.CephBenchmark, run *archive.Run) {
 	t.Helper()
 	if len(run.Phases) != len(b.Spec.Template.Phases) {
@@ -255,7 +255,7 @@ func wantComplete(t *testing.T, b *v1alpha1.CephBenchmark, run *archive.Run) {
 
 func reportHasNoOutput(report task.Report) bool { return report.Output == "" }
 
-// wantEnvironment checks what a benchmark says of the cluster against the cluster.
+// wantEnvironment compares the environment in a benchmark's status with the cluster.
 func (c *cluster) wantEnvironment(t *testing.T, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	environment := b.Status.Environment

@@ -27,24 +27,23 @@ import (
 )
 
 const (
-	// benchNamespace is the one that the manager of the tests handles.
+	// benchNamespace is the namespace that the tests' manager handles.
 	benchNamespace = "cephtune-bench"
-	// existingPool is listed in the settings of the tests' manager, and made and
-	// removed by those that need it.
+	// existingPool is listed in the operator config of the tests' manager. Tests that need it
+	// create and remove it.
 	existingPool = "cephtune-e2e-existing"
 
-	// How long a benchmark may take on a machine that is busy with something else too:
-	// until its clients measure, until it has ended, until everything is removed.
-	startWithin    = 6 * time.Minute // of which three may pass in waiting for quiet
+	// Deadlines of a benchmark on a machine that also does other work: until its clients measure,
+	// until it ends, and until its teardown is complete.
+	startWithin    = 6 * time.Minute // including up to three for a quiescent cluster
 	runWithin      = 12 * time.Minute
 	teardownWithin = 2 * time.Minute
-	// conditionWithin is how long it may take until a benchmark says what it waits
-	// for.
+	// conditionWithin is the deadline for a benchmark to say what it waits for.
 	conditionWithin = time.Minute
 )
 
-// benchmark returns a CephBenchmark of one run, with clients and waits that fit a
-// small cluster. It is not created yet.
+// benchmark returns a CephBenchmark of one run, with clients and waits for a small cluster. It does
+// not create it.
 func (c *cluster) benchmark(name string, target v1alpha1.Target, phases ...v1alpha1.Phase) *v1alpha1.CephBenchmark {
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{Namespace: benchNamespace, Name: "cephtune-e2e-" + name},
@@ -63,16 +62,16 @@ func (c *cluster) benchmark(name string, target v1alpha1.Target, phases ...v1alp
 			},
 			Quiescence: v1alpha1.Quiescence{
 				Timeout: metav1.Duration{Duration: 3 * time.Minute},
-				// A small machine that does something else too is slow now and then, and its
-				// OSDs remove for minutes what the test before has made. The tests are not
-				// about how fast it is.
+				// A small machine that also does other work is slow now and then. Its OSDs may need
+				// minutes to remove the data of the previous test. The tests do not depend on
+				// speed.
 				AllowedWarnings: []v1alpha1.HealthCode{"BLUESTORE_SLOW_OP_ALERT", "SLOW_OPS", "STRAY_PGS"},
 			},
 		},
 	}
 }
 
-// replicatedScratch is a scratch pool with images of 128 MiB.
+// replicatedScratch returns a scratch pool with images of 128 MiB.
 func (c *cluster) replicatedScratch() v1alpha1.Target {
 	return v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
 		Replicated:    &v1alpha1.ReplicatedPool{Size: 3},
@@ -82,7 +81,7 @@ func (c *cluster) replicatedScratch() v1alpha1.Target {
 	}}
 }
 
-// shortest is the shortest phase that the API takes.
+// shortest is the shortest phase that the API permits.
 const shortest = 30 * time.Second
 
 func radosWrite(name v1alpha1.PhaseName) v1alpha1.Phase {
@@ -100,8 +99,8 @@ func fioPhase(name v1alpha1.PhaseName, fio v1alpha1.Fio) v1alpha1.Phase {
 	return v1alpha1.Phase{Name: name, Fio: &fio}
 }
 
-// create creates a benchmark. At the test's end it is removed, and nothing of it may
-// be left; before that a test that failed tells all there is to know.
+// create creates a benchmark. At the end of the test it is removed, and nothing of it may remain.
+// If the test has failed, everything about the benchmark is logged before that.
 func (c *cluster) create(t testing.TB, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	since := time.Now()
@@ -121,7 +120,7 @@ func (c *cluster) create(t testing.TB, b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// read reads a benchmark anew.
+// read refreshes a benchmark.
 func (c *cluster) read(ctx context.Context, b *v1alpha1.CephBenchmark) error {
 	read := &v1alpha1.CephBenchmark{}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(b), read); err != nil {
@@ -131,7 +130,7 @@ func (c *cluster) read(ctx context.Context, b *v1alpha1.CephBenchmark) error {
 	return nil
 }
 
-// change edits the spec of a benchmark. Its status may be written meanwhile.
+// change patches the spec of a benchmark, so that a write of status meanwhile is no conflict.
 func (c *cluster) change(t testing.TB, b *v1alpha1.CephBenchmark, edit func(*v1alpha1.CephBenchmarkSpec)) {
 	t.Helper()
 	before := b.DeepCopy()
@@ -141,9 +140,8 @@ func (c *cluster) change(t testing.TB, b *v1alpha1.CephBenchmark, edit func(*v1a
 	}
 }
 
-// await polls a benchmark until it is as a test wants it. One that has failed will
-// not become anything else: that ends the wait, with what its pods say, which are
-// about to be removed.
+// await polls a benchmark until it holds. A failed benchmark cannot change any more. So a failure
+// ends the wait, and the error contains the logs of its pods before these are removed.
 func (c *cluster) await(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, what string, holds func(*v1alpha1.CephBenchmark) error) {
 	t.Helper()
 	c.poll(t, b, within, what, func(ctx context.Context) error {
@@ -155,7 +153,7 @@ func (c *cluster) await(t testing.TB, b *v1alpha1.CephBenchmark, within time.Dur
 	})
 }
 
-// poll reads a benchmark until something holds.
+// poll refreshes a benchmark until holds returns no error.
 func (c *cluster) poll(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, what string, holds func(context.Context) error) {
 	t.Helper()
 	eventually(t, within, "CephBenchmark "+b.Name+" "+what, func(ctx context.Context) error {
@@ -173,7 +171,7 @@ func isTrue(condition *metav1.Condition) bool {
 	return condition != nil && condition.Status == metav1.ConditionTrue
 }
 
-// told is what a benchmark says of itself in a line.
+// told summarizes a benchmark's status in one line.
 func told(b *v1alpha1.CephBenchmark) string {
 	step := ""
 	if b.Status.Progress != nil {
@@ -185,8 +183,8 @@ func told(b *v1alpha1.CephBenchmark) string {
 	return "it says nothing yet"
 }
 
-// runTo creates a benchmark and waits until it has ended, and nothing of it is left.
-// kind is the condition that it has to end with, Complete or Failed.
+// runTo creates a benchmark, and waits until it has ended with the condition kind, which is
+// Complete or Failed, and nothing of it remains.
 func (c *cluster) runTo(t testing.TB, kind string, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	c.create(t, b)
@@ -207,8 +205,8 @@ func (c *cluster) awaitEnd(t testing.TB, kind string, b *v1alpha1.CephBenchmark)
 	c.wantNoTraces(t, b)
 }
 
-// hasEnded says why a benchmark has not ended in that way, with the run that it was
-// asked for.
+// hasEnded returns an error if the requested run of a benchmark has not ended with the condition
+// kind.
 func hasEnded(b *v1alpha1.CephBenchmark, kind string) error {
 	switch {
 	case b.Status.ObservedRunID != b.Spec.RunID:
@@ -219,7 +217,7 @@ func hasEnded(b *v1alpha1.CephBenchmark, kind string) error {
 	return nil
 }
 
-// wantReason checks the reason of a condition that is True.
+// wantReason checks that a condition is True, its reason, and words in its message.
 func wantReason(t testing.TB, b *v1alpha1.CephBenchmark, kind, reason string, words ...string) {
 	t.Helper()
 	condition := meta.FindStatusCondition(b.Status.Conditions, kind)
@@ -234,8 +232,8 @@ func wantReason(t testing.TB, b *v1alpha1.CephBenchmark, kind, reason string, wo
 	}
 }
 
-// hasReason says why a benchmark is not in a phase of its life, as the printer column
-// shows it.
+// hasReason returns a function that returns an error if a benchmark's condition Ready has another
+// reason.
 func hasReason(reason string) func(*v1alpha1.CephBenchmark) error {
 	return func(b *v1alpha1.CephBenchmark) error {
 		ready := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReady)
@@ -246,7 +244,7 @@ func hasReason(reason string) func(*v1alpha1.CephBenchmark) error {
 	}
 }
 
-// isMeasuring says why a benchmark does not measure its first phase.
+// isMeasuring returns an error unless a run of the benchmark is under way.
 func isMeasuring(b *v1alpha1.CephBenchmark) error {
 	if err := hasReason(v1alpha1.ReasonRunning)(b); err != nil {
 		return err
@@ -257,15 +255,15 @@ func isMeasuring(b *v1alpha1.CephBenchmark) error {
 	return nil
 }
 
-// awaitMeasuring waits until a benchmark is in the midst of its first phase.
+// awaitMeasuring waits until a benchmark is within its first phase.
 func (c *cluster) awaitMeasuring(t testing.TB, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	c.await(t, b, startWithin, "to measure", isMeasuring)
-	time.Sleep(5 * time.Second) // status does not tell when the tool has started
+	time.Sleep(5 * time.Second) // Status does not show when the tool has started.
 }
 
-// wantNoTraces checks, in Kubernetes and in Ceph, that nothing is left of a benchmark
-// that has ended, its results aside.
+// wantNoTraces checks, in Kubernetes and in Ceph, that only the results of an ended benchmark
+// remain.
 func (c *cluster) wantNoTraces(t testing.TB, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -277,7 +275,8 @@ func (c *cluster) wantNoTraces(t testing.TB, b *v1alpha1.CephBenchmark) {
 	}
 }
 
-// made selects what the operator makes for a benchmark. One is at work at a time.
+// made selects the objects that the operator creates for a benchmark. Only one benchmark runs at a
+// time.
 func made() client.MatchingLabels {
 	return client.MatchingLabels{"app.kubernetes.io/managed-by": "cephtune", "app.kubernetes.io/component": "benchmark"}
 }
@@ -310,7 +309,7 @@ func (c *cluster) traces(ctx context.Context, b *v1alpha1.CephBenchmark) ([]stri
 	return slices.Concat(left, inCeph, lock), err
 }
 
-// tracesInCeph are scratch pools, and the record of who works on the cluster.
+// tracesInCeph returns scratch pools, and the operator's records in Ceph, such as the lock.
 func (c *cluster) tracesInCeph(ctx context.Context) ([]string, error) {
 	var left, pools, keys []string
 	for _, name := range []string{cephtune.ScratchPool, cephtune.ScratchDataPool} {
@@ -340,7 +339,7 @@ func (c *cluster) tracesInCeph(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-// heldLocks are Leases that name a benchmark as their holder.
+// heldLocks returns the Leases that a benchmark holds.
 func (c *cluster) heldLocks(ctx context.Context, b *v1alpha1.CephBenchmark) ([]string, error) {
 	var leases coordinationv1.LeaseList
 	if err := c.List(ctx, &leases, client.InNamespace(c.managerService.Namespace)); err != nil {
@@ -355,7 +354,7 @@ func (c *cluster) heldLocks(ctx context.Context, b *v1alpha1.CephBenchmark) ([]s
 	return held, nil
 }
 
-// podLogs is what the pods of a benchmark say.
+// podLogs returns the logs of a benchmark's pods.
 func (c *cluster) podLogs(ctx context.Context, b *v1alpha1.CephBenchmark) string {
 	var text strings.Builder
 	var pods corev1.PodList
@@ -375,9 +374,9 @@ func (c *cluster) podLogs(ctx context.Context, b *v1alpha1.CephBenchmark) string
 	return text.String()
 }
 
-// story is everything that there is to know of a benchmark: what the manager has said
-// since it was created, its pods, its events, and its object. What tells most comes
-// last, since of a long log often only the end is read, or kept.
+// story returns everything about a benchmark: the manager's log since its creation, its pods, its
+// events, and the object. The most important part comes last, because readers and logs often keep
+// only the end.
 func (c *cluster) story(ctx context.Context, b *v1alpha1.CephBenchmark, since time.Time) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "=== Manager\n%s", c.managerLogs(ctx, since))
@@ -399,7 +398,7 @@ func (c *cluster) story(ctx context.Context, b *v1alpha1.CephBenchmark, since ti
 	return text.String()
 }
 
-// eventsOf are the events that tell of an object, in their order.
+// eventsOf returns the events of an object, in order.
 func (c *cluster) eventsOf(ctx context.Context, o client.Object) ([]eventsv1.Event, error) {
 	var all eventsv1.EventList
 	if err := c.List(ctx, &all, client.InNamespace(o.GetNamespace())); err != nil {
@@ -410,7 +409,7 @@ func (c *cluster) eventsOf(ctx context.Context, o client.Object) ([]eventsv1.Eve
 	return own, nil
 }
 
-// managerPods are the pods of the manager, those that are about to end included.
+// managerPods returns the pods of the manager, including those that are terminating.
 func (c *cluster) managerPods(ctx context.Context) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	err := c.List(ctx, &pods, client.InNamespace(c.managerService.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "manager"})

@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A gate of three repetitions says what it rests on; a new run ID runs again, with
-// other expectations, and pushes the results of the first out of the history.
+// A gate of three repetitions must show the basis of its verdict. A new run ID must start a new
+// run, with the changed expectations, and remove the results of the first run from the history.
 func TestLongBenchmarkGateAndRunAgain(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("gate", c.replicatedScratch(), radosWrite("write"))
@@ -77,7 +77,7 @@ func wantVerdict(t *testing.T, b *v1alpha1.CephBenchmark, verdict v1alpha1.Bench
 	}
 }
 
-// wantIntervals checks that figures come with an interval that holds them.
+// wantIntervals checks that each figure is within its interval.
 func wantIntervals(t *testing.T, phase v1alpha1.PhaseResult) {
 	t.Helper()
 	for _, m := range phase.Metrics {
@@ -93,8 +93,8 @@ func wantIntervals(t *testing.T, phase v1alpha1.PhaseResult) {
 	}
 }
 
-// Suspended in the midst of a phase, a benchmark ends that phase, gives everything
-// back, and runs anew when it is resumed. Deleted in the midst, it is gone soon.
+// A benchmark that is suspended within a phase finishes that phase, tears down, and starts a new
+// run when it is resumed. If it is deleted within a phase, it is soon gone.
 func TestBenchmarkSuspendResumeDelete(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("suspend", c.replicatedScratch(), radosWrite("write"), radosWrite("never-in-the-first"))
@@ -124,8 +124,8 @@ func TestBenchmarkSuspendResumeDelete(t *testing.T) {
 	c.wantNoTraces(t, b)
 }
 
-// wantPodsWithoutPowers checks the pods of a benchmark that measures: they are
-// guaranteed their resources, and have no token of Kubernetes.
+// wantPodsWithoutPowers checks the pods of a measuring benchmark: their resources are guaranteed,
+// and they have no token for the API server.
 func (c *cluster) wantPodsWithoutPowers(t *testing.T, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	var pods corev1.PodList
@@ -147,8 +147,8 @@ func (c *cluster) wantPodsWithoutPowers(t *testing.T, b *v1alpha1.CephBenchmark)
 	}
 }
 
-// A manager that goes away in the midst of a phase leaves the clients at work. Its
-// successor goes on, or says that the run is no evidence.
+// If the manager ends within a phase, the clients continue. Its successor continues the run, or
+// says that the run is invalid.
 func TestBenchmarkOutlivesItsManager(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("manager", c.replicatedScratch(), radosWrite("write"))
@@ -178,7 +178,7 @@ func TestBenchmarkOutlivesItsManager(t *testing.T) {
 	c.wantRuns(t, b)
 }
 
-// clientPods are the clients that run, by name, with their UIDs.
+// clientPods returns the names and UIDs of the running clients.
 func (c *cluster) clientPods(t *testing.T) map[string]types.UID {
 	t.Helper()
 	var pods corev1.PodList
@@ -194,7 +194,7 @@ func (c *cluster) clientPods(t *testing.T) map[string]types.UID {
 	return uids
 }
 
-// endManager has the manager's pod deleted, and waits for another.
+// endManager deletes the manager's pod, and waits for another.
 func (c *cluster) endManager(t *testing.T) {
 	t.Helper()
 	pods, err := c.managerPods(t.Context())
@@ -207,7 +207,7 @@ func (c *cluster) endManager(t *testing.T) {
 	c.awaitManager(t)
 }
 
-// awaitManager waits for a manager that is ready.
+// awaitManager waits until a manager is ready.
 func (c *cluster) awaitManager(t *testing.T) {
 	t.Helper()
 	eventually(t, time.Minute, "another manager to be ready", func(ctx context.Context) error {

@@ -18,8 +18,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Two clients put most kinds of load on a pool that was made for them, and nothing of
-// it is left.
+// Two clients run most kinds of load on a scratch pool, and nothing of it remains.
 func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("replicated", c.replicatedScratch(),
@@ -30,7 +29,7 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 		}},
 		v1alpha1.Phase{Name: "rbd-mixed", RBDBench: &v1alpha1.RBDBench{ // sized by a pilot
 			IOType: v1alpha1.RBDBenchReadWrite, ReadPercent: new(int32(70)), IOPattern: v1alpha1.RBDBenchRand,
-			DataPattern: v1alpha1.RBDBenchRepeatedByte, // all that rbd bench before Tentacle can write
+			DataPattern: v1alpha1.RBDBenchRepeatedByte, // Before Tentacle, rbd bench can write nothing else.
 			Duration:    metav1.Duration{Duration: time.Minute},
 		}},
 		fioPhase("fio-randread", v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 4}),
@@ -53,8 +52,8 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 		load{phase: "rand", blockBytes: 64 << 10, inFlight: 2 * 16, metrics: radosBenchMetrics(), marks: cached()},
 		load{phase: "rbd-mixed", blockBytes: 4 << 10, readShare: 0.7, metrics: rbdBenchMetrics()},
 		load{phase: "fio-randread", blockBytes: 4 << 10, inFlight: 2 * 4, metrics: fioMetrics(), marks: append(cached(), v1alpha1.MarkClosedLoop)},
-		// A rate is that of each direction, whatever the mix: each client reads and
-		// writes 50/s of one job, and writes 50/s of the other.
+		// A rate applies to each direction, whatever the mix. For one job, each client reads 50/s
+		// and writes 50/s; for the other job, it writes 50/s.
 		load{phase: "fio-jobs", blockBytes: 8 << 10, readShare: 1.0 / 3, metrics: fioMetrics()},
 	)
 	for _, run := range c.wantRuns(t, b) {
@@ -63,7 +62,7 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 		}
 	}
 	c.wantEnvironment(t, b)
-	wantRoomTaken(t, b, 2.5, 20) // three copies; small objects take more
+	wantRoomTaken(t, b, 2.5, 20) // three copies; small objects take more space
 	if !strings.HasPrefix(b.Status.Headline, "write ") || b.Status.Summary == "" {
 		t.Errorf("headline %q, summary %q", b.Status.Headline, b.Status.Summary)
 	}
@@ -72,7 +71,7 @@ func TestBenchmarkReplicatedScratchPool(t *testing.T) {
 
 func cached() []v1alpha1.ResultMark { return []v1alpha1.ResultMark{v1alpha1.MarkCached} }
 
-// Images whose data is erasure-coded, and the caches of the OSDs dropped before.
+// The images have erasure-coded data, and the OSDs' caches are dropped before each phase.
 func TestBenchmarkErasureCodedScratchPool(t *testing.T) {
 	c := forTest(t)
 	target := v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{
@@ -98,7 +97,7 @@ func TestBenchmarkErasureCodedScratchPool(t *testing.T) {
 	wantRoomTaken(t, b, 1.2, 20)
 }
 
-// A pool that belongs to others: they keep all that is theirs, to the byte.
+// The pool contains data of another user, which must stay the same to the byte.
 func TestBenchmarkExistingPool(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)
@@ -106,7 +105,7 @@ func TestBenchmarkExistingPool(t *testing.T) {
 	omap := radosWrite("rados-omap")
 	omap.RadosBench.Destination = v1alpha1.RadosBenchOMap
 	omap.RadosBench.BlockSize = resource.MustParse("16Ki")
-	omap.RadosBench.Concurrency = 2 // few objects: to remove them takes longer than to write them
+	omap.RadosBench.Concurrency = 2 // Few objects, because removing them takes longer than writing them.
 	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{
 		Name: existingPool, Image: v1alpha1.Image{Size: resource.MustParse("128Mi")},
 	}}
@@ -130,7 +129,7 @@ func TestBenchmarkExistingPool(t *testing.T) {
 	}
 }
 
-// Files of claims that are made for each of two clients.
+// The files are on claims that are created for each of two clients.
 func TestBenchmarkFileSystemOfClaim(t *testing.T) {
 	c := forTest(t)
 	c.needVolumes(t)
@@ -149,7 +148,7 @@ func TestBenchmarkFileSystemOfClaim(t *testing.T) {
 	c.wantRuns(t, b)
 }
 
-// A raw block of a claim that is there already, and stays.
+// The claim, for a raw block device, exists before and must remain.
 func TestBenchmarkBlockOfExistingClaim(t *testing.T) {
 	c := forTest(t)
 	c.needVolumes(t)
@@ -169,8 +168,8 @@ func TestBenchmarkBlockOfExistingClaim(t *testing.T) {
 	}
 }
 
-// wantRoomTaken checks what a benchmark tells of the room that its data took: how much
-// more on the OSDs than was stored.
+// wantRoomTaken checks the space efficiency in status: the space on the OSDs relative to the stored
+// bytes.
 func wantRoomTaken(t *testing.T, b *v1alpha1.CephBenchmark, low, high float64) {
 	t.Helper()
 	space := b.Status.SpaceEfficiency
@@ -179,13 +178,13 @@ func wantRoomTaken(t *testing.T, b *v1alpha1.CephBenchmark, low, high float64) {
 		return
 	}
 	wantWithin(t, "bytes on OSDs by bytes stored", float64(space.UsedBytes)/float64(space.StoredBytes), low, high)
-	// What was deleted before may go meanwhile, so that they need not use more.
+	// OSDs may still be freeing older data meanwhile, so the cluster's usage need not grow.
 	if space.ClusterUsedBytesBefore <= 0 || space.ClusterUsedBytes <= space.UsedBytes {
 		t.Errorf("the OSDs used %d bytes before, and %d with %d of data", space.ClusterUsedBytesBefore, space.ClusterUsedBytes, space.UsedBytes)
 	}
 }
 
-// wantStory checks that events with these reasons tell of a benchmark, in this order.
+// wantStory checks that a benchmark has events with these reasons, in this order.
 func (c *cluster) wantStory(t *testing.T, b *v1alpha1.CephBenchmark, reasons ...string) {
 	t.Helper()
 	events, err := c.eventsOf(t.Context(), b)
@@ -207,8 +206,7 @@ func (c *cluster) wantStory(t *testing.T, b *v1alpha1.CephBenchmark, reasons ...
 	}
 }
 
-// occupy puts an image and objects of somebody else's into a pool, and returns what it
-// then holds.
+// occupy writes an image and objects of another user into a pool, and returns the pool's content.
 func (c *cluster) occupy(t *testing.T, pool string) string {
 	t.Helper()
 	script := `set -e
@@ -224,8 +222,8 @@ func (c *cluster) occupy(t *testing.T, pool string) string {
 	return c.occupied(t, pool)
 }
 
-// occupied lists all objects of a pool in all namespaces, with what is in them, and
-// its images, the trash included.
+// occupied lists all objects of a pool in all namespaces, with their content, and its images,
+// including the trash.
 func (c *cluster) occupied(t *testing.T, pool string) string {
 	t.Helper()
 	script := `set -eo pipefail
@@ -241,8 +239,8 @@ func (c *cluster) occupied(t *testing.T, pool string) string {
 	return held
 }
 
-// needVolumes skips a test where there is no StorageClass for it, and frees those
-// volumes of the class that claims of earlier tests have left behind, now and after.
+// needVolumes skips a test if there is no StorageClass for it. Now and at the end of the test, it
+// frees volumes of the class that claims of tests have left behind.
 func (c *cluster) needVolumes(t *testing.T) {
 	t.Helper()
 	if c.storageClass == "" {
@@ -252,8 +250,7 @@ func (c *cluster) needVolumes(t *testing.T) {
 	t.Cleanup(func() { c.freeVolumes(t) })
 }
 
-// freeVolumes makes volumes available again that nobody provisions, and so nobody
-// reclaims.
+// freeVolumes makes released volumes available again. No provisioner does that.
 func (c *cluster) freeVolumes(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -275,7 +272,7 @@ func (c *cluster) freeVolumes(t *testing.T) {
 	}
 }
 
-// createBlockClaim makes a claim of a raw block, which goes at the test's end.
+// createBlockClaim creates a claim of a raw block device, which is removed at the end of the test.
 func (c *cluster) createBlockClaim(t *testing.T, name string) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	block := corev1.PersistentVolumeBlock

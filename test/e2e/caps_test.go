@@ -12,23 +12,22 @@ import (
 
 const (
 	eacces       = 13
-	ebusy        = 16 // what Ceph answers who may ask whether an OSD can be stopped, if it cannot
+	ebusy        = 16 // Ceph's answer to a permitted question whether an OSD can be stopped, if it cannot
 	capsClient   = "client.cephtune-e2e-caps"
 	capsKeyring  = "/tmp/cephtune-e2e-caps.keyring"
-	capsPool     = ".mgr" // every cluster has it; only its harmless pg_num_min is set
+	capsPool     = ".mgr" // Every cluster has this pool. Only its harmless pg_num_min is set.
 	capsKeyOwned = "cephtune-e2e/owner"
 
-	// capsBlocked is a client of a network that exists in documents only.
+	// capsBlocked is a client in a network that is reserved for documentation.
 	capsBlocked = "192.0.2.1:0/1234567"
 
-	// ioMonCaps are what config/ceph/io.yaml gives for monitors.
+	// ioMonCaps are the caps for monitors in config/ceph/io.yaml.
 	ioMonCaps = `allow service mon r, allow service osd r, allow service pg r, ` +
 		`allow command "osd blocklist" with blocklistop=add addr regex "^[^/]+/[1-9][0-9][0-9][0-9]+$"`
 )
 
-// What a cephx key must hold for each thing that the operator does to Ceph, and
-// that it is then good for nothing beyond. docs/cephx-caps.md says the same in
-// words: change both.
+// These are the caps that a cephx key needs for each of the operator's actions in Ceph, and they
+// must permit nothing else. docs/cephx-caps.md says the same in words: change both.
 func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 	c := forTest(t)
 	t.Cleanup(func() { c.removeCapsTraces(t) })
@@ -92,7 +91,7 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 			mon:         `allow r, allow command "osd set-group" with flags=noup who=osd.0`,
 			wantRefused: []string{"osd set-group noup osd.0", "osd set-group noup osd.1"},
 		},
-		// Of an OSD that does not exist Ceph says so, and takes nothing down.
+		// The OSD does not exist. Ceph accepts the command and takes nothing down.
 		"osd down is for any OSD, and for nothing else": {
 			mon:         `allow r, allow command "osd down"`,
 			wantAllowed: []string{"osd down osd.9999"},
@@ -158,8 +157,7 @@ func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 	}
 }
 
-// The OSDs' caps know no single commands, so that dropping caches cannot be had
-// for less than everything.
+// OSD caps cannot name single commands, so dropping caches needs the full OSD cap.
 func TestOSDCapsKnowNoCommands(t *testing.T) {
 	c := forTest(t)
 	_, err := c.ceph(t.Context(), "auth", "get-or-create", capsClient, "osd", `allow command "cache drop"`)
@@ -169,7 +167,7 @@ func TestOSDCapsKnowNoCommands(t *testing.T) {
 	}
 }
 
-// forCommands returns a cap for each command, each with the same constraint.
+// forCommands returns a cap for each command, all with the same constraint.
 func forCommands(constraint string, commands ...string) string {
 	var caps strings.Builder
 	for _, command := range commands {
@@ -194,8 +192,8 @@ func (c *cluster) createCapsKey(t *testing.T, mon, mgr, osd string) {
 	}
 }
 
-// withCapsKey runs a ceph command with the key under test. `timeout` ends one
-// that waits for a daemon, with a status that is not EACCES.
+// withCapsKey runs a ceph command with the key under test. "timeout" ends a command that waits for
+// a daemon, with a status other than EACCES.
 func (c *cluster) withCapsKey(t *testing.T, command string) error {
 	t.Helper()
 	args := []string{"timeout", "60", "ceph", "--name", capsClient, "--keyring", capsKeyring}
@@ -205,8 +203,8 @@ func (c *cluster) withCapsKey(t *testing.T, command string) error {
 
 func (c *cluster) removeCapsTraces(t *testing.T) {
 	t.Helper()
-	// Each has time of its own, and flags come first: what keeps an OSD down would fail
-	// every test that follows.
+	// Each command has its own time. The flags come first, because an OSD that stays down would
+	// fail all later tests.
 	ctx := context.WithoutCancel(t.Context())
 	for _, command := range [][]string{
 		{"osd", "unset-group", "noup", "osd.0"},

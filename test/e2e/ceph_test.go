@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// rookObject is one of Rook's custom resources.
+// rookObject returns one of Rook's custom resources.
 func (c *cluster) rookObject(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
@@ -27,8 +27,8 @@ func (c *cluster) rookObject(kind, name string, spec map[string]any) *unstructur
 	return object
 }
 
-// createReady creates one of Rook's objects, waits until Rook calls it Ready, and
-// has it removed at the test's end.
+// createReady creates one of Rook's objects and waits until it is Ready. The object is removed at
+// the end of the test.
 func (c *cluster) createReady(t testing.TB, object *unstructured.Unstructured) {
 	t.Helper()
 	if err := c.Create(t.Context(), object); err != nil {
@@ -67,10 +67,10 @@ func (c *cluster) deleteAndWait(t testing.TB, object client.Object) {
 	}
 }
 
-// poolPGs is how many PGs the tests' own pools have.
+// poolPGs is the number of PGs of the tests' own pools.
 const poolPGs = "16"
 
-// createPool makes a replicated pool through Rook.
+// createPool creates a replicated pool through Rook.
 func (c *cluster) createPool(t testing.TB, name string) {
 	t.Helper()
 	t.Cleanup(func() { c.wantNoPool(t, name) })
@@ -79,21 +79,21 @@ func (c *cluster) createPool(t testing.TB, name string) {
 		"replicated":    map[string]any{"size": int64(3)},
 		"parameters":    map[string]any{"pg_num": poolPGs, "pg_autoscale_mode": "off"},
 	}))
-	t.Cleanup(func() { c.removeImages(t, name) }) // Rook keeps a pool that has images
+	t.Cleanup(func() { c.removeImages(t, name) }) // Rook does not remove a pool that has images.
 }
 
-// settledFor is for how long PGs have to look settled: what Ceph tells of them is late
-// by up to some seven seconds.
+// settledFor is how long PGs must look settled. Ceph's reports are up to about seven seconds late.
 const settledFor = 15 * time.Second
 
-// createSettledPool makes the existing pool, and waits until its PGs are all there, in the number
-// that they stay in. A pool begins with another number, and each PG that is split or
-// merged peers, which ends a run.
+// createSettledPool creates the existing pool, and waits until it has its final number of PGs. A
+// pool begins with another number. PGs that are split or merged have to peer, which would end a
+// run.
 func (c *cluster) createSettledPool(t testing.TB) {
 	t.Helper()
 	c.createPool(t, existingPool)
-	// Rook sets a pool's parameters in any order, so that the autoscaler may have come
-	// in between. No other values than Rook's: it may set them again at any time.
+	// Rook sets a pool's parameters in any order, so the autoscaler may have changed the number
+	// before it was turned off. The values must equal Rook's, because Rook may set them again at
+	// any time.
 	c.pinPGs(t, existingPool)
 	c.awaitSettledPGs(t)
 }
@@ -107,7 +107,7 @@ func (c *cluster) pinPGs(t testing.TB, pool string) {
 	}
 }
 
-// createDataPool makes an erasure-coded pool for the data of images in another one.
+// createDataPool creates an erasure-coded pool for the data of images in another pool.
 func (c *cluster) createDataPool(t testing.TB, name string) {
 	t.Helper()
 	t.Cleanup(func() { c.wantNoPool(t, name) })
@@ -139,7 +139,7 @@ func (c *cluster) awaitSettledPGs(t testing.TB) {
 	})
 }
 
-// pgsSettled says why PGs are not all clean, or not as many as they are to be.
+// pgsSettled returns an error if not all PGs are clean or their number is not final.
 func (c *cluster) pgsSettled(ctx context.Context) error {
 	var pools []struct {
 		Name            string `json:"pool_name"`
@@ -180,7 +180,7 @@ func (c *cluster) pgsSettled(ctx context.Context) error {
 	return nil
 }
 
-// wantNoPool asks Ceph, since Rook's object can be gone before its pool is.
+// wantNoPool asks Ceph, because Rook's object can be gone before its pool.
 func (c *cluster) wantNoPool(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -204,7 +204,7 @@ func (c *cluster) removeImages(t testing.TB, pool string) {
 	}
 }
 
-// createClient makes a Ceph identity through Rook and returns its key.
+// createClient creates a Ceph identity through Rook and returns its key.
 func (c *cluster) createClient(t testing.TB, name string, caps map[string]any) string {
 	t.Helper()
 	c.createReady(t, c.rookObject("CephClient", name, map[string]any{"caps": caps}))
@@ -215,8 +215,7 @@ func (c *cluster) createClient(t testing.TB, name string, caps map[string]any) s
 	return string(secret.Data[name])
 }
 
-// createCredentials puts what the tools need to reach Ceph into a Secret: a
-// ceph.conf and a keyring.
+// createCredentials creates a Secret with the tools' access to Ceph: a ceph.conf and a keyring.
 func (c *cluster) createCredentials(t testing.TB, namespace, clientName, key string) {
 	t.Helper()
 	var rook corev1.Secret
@@ -226,7 +225,7 @@ func (c *cluster) createCredentials(t testing.TB, namespace, clientName, key str
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ceph"},
 		StringData: map[string]string{
-			// librados refuses a ceph.conf whose last line does not end.
+			// librados refuses a ceph.conf whose last line has no line break.
 			"ceph.conf": fmt.Sprintf("[global]\nmon_host = %s\nkeyring = /etc/ceph/keyring\n", rook.Data["mon_host"]),
 			"keyring":   fmt.Sprintf("[client.%s]\n\tkey = %s\n", clientName, key),
 		},

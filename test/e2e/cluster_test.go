@@ -28,7 +28,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// cluster is what tests know of the Kubernetes cluster and the Ceph in it.
+// cluster is a connection to the Kubernetes cluster and the Ceph cluster in it.
 type cluster struct {
 	client.Client
 	settings
@@ -36,7 +36,7 @@ type cluster struct {
 	pods   *kubernetes.Clientset // for logs and exec
 }
 
-// forTest connects to the cluster of the environment's settings.
+// forTest connects to the cluster in the environment's settings.
 func forTest(t testing.TB) *cluster {
 	t.Helper()
 	s, err := settingsFromEnvironment(os.LookupEnv)
@@ -70,7 +70,7 @@ func connect(s settings) (*cluster, error) {
 	return &cluster{Client: c, settings: s, config: config, pods: pods}, nil
 }
 
-// exitError is a command in a pod that ended with a status other than 0.
+// exitError is the error of a command in a pod that ended with a status other than 0.
 type exitError struct {
 	status int
 	stderr string
@@ -80,10 +80,10 @@ func (e *exitError) Error() string {
 	return fmt.Sprintf("exit status %d: %s", e.status, strings.TrimSpace(e.stderr))
 }
 
-// toolbox runs a command in Rook's toolbox, as Ceph's administrator, and returns
-// its output. A command that fails is an *exitError. Any other error is the
-// container runtime's, which now and then fails to start a process on a busy
-// machine: the command is tried again, so it must be one that can be repeated.
+// toolbox runs a command in Rook's toolbox as Ceph's administrator, and returns its output. A
+// command that fails results in an *exitError. Other errors come from the container runtime, which
+// sometimes cannot start a process on a busy machine. Then the command is tried again, so it must
+// be repeatable.
 func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error) {
 	const tries = 3
 	var errs []error
@@ -97,8 +97,8 @@ func (c *cluster) toolbox(ctx context.Context, command ...string) (string, error
 	return "", fmt.Errorf("%q did not run in %d tries: %w", command, tries, errors.Join(errs...))
 }
 
-// toolboxTime is how long a command in the toolbox may take: many are run with a context of
-// a test, which has no end of its own.
+// toolboxTime limits a command in the toolbox. Many commands have the context of a test, which has
+// no deadline.
 const toolboxTime = 2 * time.Minute
 
 func (c *cluster) toolboxOnce(ctx context.Context, stdin io.Reader, command []string) (string, error) {
@@ -153,12 +153,12 @@ func (c *cluster) runningPod(ctx context.Context, namespace, app string) (*corev
 	return nil, fmt.Errorf("no pod of app %s runs in namespace %s", app, namespace)
 }
 
-// logs returns what a container wrote, at most a megabyte of it.
+// logs returns the log of a container, at most a megabyte of it.
 func (c *cluster) logs(ctx context.Context, namespace, pod, container string) (string, error) {
 	return c.logsSince(ctx, namespace, pod, container, time.Time{})
 }
 
-// logsSince returns what it wrote since a time; the zero time is the beginning.
+// logsSince returns the log since a time; the zero time is the beginning.
 func (c *cluster) logsSince(ctx context.Context, namespace, pod, container string, since time.Time) (string, error) {
 	options := &corev1.PodLogOptions{Container: container}
 	if !since.IsZero() {
@@ -172,8 +172,8 @@ func (c *cluster) logsSince(ctx context.Context, namespace, pod, container strin
 	return string(text), errors.Join(err, stream.Close())
 }
 
-// eventually polls until what holds, and fails the test with the last reason why
-// it does not.
+// eventually polls until holds returns no error. At the deadline it fails the test with the last
+// error.
 func eventually(t testing.TB, within time.Duration, what string, holds func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

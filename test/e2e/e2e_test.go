@@ -1,8 +1,7 @@
 //go:build e2e
 
-// Package e2e holds cephtune's stories on a real cluster with Rook and Ceph: the
-// lab's, or the one that KUBECONFIG names. Every wait has a deadline, and what a
-// test makes it removes, the cluster's Ceph included.
+// Package e2e tests cephtune on a real cluster with Rook and Ceph: the lab's, or the one in
+// KUBECONFIG. Every wait has a deadline. Each test removes what it creates, also in Ceph.
 package e2e
 
 import (

@@ -17,12 +17,12 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// backgroundRate is so little that the smallest cluster can do it beside something else.
+// backgroundRate is so low that the smallest cluster achieves it besides another load.
 const backgroundRate = 20
 
-// Reads are measured while somebody else writes, at a rate and in two phases: the writes
-// are those that were asked for while each was measured, the reads are reads, and nothing
-// of either is left.
+// Reads are measured in two phases while a background load writes at a rate. In each phase, the
+// background load must have written at that rate, and the phase must have only read. Nothing of
+// either remains.
 func TestLongBenchmarkWithBackground(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("background", c.replicatedScratch(),
@@ -58,7 +58,7 @@ func TestLongBenchmarkWithBackground(t *testing.T) {
 	c.wantEnvironment(t, b)
 }
 
-// wantBackground checks what a document tells of the load beside the phases.
+// wantBackground checks the document's part about the background load.
 func wantBackground(t *testing.T, run *archive.Run) {
 	t.Helper()
 	beside := run.Background
@@ -89,7 +89,7 @@ func wantBackground(t *testing.T, run *archive.Run) {
 	}
 }
 
-// disturbancesIn are those that were recorded with a phase.
+// disturbancesIn returns the disturbances that were recorded for a phase.
 func disturbancesIn(t *testing.T, phase archive.Phase) []quiescence.Disturbance {
 	t.Helper()
 	var all []quiescence.Disturbance

@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// existingDataPool is the erasure-coded pool beside the existing one.
+// existingDataPool is the erasure-coded pool for the data of images in the existing pool.
 const existingDataPool = existingPool + "-data"
 
-// Two clients share an image, whose data is in an erasure-coded pool; both pools belong
-// to others, who keep what is theirs.
+// Two clients share an image whose data is in an erasure-coded pool. Both pools contain data of
+// another user, which must stay.
 func TestLongBenchmarkOfSharedImages(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)
@@ -54,8 +54,8 @@ func TestLongBenchmarkOfSharedImages(t *testing.T) {
 	}
 }
 
-// Two clients read objects in their order, each once. Those that last for half a minute take
-// minutes to write.
+// Two clients read objects sequentially, each object once. Writing enough objects for half a minute
+// takes minutes.
 func TestLongBenchmarkOfSequentialObjects(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("seq", c.replicatedScratch(), v1alpha1.Phase{Name: "seq", RadosBench: &v1alpha1.RadosBench{
@@ -70,8 +70,9 @@ func TestLongBenchmarkOfSequentialObjects(t *testing.T) {
 	c.wantRuns(t, b)
 }
 
-// OSDs remove the PGs of a pool long after it is gone, and whoever minds that has a run wait,
-// but not for ever: what they have not removed by then is told with its figures.
+// OSDs go on removing the PGs of a pool long after the pool is gone. A benchmark that does not
+// allow that warning waits, but for a limited time. PGs that still remain then are recorded with
+// its figures.
 func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
 	c := forTest(t)
 	c.runTo(t, v1alpha1.ConditionComplete, c.benchmark("leaves-pgs", c.replicatedScratch(), radosWrite("write")))
@@ -101,8 +102,8 @@ func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
 	}
 }
 
-// objects lists those of a pool in all namespaces, but for those with which Rook marks it in
-// its own time.
+// objects lists the objects of a pool in all namespaces. It leaves out the objects with which Rook
+// marks a pool, because Rook creates them at any time.
 func (c *cluster) objects(t *testing.T, pool string) []string {
 	t.Helper()
 	listed, err := c.toolbox(t.Context(), "rados", "-p", pool, "ls", "--all")

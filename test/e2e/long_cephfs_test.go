@@ -19,14 +19,14 @@ import (
 const (
 	fileSystem     = prefix + "-fs"
 	fileSystemData = fileSystem + "-data"
-	fuseNamespace  = prefix + "-fuse" // whose pod may mount
+	fuseNamespace  = prefix + "-fuse" // whose pods may mount
 	fuseIdentity   = prefix + "-fuse"
-	// fuseHostPath is where the node has what that pod mounts. It is gone after a reboot.
+	// fuseHostPath is the folder on the node with the mount of that pod. It is gone after a reboot.
 	fuseHostPath = "/run/" + prefix
 )
 
-// A benchmark on a PersistentVolumeClaim whose volume is CephFS, mounted by ceph-fuse as a
-// driver of storage would: what fio says it has written, Ceph's pool has received.
+// A benchmark uses a PersistentVolumeClaim in CephFS that ceph-fuse has mounted, as a storage
+// driver would do. Ceph's pool must have received the bytes that fio reports.
 func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 	c := forTest(t)
 	c.createFileSystem(t)
@@ -43,7 +43,7 @@ func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 		phase: "fio-randwrite", blockBytes: 64 << 10, metrics: fioMetrics(), marks: []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop},
 	})
 	c.wantRuns(t, b)
-	// The data that fio prepares, and the ramp, are beside what it reports.
+	// The pool also receives prefilled data and the writes of the ramp, which fio does not report.
 	rate := figuresOf(t, phaseOf(t, b, "fio-randwrite"))[v1alpha1.DirectionTotal][v1alpha1.MetricBandwidth]
 	reported := int64(rate * shortest.Seconds())
 	eventually(t, time.Minute, "Ceph to tell of what was written", func(ctx context.Context) error {
@@ -56,7 +56,8 @@ func TestLongBenchmarkOfVolumeInCephFS(t *testing.T) {
 	})
 }
 
-// writtenToFileSystem is how many bytes of data clients have written since the pool was made.
+// writtenToFileSystem returns how many bytes clients have written to the data pool since it was
+// created.
 func (c *cluster) writtenToFileSystem(ctx context.Context, t *testing.T) int64 {
 	t.Helper()
 	var df struct {
@@ -79,8 +80,8 @@ func (c *cluster) writtenToFileSystem(ctx context.Context, t *testing.T) int64 {
 	return 0
 }
 
-// createFileSystem has Rook make a CephFS with one MDS. Its pools keep their number of
-// placement groups, because those that split would disturb the benchmark.
+// createFileSystem creates a CephFS with one MDS through Rook. The number of PGs of its pools is
+// fixed, because splitting PGs would disturb the benchmark.
 func (c *cluster) createFileSystem(t *testing.T) {
 	t.Helper()
 	pool := func(name, pgs string) map[string]any {
@@ -98,8 +99,8 @@ func (c *cluster) createFileSystem(t *testing.T) {
 	}))
 }
 
-// mountFileSystem runs ceph-fuse in a pod that hands its mount on to the node, and waits until
-// there is a folder in it that anybody may write to.
+// mountFileSystem runs ceph-fuse in a pod that propagates its mount to the node. It waits until the
+// mount contains a folder in which everyone may write.
 func (c *cluster) mountFileSystem(t *testing.T) {
 	t.Helper()
 	key := c.createClient(t, fuseIdentity, map[string]any{
@@ -119,7 +120,7 @@ func (c *cluster) mountFileSystem(t *testing.T) {
 	if err := c.Create(t.Context(), pod); err != nil {
 		t.Fatalf("create the pod that mounts CephFS: %v", err)
 	}
-	t.Cleanup(func() { c.deleteAndWait(t, pod) }) // which unmounts, before the file system goes
+	t.Cleanup(func() { c.deleteAndWait(t, pod) }) // This unmounts, before the file system is removed.
 	eventually(t, 3*time.Minute, "CephFS to be mounted", func(ctx context.Context) error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return err
@@ -170,7 +171,7 @@ func (c *cluster) fusePod() *corev1.Pod {
 	}
 }
 
-// createFuseClaim makes a volume of the folder in CephFS, and a claim that is bound to it.
+// createFuseClaim creates a volume of the folder in CephFS, and a claim that is bound to it.
 func (c *cluster) createFuseClaim(t *testing.T) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	const name = prefix + "-cephfs"

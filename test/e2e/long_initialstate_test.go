@@ -19,9 +19,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// What each run begins with: images that hold, to the byte, what they were prefilled
-// with; data that are fresh; caches that are warm. The pool belongs to others, so that
-// snapshots which stay behind would be seen.
+// These tests check the state in which each run begins: images equal their prefilled data to the
+// byte, or the data is new, or caches are warm. The pool contains data of another user, so that
+// leftover snapshots would be noticed.
 func TestLongInitialState(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)
@@ -34,7 +34,7 @@ func TestLongInitialState(t *testing.T) {
 	}
 	t.Run("rolled back", func(t *testing.T) {
 		b := c.overwriting("rollback")
-		b.Spec.Template.Rest = &metav1.Duration{Duration: 40 * time.Second} // In which it can be looked at.
+		b.Spec.Template.Rest = &metav1.Duration{Duration: 40 * time.Second} // The test reads the image during this rest.
 		c.create(t, b)
 		c.awaitMeasuring(t, b)
 		image, was := c.prefilledImage(t)
@@ -47,7 +47,7 @@ func TestLongInitialState(t *testing.T) {
 			}
 			return nil
 		})
-		// Once the second run writes they are never the same again.
+		// Once the second run writes, the digests differ for good.
 		eventually(t, time.Minute, "the image to hold what was prefilled", func(ctx context.Context) error {
 			is, err := c.contents(ctx, image)
 			if err == nil && is != was {
@@ -96,7 +96,7 @@ func TestLongInitialState(t *testing.T) {
 	})
 }
 
-// overwriting is a benchmark of two runs that write over an image in the existing pool.
+// overwriting returns a benchmark of two runs that overwrite an image in the existing pool.
 func (c *cluster) overwriting(name string) *v1alpha1.CephBenchmark {
 	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{
 		Name: existingPool, Image: v1alpha1.Image{Size: resource.MustParse("128Mi")},
@@ -107,7 +107,7 @@ func (c *cluster) overwriting(name string) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// wantFound checks in what state runs have found their data.
+// wantFound checks in which state each run has found its data.
 func wantFound(t *testing.T, b *v1alpha1.CephBenchmark, want ...v1alpha1.DataState) {
 	t.Helper()
 	var got []v1alpha1.DataState
@@ -119,8 +119,8 @@ func wantFound(t *testing.T, b *v1alpha1.CephBenchmark, want ...v1alpha1.DataSta
 	}
 }
 
-// prefilledImage is the only image of a benchmark in the existing pool that has a
-// snapshot, and the digest of that.
+// prefilledImage returns the benchmark's only image with a snapshot in the existing pool, and the
+// digest of the snapshot.
 func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
 	t.Helper()
 	eventually(t, time.Minute, "an image with a snapshot", func(ctx context.Context) error {
@@ -143,7 +143,7 @@ func (c *cluster) prefilledImage(t *testing.T) (image, digest string) {
 	return image, digest
 }
 
-// contents is the digest of what an image or a snapshot of the existing pool holds.
+// contents returns the digest of an image or a snapshot in the existing pool.
 func (c *cluster) contents(ctx context.Context, image string) (string, error) {
 	out, err := c.toolbox(ctx, "bash", "-o", "pipefail", "-c", `rbd export --no-progress "$1" - | sha256sum`, "-", existingPool+"/"+image)
 	if err != nil {

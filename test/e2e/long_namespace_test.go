@@ -21,13 +21,13 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// namespaceGoneWithin is how long a namespace may take to go in which a sweep has to put
-// something back.
+// namespaceGoneWithin is the deadline for the removal of a namespace in which a sweep has to
+// restore something.
 const namespaceGoneWithin = restoreWithin
 
-// The namespace of benchmarks is deleted while a sweep measures with an option of OSDs that it
-// has changed. Kubernetes takes what the operator may do there away at once; everything is put
-// back all the same, and the namespace goes. Made again, it is one of benchmarks as before.
+// The benchmark namespace is deleted while a sweep measures with a changed option of OSDs.
+// Kubernetes removes the operator's rights there at once. Still everything must be restored, and
+// the namespace must go. Once it exists again, it must work as before.
 func TestLongNamespaceIsDeleted(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -51,7 +51,8 @@ func TestLongNamespaceIsDeleted(t *testing.T) {
 	c.awaitEnd(t, v1alpha1.ConditionComplete, b)
 }
 
-// deleteNamespace waits until a namespace is gone, and tells what keeps it.
+// deleteNamespace deletes a namespace and waits until it is gone. Its error says what blocks the
+// removal.
 func (c *cluster) deleteNamespace(t *testing.T, name string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -72,8 +73,8 @@ func (c *cluster) deleteNamespace(t *testing.T, name string) {
 	})
 }
 
-// keepNamespace keeps in mind what makes a namespace one of benchmarks, and returns what makes
-// it again. The test's end does so in any case.
+// keepNamespace reads everything that makes a namespace one for benchmarks. The returned function
+// creates it again, and so does the end of the test.
 func (c *cluster) keepNamespace(t *testing.T, name string) (makeAgain func()) {
 	t.Helper()
 	namespace := &corev1.Namespace{}
@@ -102,8 +103,8 @@ func (c *cluster) keepNamespace(t *testing.T, name string) (makeAgain func()) {
 	return makeAgain
 }
 
-// makeAgain makes a namespace that is gone, or about to go, and what was in it. What is there
-// still stays as it is.
+// makeAgain creates a namespace that is gone or terminating, with its objects. It leaves objects
+// alone that exist.
 func (c *cluster) makeAgain(t *testing.T, namespace *corev1.Namespace, kept []client.Object) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), namespaceGoneWithin)
@@ -122,7 +123,7 @@ func (c *cluster) makeAgain(t *testing.T, namespace *corev1.Namespace, kept []cl
 		}
 	}
 	for _, object := range append([]client.Object{namespace}, kept...) {
-		// Who has made it stays in its managed fields, so that it can be applied again.
+		// The managed fields stay, so that the object can be applied again.
 		object.SetResourceVersion("")
 		object.SetUID("")
 		object.SetCreationTimestamp(metav1.Time{})

@@ -12,9 +12,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// How many OSDs a pool is on is varied over all that the lab has. The placement groups of
-// each run are on its OSDs and on no others, those of other pools stay where they are, and
-// nothing that Ceph was told outlives the pool.
+// The sweep varies the number of OSDs of a pool over all OSDs of the lab. The PGs of each run must
+// be on its OSDs only, those of other pools must stay where they are, and no placement may remain
+// in Ceph after the pool.
 func TestLongSweepOfOSDCount(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)
@@ -50,8 +50,8 @@ func TestLongSweepOfOSDCount(t *testing.T) {
 	c.wantNoUpmaps(t)
 }
 
-// wantOnItsOSDs checks that the scratch pool of a benchmark is on the OSDs that its status
-// names, and on as many as there are to be.
+// wantOnItsOSDs checks that the scratch pool of a benchmark uses exactly the OSDs in its status,
+// and the wanted number of them.
 func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count int) {
 	t.Helper()
 	c.await(t, b, conditionWithin, "to name its OSDs", func(b *v1alpha1.CephBenchmark) error {
@@ -77,7 +77,7 @@ func (c *cluster) wantOnItsOSDs(t *testing.T, b *v1alpha1.CephBenchmark, count i
 	}
 }
 
-// actingOf are the OSDs of each placement group of a pool.
+// actingOf returns the OSDs of each placement group of a pool.
 func (c *cluster) actingOf(t *testing.T, pool string) map[string][]int {
 	t.Helper()
 	var osdMap struct {
@@ -112,14 +112,13 @@ func (c *cluster) actingOf(t *testing.T, pool string) map[string][]int {
 	return acting
 }
 
-// placesOf is where the placement groups of a pool are, as text.
+// placesOf returns the places of a pool's placement groups as text.
 func (c *cluster) placesOf(t *testing.T, pool string) string {
 	t.Helper()
 	return fmt.Sprint(c.actingOf(t, pool))
 }
 
-// wantNoUpmaps waits until Ceph has forgotten where placement groups of removed pools were
-// put.
+// wantNoUpmaps waits until Ceph has no upmaps of removed pools.
 func (c *cluster) wantNoUpmaps(t *testing.T) {
 	t.Helper()
 	eventually(t, conditionWithin, "no placement group to be put anywhere", func(ctx context.Context) error {

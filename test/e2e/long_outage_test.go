@@ -18,9 +18,9 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 )
 
-// An OSD goes down under load and comes back, by itself or because the benchmark is deleted
-// or its manager killed. Each time another one: Ceph's OSDs do not bear to be marked down
-// often.
+// An OSD is taken down under load and comes back: normally, or because the benchmark is deleted or
+// its manager killed. Each test uses another OSD, because an OSD that is marked down too often
+// shuts itself down.
 func TestLongBenchmarkWithOutage(t *testing.T) {
 	c := forTest(t)
 	t.Run("to the end", func(t *testing.T) {
@@ -86,13 +86,13 @@ func TestLongBenchmarkWithOutage(t *testing.T) {
 	})
 }
 
-// Where backfill is the subject, an outage goes on until Ceph takes the OSD for lost and has
-// moved its data. Ceph waits ten minutes for that, unless it is told otherwise.
+// This outage lasts until Ceph marks the OSD out and has moved its data. By default, Ceph would
+// wait ten minutes for that.
 func TestLongBenchmarkWithBackfill(t *testing.T) {
 	c := forTest(t)
 	c.mustCeph(t, "config", "set", "mon", "mon_osd_down_out_interval", "30")
 	t.Cleanup(func() { c.mustCeph(t, "config", "rm", "mon", "mon_osd_down_out_interval") })
-	// Two OSDs hold no three copies, so that the cluster would not be whole without the third.
+	// Two OSDs cannot hold three copies, so the cluster could not be clean without the third OSD.
 	c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "2")
 	t.Cleanup(func() { c.mustCeph(t, "osd", "pool", "set", ".mgr", "size", "3") })
 
@@ -116,8 +116,8 @@ func TestLongBenchmarkWithBackfill(t *testing.T) {
 	}
 }
 
-// withOutage is a benchmark in the middle of which an OSD is down for 40 s. What is stored
-// by others on a small cluster is on all of its OSDs.
+// withOutage returns a benchmark with an OSD down for 40 s in the middle. On a small cluster, other
+// pools have data on all OSDs.
 func (c *cluster) withOutage(name string, osd int32) *v1alpha1.CephBenchmark {
 	phase := fioPhase("outage", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, IODepth: 4, RateIOPS: new(int64(50))})
 	phase.Fio.Duration = metav1.Duration{Duration: 4 * time.Minute}
@@ -126,7 +126,8 @@ func (c *cluster) withOutage(name string, osd int32) *v1alpha1.CephBenchmark {
 		Phase: "outage", OSDs: []int32{osd}, OtherPools: 100, Backfill: v1alpha1.BackfillRefuse,
 		Before: metav1.Duration{Duration: 20 * time.Second}, Duration: metav1.Duration{Duration: 40 * time.Second},
 	}
-	// It has to be rested since it was stopped last, by an earlier test.
+	// The OSD may have been down in an earlier test, so the benchmark waits until it may be stopped
+	// again.
 	b.Spec.Quiescence.Timeout = metav1.Duration{Duration: 10 * time.Minute}
 	return b
 }
@@ -142,7 +143,7 @@ func (c *cluster) awaitDown(t testing.TB, b *v1alpha1.CephBenchmark, osd int) {
 	})
 }
 
-// wantUp waits until an OSD is up, and may stay so.
+// wantUp waits until an OSD is up and has no noup.
 func (c *cluster) wantUp(t testing.TB, within time.Duration, osd int) {
 	t.Helper()
 	eventually(t, within, fmt.Sprintf("osd.%d to be up", osd), func(ctx context.Context) error {

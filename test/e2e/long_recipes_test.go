@@ -20,12 +20,12 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// The recipes of docs/recipes run here in short forms, which are in the folder recipes.
-// Benchmarks take up to eight minutes. The fewest runs that can decide are twelve, so that
-// a sweep takes a quarter of an hour and more; E2E_SWEEP_BLOCKS ends it, by suspending it,
-// after so many blocks: one is four runs, and shows that all of it works without a verdict.
+// The recipes of docs/recipes run here in short forms, which are in the folder recipes. Benchmarks
+// take up to eight minutes. A decision needs at least twelve runs, so a sweep takes a quarter of an
+// hour or more. E2E_SWEEP_BLOCKS suspends a sweep after that number of blocks. One block is four
+// runs: it shows that everything works, without a verdict.
 
-// recipe reads one of them.
+// recipe reads a recipe.
 func recipe(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("recipes", name+".yaml"))
@@ -37,7 +37,7 @@ func recipe(t *testing.T, name string, into any) {
 	}
 }
 
-// fit puts what differs between the lab and other clusters into a recipe.
+// fit adapts a recipe to the cluster.
 func (c *cluster) fit(ref *v1alpha1.ClusterReference, target *v1alpha1.Target) {
 	ref.Namespace, ref.Name = c.rookNamespace, c.cephCluster
 	if target.ScratchPool != nil {
@@ -48,7 +48,7 @@ func (c *cluster) fit(ref *v1alpha1.ClusterReference, target *v1alpha1.Target) {
 	}
 }
 
-// benchmarkRecipe is not created yet.
+// benchmarkRecipe returns a benchmark of a recipe. It does not create it.
 func (c *cluster) benchmarkRecipe(t *testing.T, name string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := &v1alpha1.CephBenchmark{}
@@ -57,8 +57,8 @@ func (c *cluster) benchmarkRecipe(t *testing.T, name string) *v1alpha1.CephBench
 	return b
 }
 
-// runBenchmarkRecipe runs one to its end, and checks that every phase of every run has
-// its figures and that nothing is left.
+// runBenchmarkRecipe runs a benchmark to its end. It checks that every phase of every run has its
+// figures, and that nothing remains.
 func (c *cluster) runBenchmarkRecipe(t *testing.T, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	began := time.Now()
@@ -72,7 +72,7 @@ func (c *cluster) runBenchmarkRecipe(t *testing.T, b *v1alpha1.CephBenchmark) {
 	}
 }
 
-// outcomeOf is what a benchmark came to, as text.
+// outcomeOf returns the outcome of a benchmark as text.
 func outcomeOf(t *testing.T, b *v1alpha1.CephBenchmark) string {
 	t.Helper()
 	var text strings.Builder
@@ -108,7 +108,7 @@ func human(t *testing.T, metric v1alpha1.Metric, value v1alpha1.Decimal) string 
 	return figure.Human(metric, number)
 }
 
-// sweepRecipe is not created yet.
+// sweepRecipe returns a sweep of a recipe. It does not create it.
 func (c *cluster) sweepRecipe(t *testing.T, name string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := &v1alpha1.CephTuningSweep{}
@@ -117,8 +117,8 @@ func (c *cluster) sweepRecipe(t *testing.T, name string) *v1alpha1.CephTuningSwe
 	return s
 }
 
-// runSweepRecipe runs one to its verdict, or for as many blocks as the environment asks for,
-// and checks that everything is put back.
+// runSweepRecipe runs a sweep to its verdict, or for the number of blocks in the environment. It
+// checks that everything is restored.
 func (c *cluster) runSweepRecipe(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	t.Helper()
 	before, began := c.tunables(t), time.Now()
@@ -135,7 +135,7 @@ func (c *cluster) runSweepRecipe(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	t.Logf("%s took %v", s.Name, time.Since(began).Round(time.Second))
 }
 
-// blocksAskedFor is 0 for a whole sweep.
+// blocksAskedFor returns the number of blocks in the environment; 0 for a whole sweep.
 func blocksAskedFor(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("E2E_SWEEP_BLOCKS")
@@ -149,7 +149,7 @@ func blocksAskedFor(t *testing.T) int {
 	return blocks
 }
 
-// endAfterBlocks suspends a sweep as soon as it is at the block after so many.
+// endAfterBlocks suspends a sweep once it has completed a number of blocks.
 func (c *cluster) endAfterBlocks(t *testing.T, s *v1alpha1.CephTuningSweep, blocks int) {
 	t.Helper()
 	c.awaitSweep(t, s, longSweepWithin, fmt.Sprintf("to be through with %d blocks", blocks), func(s *v1alpha1.CephTuningSweep) error {
@@ -162,8 +162,8 @@ func (c *cluster) endAfterBlocks(t *testing.T, s *v1alpha1.CephTuningSweep, bloc
 	c.awaitSweep(t, s, restoreWithin, "to be suspended", sweepIs(v1alpha1.ReasonSuspended))
 }
 
-// wantJudged checks that each configuration has a verdict that rests on runs. Which one it
-// is depends on the machine.
+// wantJudged checks that each configuration has a verdict and runs. The verdict itself depends on
+// the machine.
 func wantJudged(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	t.Helper()
 	if len(s.Status.Configurations) < 2 {
@@ -179,7 +179,7 @@ func wantJudged(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// wantNothingInCeph checks that no scratch pool and no record of ours is left.
+// wantNothingInCeph checks that no scratch pool and no record of the operator remains.
 func (c *cluster) wantNothingInCeph(t *testing.T) {
 	t.Helper()
 	left, err := c.tracesInCeph(t.Context())
@@ -222,8 +222,8 @@ func TestLongRecipeFailureAndRecovery(t *testing.T) {
 	c.wantUp(t, time.Minute, 0)
 }
 
-// A verdict takes half an hour to an hour. The OSD may be marked down once in half a minute here
-// rather than in 2 min 40 s, or runs would wait for that.
+// A verdict takes half an hour to an hour. The larger count lets an OSD be marked down every half
+// minute instead of every 2 min 40 s. Otherwise runs would wait.
 func TestLongRecipeRecoveryProfiles(t *testing.T) {
 	c := forTest(t)
 	c.mustCeph(t, "config", "set", "osd", "osd_max_markdown_count", "30")
@@ -243,8 +243,8 @@ func TestLongRecipeStorageForPodsRBDBench(t *testing.T) {
 	c.runBenchmarkRecipe(t, c.benchmarkRecipe(t, "storage-for-pods-rbd-bench"))
 }
 
-// An OSD is put into a class of its own for the time of the test, and both classes are
-// compared, which is to differ in their OSDs alone.
+// The test moves an OSD to a device class of its own, and compares both classes. The comparison
+// expects that only the OSDs differ.
 func TestLongRecipeStorageForPodsClasses(t *testing.T) {
 	c := forTest(t)
 	classes := []string{c.deviceClass(t, 0), "cephtune-e2e"}
@@ -260,7 +260,7 @@ func TestLongRecipeStorageForPodsClasses(t *testing.T) {
 	c.logComparison(t, names[0], names[1], "--expect-difference=osds")
 }
 
-// The same in turn, judged.
+// This sweep alternates between the classes, and judges them.
 func TestLongRecipeStorageForPodsClassSweep(t *testing.T) {
 	c := forTest(t)
 	s := c.sweepRecipe(t, "storage-for-pods-classes")
@@ -281,7 +281,7 @@ func (c *cluster) deviceClass(t *testing.T, osd int) string {
 	return strings.TrimSpace(class)
 }
 
-// reclassify puts an OSD into another device class, and back at the test's end.
+// reclassify moves an OSD to another device class. At the end of the test, it moves the OSD back.
 func (c *cluster) reclassify(t *testing.T, osd int, class string) {
 	t.Helper()
 	name, before := fmt.Sprintf("osd.%d", osd), c.deviceClass(t, osd)
@@ -299,7 +299,7 @@ func (c *cluster) reclassify(t *testing.T, osd int, class string) {
 	c.awaitSettledPGs(t)
 }
 
-// The known amount costs what theory says, and a little more.
+// A known amount of data must take the theoretical space, and not much more.
 func TestLongRecipeSpace(t *testing.T) {
 	c := forTest(t)
 	for _, name := range []string{"space-replicated", "space-erasure-coded"} {
@@ -328,8 +328,7 @@ func TestLongRecipeSameStart(t *testing.T) {
 	c.logComparison(t, b.Name+":1", b.Name+":3")
 }
 
-// logComparison sets two sides next to each other as a user does, and checks that they may
-// be compared.
+// logComparison compares two results as a user does, and checks that they are comparable.
 func (c *cluster) logComparison(t *testing.T, a, b string, flags ...string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -25,15 +25,16 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest/replay"
 )
 
-// showsWithin is how long Ceph may take to show a change: the manager hears of what
-// OSDs run with every five seconds, and an OSD that comes up peers.
+// showsWithin is how long Ceph may take to show a change. OSDs report the values that they run with
+// every five seconds, and an OSD that comes up has to peer.
 const showsWithin = 30 * time.Second
 
-// replayWithin bounds a replay: a test that the suite's end kills would restore nothing.
+// replayWithin limits a replay. If the deadline of the whole suite ended it, nothing would be
+// restored.
 const replayWithin = 8 * time.Minute
 
-// Every verb that changes something, with options of every type, answers and shows on a real
-// cluster what it does on the fake, on which the other tests rely.
+// Every verb that changes something, with options of every type, must have the same answers and
+// effects on a real cluster as on the fake. The other tests rely on the fake.
 func TestLongFakeIsAsCeph(t *testing.T) {
 	c := forTest(t)
 	c.createPool(t, replay.Pool)
@@ -44,8 +45,8 @@ func TestLongFakeIsAsCeph(t *testing.T) {
 	c.replay(t, replay.Rounds())
 }
 
-// What docs/safety.md says of what mClock locks: the profile alone loses nothing, and OSDs
-// remove what is set while it is locked.
+// This checks what docs/safety.md says about options that mClock locks: the profile alone loses
+// nothing, but OSDs remove options that are set while they are locked.
 func TestLongMClockRemovesWhatIsLocked(t *testing.T) {
 	c := forTest(t)
 	c.replay(t, replay.MClock())
@@ -58,8 +59,8 @@ func (c *cluster) mustToolbox(t *testing.T, command ...string) {
 	}
 }
 
-// replay makes rounds on both clusters. With E2E_RECORD it keeps what Ceph did in a file in
-// that folder, for the tests of the fake.
+// replay carries out rounds on the real cluster and on the fake. If E2E_RECORD names a folder, it
+// records there what Ceph did, for the tests of the fake.
 func (c *cluster) replay(t *testing.T, rounds []replay.Round) {
 	t.Helper()
 	here := c.replayed(t)
@@ -89,8 +90,8 @@ func (c *cluster) replay(t *testing.T, rounds []replay.Round) {
 	}
 }
 
-// awaitShows waits until Ceph shows what is wanted, and goes on to for a while, and returns
-// the last that it showed.
+// awaitShows waits until Ceph shows the wanted values and has shown them for the time of the round,
+// or until the deadline. It returns the last values.
 func awaitShows(t *testing.T, here replay.World, round replay.Round, want map[string]string) map[string]string {
 	t.Helper()
 	end := time.Now().Add(showsWithin)
@@ -141,8 +142,8 @@ func record(t *testing.T, file string, rounds map[string]replay.Seen) {
 	}
 }
 
-// replayed is the cluster as the sidecar of the operator has it: its verbs, with the programs
-// of the toolbox. At the test's end all is restored that rounds change.
+// replayed returns the cluster as the operator's sidecar sees it: with its verbs, and with the
+// programs of the toolbox. The end of the test restores everything that rounds change.
 func (c *cluster) replayed(t *testing.T) replay.World {
 	t.Helper()
 	c.usePrograms(t)
@@ -169,8 +170,8 @@ func (c *cluster) replayed(t *testing.T) replay.World {
 	return w
 }
 
-// restoreReplayed restores, at the test's end, what rounds change. One process does, since
-// each takes a second.
+// restoreReplayed restores, at the end of the test, what rounds change. It uses one process for all
+// commands, because each process takes a second.
 func (c *cluster) restoreReplayed(t *testing.T, w replay.World) {
 	t.Helper()
 	before := c.centrally(t, w)
@@ -178,7 +179,7 @@ func (c *cluster) restoreReplayed(t *testing.T, w replay.World) {
 	for _, at := range replay.Touched() {
 		who := w.Who(at)
 		if who.Section != "osd" && who.Section != "osd.0" || who.Mask == "host:" {
-			continue // No verb takes these.
+			continue // no verb takes these
 		}
 		place := who.String() + " " + at.Option
 		if value, set := before[place]; set {
@@ -199,7 +200,7 @@ func (c *cluster) restoreReplayed(t *testing.T, w replay.World) {
 	})
 }
 
-// centrally is what the configuration has, by section and option.
+// centrally returns the values in Ceph's central configuration, by section and option.
 func (c *cluster) centrally(t *testing.T, w replay.World) map[string]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -215,7 +216,7 @@ func (c *cluster) centrally(t *testing.T, w replay.World) map[string]string {
 	return set
 }
 
-// usePrograms has ceph, rbd and rados be this test, which runs them in the toolbox.
+// usePrograms replaces ceph, rbd and rados by this test's binary, which runs them in the toolbox.
 func (c *cluster) usePrograms(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -233,18 +234,18 @@ func (c *cluster) usePrograms(t *testing.T) {
 
 func programs() []string { return []string{"ceph", "rbd", "rados"} }
 
-// asProgram tells whether this process was started by the name of one of Ceph's programs.
+// asProgram reports whether this process was started under the name of one of Ceph's programs.
 func asProgram(args []string) (program string, rest []string, is bool) {
 	program = filepath.Base(args[0])
 	return program, args[1:], slices.Contains(programs(), program)
 }
 
-// runInToolbox runs one of Ceph's programs in the toolbox, as its administrator, and returns
-// its exit status.
+// runInToolbox runs one of Ceph's programs in the toolbox as the administrator, and returns its
+// exit status.
 func runInToolbox(program string, args []string) int {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		option, _, _ := strings.Cut(arg, "=")
-		return option == "--conf" || option == "--id" || option == "--keyring" // The toolbox has its own.
+		return option == "--conf" || option == "--id" || option == "--keyring" // the toolbox has its own
 	})
 	settings, err := settingsFromEnvironment(os.LookupEnv)
 	if err == nil {

@@ -14,22 +14,22 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// The sweeps of this file take a quarter of an hour and more each, so that "make e2e"
-// leaves them out, by their names, and "make e2e-long" runs nothing else.
+// Each sweep in this file takes a quarter of an hour or more. So "make e2e" leaves them out, by
+// their names, and "make e2e-long" runs only them.
 
-// longSweepWithin is for the longest of them.
+// longSweepWithin is the deadline of the longest sweep.
 const longSweepWithin = 90 * time.Minute
 
-// A sweep goes to its verdict, though its manager is killed while settings are changed and
-// while they are measured: it finds an effect that is there and none where there is none.
-// An OSD that takes in one operation at a time is slow; 256 is what it takes in anyway.
+// A sweep must reach its verdict although its manager is killed, once while settings are changed
+// and once while they are measured. It must find a real effect, and no effect where there is none.
+// An OSD that admits one operation at a time is slow; 256 is the default.
 func TestLongSweepToItsVerdict(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)
 	before := c.tunables(t)
 	s := c.sweep("verdict", v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}, messageCap("1", "256"))
 	write := s.Spec.Template.Phases[0].RadosBench
-	write.Concurrency, write.ObjectSize = 32, new(resource.MustParse("32Ki")) // Fewer objects are sooner removed.
+	write.Concurrency, write.ObjectSize = 32, new(resource.MustParse("32Ki")) // Fewer objects are removed faster.
 	c.createSweep(t, s)
 	c.awaitChange(t, "osd_client_message_cap = ")
 
@@ -44,7 +44,7 @@ func TestLongSweepToItsVerdict(t *testing.T) {
 	if slow.Runs < 2 || slow.Verdict != v1alpha1.VerdictInferior && slow.Reason != string(sweep.CandidateBeaten) {
 		t.Errorf("%s is called %s (%s) on %d runs, want Inferior, or beaten", slow.Name, slow.Verdict, slow.Reason, slow.Runs)
 	}
-	// At the sweep's own 0.95 one of twenty such tests may fail by chance.
+	// At the sweep's own confidence of 0.95, one of twenty such tests may fail by chance.
 	same := configurationOf(t, s, "message_cap=256")
 	verdict := cmp.Or(verdictAt(t, s, same.Index, "0.999"), same.Verdict)
 	if same.Runs < 3 || verdict == v1alpha1.VerdictSuperior || verdict == v1alpha1.VerdictInferior {
@@ -52,7 +52,7 @@ func TestLongSweepToItsVerdict(t *testing.T) {
 	}
 }
 
-// A pool that is there is split and merged, and is in the end as it was.
+// The PGs of an existing pool are split and merged. At the end, the pool must be as before.
 func TestLongSweepOfPGsInPlace(t *testing.T) {
 	c := forTest(t)
 	c.createOwnPool(t, existingPool, 8)
@@ -74,8 +74,8 @@ func TestLongSweepOfPGsInPlace(t *testing.T) {
 	}
 }
 
-// Compression takes CPU that clients need. They write to an image over and over, because
-// what they could add in a minute would fill a small cluster.
+// Compression takes CPU that clients need. The clients overwrite an image, because new data of a
+// minute would fill a small cluster.
 func TestLongSweepOfCompression(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -95,8 +95,8 @@ func TestLongSweepOfCompression(t *testing.T) {
 	}
 }
 
-// OSDs are restarted for an option that they take only when they start, and run with the
-// value of before in the end.
+// OSDs are restarted for an option that they read only when they start. At the end, they must run
+// with the original value.
 func TestLongSweepThatRestartsOSDs(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)

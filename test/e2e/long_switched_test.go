@@ -16,10 +16,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// switchedWithin is for a sweep of one session that is drawn again a few times.
+// switchedWithin is the deadline for a sweep of one session, including a few repetitions of the
+// session.
 const switchedWithin = 40 * time.Minute
 
-// switched is a sweep that switches how many operations an OSD takes in, under reads of an image.
+// switched returns a sweep that switches the number of operations that an OSD admits, under reads
+// of an image.
 func (c *cluster) switched(name string, values ...v1alpha1.ParameterValue) *v1alpha1.CephTuningSweep {
 	s := c.sweep(name, c.replicatedScratch(), messageCap(values...))
 	s.Spec.Template.Phases = []v1alpha1.Phase{{Name: "read", Fio: &v1alpha1.Fio{
@@ -34,7 +36,7 @@ func (c *cluster) switched(name string, values ...v1alpha1.ParameterValue) *v1al
 	return s
 }
 
-// A setting that slows OSDs down is found in one session under a running load.
+// One session under a running load must find a setting that slows OSDs down.
 func TestLongSwitchedSetting(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -47,8 +49,8 @@ func TestLongSwitchedSetting(t *testing.T) {
 	}
 }
 
-// A manager that is killed between two switches leaves nothing behind: the next one restores, calls the session
-// void, and draws another.
+// A manager that is killed between two switches must leave nothing behind: the next manager
+// restores, declares the session void, and draws another.
 func TestLongSwitchedManagerIsKilled(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -67,7 +69,7 @@ func TestLongSwitchedManagerIsKilled(t *testing.T) {
 	c.wantTunables(t, before)
 }
 
-// awaitSwitches waits until settings are switched under a load, and Ceph has the candidate.
+// awaitSwitches waits until settings are switched under a load, and Ceph has the candidate's value.
 func (c *cluster) awaitSwitches(t *testing.T, s *v1alpha1.CephTuningSweep) {
 	t.Helper()
 	c.awaitSweep(t, s, sweepChangesIn, "to switch settings", func(s *v1alpha1.CephTuningSweep) error {

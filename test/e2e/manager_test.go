@@ -19,8 +19,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// The manager of this checkout runs, leads, and answers a CephBenchmark in its
-// status.
+// The manager of this checkout must run, lead, and report on a CephBenchmark in its status.
 func TestManagerAnswers(t *testing.T) {
 	c := forTest(t)
 	eventually(t, time.Minute, "the manager to be available with the image of this checkout", func(ctx context.Context) error {
@@ -38,7 +37,7 @@ func TestManagerAnswers(t *testing.T) {
 		return nil
 	})
 	eventually(t, time.Minute, "the manager to hold the leader's lease", func(ctx context.Context) error {
-		// By its name: locks of clusters are leases in the same namespace.
+		// Get the lease by name, because the locks of clusters are leases in the same namespace.
 		var lease coordinationv1.Lease
 		if err := c.Get(ctx, client.ObjectKey{Namespace: c.managerService.Namespace, Name: "manager.cephtune.dev"}, &lease); err != nil {
 			return err
@@ -49,10 +48,10 @@ func TestManagerAnswers(t *testing.T) {
 		return nil
 	})
 
-	// The namespace that the manager was given; others are none of its business.
+	// This is the manager's namespace for benchmarks. It does not handle other namespaces.
 	benchmark := c.sampleBenchmark(t, benchNamespace)
 	benchmark.Name = "cephtune-e2e-manager"
-	benchmark.Spec.Suspend = true // What it measures is told elsewhere.
+	benchmark.Spec.Suspend = true // Other tests measure.
 	if err := c.Create(t.Context(), benchmark); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +68,7 @@ func TestManagerAnswers(t *testing.T) {
 	})
 }
 
-// sampleBenchmark is one that config/samples shows to users.
+// sampleBenchmark returns a benchmark from config/samples.
 func (c *cluster) sampleBenchmark(t *testing.T, namespace string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	text, err := os.ReadFile("../../config/samples/cephbenchmark_radosbench.yaml")

@@ -16,15 +16,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// optionOfSet is an option of a set, with the values that it may have at its ends.
+// optionOfSet is an option of a set, with its bounds or its values.
 type optionOfSet struct {
 	Name     string
 	Min, Max any
 	Values   []string
 }
 
-// Every option of the chart's option sets is taken by OSDs while they run, at both ends of its bounds. Under
-// mClock sleeps are 0, whatever is set: docs/option-sets.md says so.
+// OSDs must accept every option of the chart's option sets while they run, at both bounds. Under
+// mClock, sleeps are 0, whatever is set: docs/option-sets.md says so.
 func TestOptionSets(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -50,7 +50,7 @@ func TestOptionSets(t *testing.T) {
 		}
 		c.wantTunables(t, before)
 	})
-	// mClock takes the limits of recovery and backfill only with this.
+	// Under mClock, OSDs accept limits of recovery and backfill only with this option.
 	c.setOption(t, "osd_mclock_override_recovery_settings", "true")
 	for _, end := range []func(optionOfSet) string{low, high} {
 		for name, o := range options {
@@ -112,7 +112,8 @@ func (c *cluster) awaitOption(ctx context.Context, name, want string) error {
 	return nil
 }
 
-// sameValue compares numbers as numbers: Ceph prints sizes in bytes, and fractions with six digits.
+// sameValue compares numbers by value, because Ceph prints sizes in bytes and fractions with six
+// digits.
 func sameValue(got, want string) bool {
 	if got == want {
 		return true

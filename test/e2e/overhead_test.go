@@ -19,18 +19,18 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// BenchmarkOverhead measures what the operator adds to a run: one phase of thirty
-// seconds on a pool that is there.
+// BenchmarkOverhead measures what the operator adds to a run: one phase of thirty seconds on an
+// existing pool.
 //
-//   - added: from the creation of the CephBenchmark until a watch sees its condition
-//     Complete, less the start of its pod and less what the tool took, from its start to
-//     its end. That is what somebody's own script in a pod would take, without its start.
-//     A script beside it is no measure: rados bench looks at the time once a second, so
-//     that two runs of thirty seconds differ by one;
-//   - reported: from the end of the tool, by the node's clock, until that watch sees
-//     the result. Node and test are one machine in the lab;
-//   - writes: what the manager writes to the API server from a benchmark's creation
-//     until it is done with removing what it made, by kind.
+//   - added: the time from the creation of the CephBenchmark until a watch sees its condition
+//     Complete, without the start of its pod and without the run time of the tool. A script in a
+//     pod would need only these two. Measuring such a script for comparison would not help: rados
+//     bench checks the time once a second, so two runs of thirty seconds may differ by one
+//     second;
+//   - reported: the time from the end of the tool, by the node's clock, until that watch sees the
+//     result. In the lab, node and test are one machine;
+//   - writes: the manager's writes to the API server, by kind, from the creation of a benchmark
+//     until its teardown is complete.
 func BenchmarkOverhead(b *testing.B) {
 	c := forTest(b)
 	c.createSettledPool(b)
@@ -45,7 +45,7 @@ func BenchmarkOverhead(b *testing.B) {
 	measured.report(b)
 }
 
-// overhead is that of one run.
+// overhead is the overhead of one run.
 type overhead struct {
 	total, podStart, tool, reported time.Duration
 	writes                          map[string]int
@@ -57,7 +57,7 @@ type overheads []overhead
 
 func (all overheads) report(b *testing.B) {
 	b.Helper()
-	b.ReportMetric(0, "ns/op") // means nothing here
+	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
 	for name, of := range map[string]func(overhead) time.Duration{
 		"added":    overhead.added,
 		"reported": func(o overhead) time.Duration { return o.reported },
@@ -88,13 +88,13 @@ func (all overheads) report(b *testing.B) {
 	}
 }
 
-// isAside reports whether a write is no part of a run: Events are not counted, and the
-// leader's Lease is renewed all the time.
+// isAside reports whether a write does not belong to a run: Events are not counted, and the leader
+// renews its Lease all the time.
 func isAside(kind string) bool {
 	return strings.HasSuffix(kind, " events") || strings.HasSuffix(kind, " leases manager.cephtune.dev")
 }
 
-// percentile is the smallest value that p percent of all do not exceed.
+// percentile returns the smallest value that at least p percent of the values do not exceed.
 func percentile(values []float64, p int) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -103,7 +103,7 @@ func percentile(values []float64, p int) float64 {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// runMinimal runs a benchmark of one phase, and measures it.
+// runMinimal runs a benchmark of one phase, and measures its overhead.
 func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
 	b.Helper()
 	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: existingPool}}
@@ -118,7 +118,7 @@ func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
 	complete := follow(ctx, b, watching, &v1alpha1.CephBenchmarkList{}, func(o *v1alpha1.CephBenchmark) bool {
 		return o.Name == benchmark.Name && hasEnded(o, v1alpha1.ConditionComplete) == nil
 	})
-	// Those of earlier runs are gone.
+	// The pods of earlier runs are gone.
 	isOurs := func(pod *corev1.Pod) bool { return pod.Labels["app.kubernetes.io/component"] == "benchmark" }
 	made := follow(ctx, b, watching, &corev1.PodList{}, isOurs)
 	runs := follow(ctx, b, watching, &corev1.PodList{}, func(pod *corev1.Pod) bool {
@@ -137,7 +137,7 @@ func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
 	return measured
 }
 
-// toolTimes is when the tool of the first phase started and ended.
+// toolTimes returns when the tool of the first phase started and ended.
 func (c *cluster) toolTimes(b *testing.B, benchmark *v1alpha1.CephBenchmark) (start, end time.Time) {
 	b.Helper()
 	document, err := c.document(b, benchmark, benchmark.Status.Runs[0])
@@ -151,8 +151,8 @@ func (c *cluster) toolTimes(b *testing.B, benchmark *v1alpha1.CephBenchmark) (st
 	return *report.StartTime, *report.EndTime
 }
 
-// follow watches objects of the benchmarks' namespace, and tells when it first sees one
-// that is as wanted.
+// follow watches objects in the benchmark namespace. It sends the time when it first sees one that
+// is wanted.
 func follow[T client.Object](ctx context.Context, b *testing.B, c client.WithWatch, list client.ObjectList, wanted func(T) bool) <-chan time.Time {
 	b.Helper()
 	events, err := c.Watch(ctx, list, client.InNamespace(benchNamespace))

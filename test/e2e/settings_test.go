@@ -17,21 +17,21 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// prefix begins the names of what the tests make.
+// prefix begins the names of all objects that the tests create.
 const prefix = "cephtune-e2e"
 
-// settings say which cluster the tests use, and what of it.
+// settings say which cluster the tests use, and which resources of it.
 type settings struct {
 	rookNamespace  string
 	cephCluster    string
-	operatorImage  string // of which the runner is copied
+	operatorImage  string // the source of the runner
 	toolsImage     string // has rados, rbd and fio with its rbd engine
-	failureDomain  string // that has room for three replicas
+	failureDomain  string // with room for three replicas
 	storageClass   string // of local file systems and raw blocks; may be empty
 	managerService types.NamespacedName
 }
 
-// settingsFromEnvironment reads what differs between the lab and other clusters.
+// settingsFromEnvironment reads the settings that differ between the lab and other clusters.
 func settingsFromEnvironment(lookup func(string) (string, bool)) (settings, error) {
 	var errs []error
 	value := func(name, otherwise string) string {
@@ -56,7 +56,7 @@ func settingsFromEnvironment(lookup func(string) (string, bool)) (settings, erro
 	return s, errors.Join(errs...)
 }
 
-// check fails early, and in words, where every test would fail late.
+// check fails early and with a clear message, instead of each test failing late.
 func (s settings) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -75,8 +75,8 @@ func (s settings) check() error {
 	return err
 }
 
-// awaitNothingLeft waits until nothing is left of an earlier run of the tests: they would take it for
-// how the cluster was.
+// awaitNothingLeft waits until nothing remains of an earlier run of the tests. Otherwise the tests
+// would take the leftovers for the original state of the cluster.
 func (c *cluster) awaitNothingLeft(ctx context.Context) error {
 	var seen []string
 	for {
@@ -97,13 +97,14 @@ func (c *cluster) awaitNothingLeft(ctx context.Context) error {
 	}
 }
 
-// leftovers are what the operator and the tests make and change, where the tests are not at work.
+// leftovers returns objects and changes of the operator and of the tests. It must not be called
+// while a test runs.
 func (c *cluster) leftovers(ctx context.Context) ([]string, error) {
 	left, err := c.tracesInCeph(ctx)
 	if err != nil {
 		return nil, err
 	}
-	left = slices.DeleteFunc(left, func(trace string) bool { return strings.HasSuffix(trace, " cephtune/lock") }) // It expires.
+	left = slices.DeleteFunc(left, func(trace string) bool { return strings.HasSuffix(trace, " cephtune/lock") }) // The lock expires.
 	var pools []string
 	if err := c.cephJSON(ctx, &pools, "osd", "pool", "ls"); err != nil {
 		return nil, err

@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	// sweepChangesIn is how long a sweep may take until a configuration is measured that is
-	// not the baseline.
+	// sweepChangesIn is the deadline for a sweep to measure a configuration other than the
+	// baseline.
 	sweepChangesIn = 10 * time.Minute
-	// restoreWithin is how long it may take until everything is put back. A manager that
-	// was killed has to be waited for, and what it has asked of Ceph.
+	// restoreWithin is the deadline for a complete restore. If the manager was killed, this
+	// includes the wait for its restart and for its last requests to Ceph.
 	restoreWithin = 5 * time.Minute
 )
 
-// sweep returns a CephTuningSweep with the smallest design that there is, over
-// parameters, on a target. It is not created yet.
+// sweep returns a CephTuningSweep of the smallest possible design, over parameters, on a target. It
+// does not create it.
 func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alpha1.Parameter) *v1alpha1.CephTuningSweep {
 	template := c.benchmark(name, target, v1alpha1.Phase{Name: "write", RadosBench: &v1alpha1.RadosBench{
 		Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("16Ki"), Concurrency: 4,
@@ -51,11 +51,12 @@ func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alp
 			Parameters: parameters,
 			Objective:  v1alpha1.Objective{MetricReference: v1alpha1.MetricReference{Phase: "write", Metric: v1alpha1.MetricIOPS}},
 			Strategy: v1alpha1.Strategy{
-				Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ConfirmationBlocks: 3, Seed: new(int64(6)), // Its first run is of the baseline, where pairs are made.
+				Blocks: v1alpha1.Blocks{Min: 3, Max: 3}, ConfirmationBlocks: 3, Seed: new(int64(6)), // With this seed and pairs of runs, the first run is of the baseline.
 			},
 			Quiescence: v1alpha1.Quiescence{
 				Timeout: metav1.Duration{Duration: 5 * time.Minute},
-				// Each run would wait for OSDs that remove the scratch pool of the one before.
+				// Without this, each run would wait for OSDs to remove the previous run's scratch
+				// pool.
 				AllowedWarnings: []v1alpha1.HealthCode{"STRAY_PGS"},
 			},
 			Guardrails: v1alpha1.Guardrails{SettleFor: &metav1.Duration{Duration: 5 * time.Second}},
@@ -63,15 +64,15 @@ func (c *cluster) sweep(name string, target v1alpha1.Target, parameters ...v1alp
 	}
 }
 
-// messageCap varies how many operations an OSD takes in.
+// messageCap varies how many operations an OSD admits.
 func messageCap(values ...v1alpha1.ParameterValue) v1alpha1.Parameter {
 	return v1alpha1.Parameter{
 		Name: "message_cap", Config: &v1alpha1.ConfigParameter{Option: "osd_client_message_cap"}, Values: values,
 	}
 }
 
-// createSweep creates a sweep. At the test's end it is removed, and Ceph has to be as it
-// was; before that a test that failed tells all there is to know.
+// createSweep creates a sweep. At the end of the test it is removed, and Ceph must be as before. If
+// the test has failed, everything about the sweep is logged before that.
 func (c *cluster) createSweep(t testing.TB, s *v1alpha1.CephTuningSweep) {
 	t.Helper()
 	since := time.Now()
@@ -92,8 +93,8 @@ func (c *cluster) createSweep(t testing.TB, s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// awaitSweep polls a sweep until something holds. One that has failed will not become
-// anything else.
+// awaitSweep polls a sweep until it holds. A failed sweep cannot change any more, so a failure ends
+// the wait.
 func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within time.Duration, what string, holds func(*v1alpha1.CephTuningSweep) error) {
 	t.Helper()
 	eventually(t, within, "CephTuningSweep "+s.Name+" "+what, func(ctx context.Context) error {
@@ -123,7 +124,7 @@ func toldBySweep(s *v1alpha1.CephTuningSweep) string {
 	return "it says nothing yet"
 }
 
-// sweepIs says why a sweep is not in a phase of its life.
+// sweepIs returns a function that returns an error if a sweep's condition Ready has another reason.
 func sweepIs(reason string) func(*v1alpha1.CephTuningSweep) error {
 	return func(s *v1alpha1.CephTuningSweep) error {
 		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
@@ -134,7 +135,7 @@ func sweepIs(reason string) func(*v1alpha1.CephTuningSweep) error {
 	}
 }
 
-// awaitRunOf waits until a configuration is measured, and returns the benchmark.
+// awaitRunOf waits until a sweep measures a configuration, and returns the benchmark.
 func (c *cluster) awaitRunOf(t testing.TB, s *v1alpha1.CephTuningSweep, configuration string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	c.awaitSweep(t, s, sweepChangesIn, "to measure "+configuration, func(s *v1alpha1.CephTuningSweep) error {
@@ -148,7 +149,7 @@ func (c *cluster) awaitRunOf(t testing.TB, s *v1alpha1.CephTuningSweep, configur
 	return child
 }
 
-// childOf is the benchmark of a sweep that has not ended.
+// childOf returns the running benchmark of a sweep.
 func (c *cluster) childOf(t testing.TB, s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 	t.Helper()
 	var all v1alpha1.CephBenchmarkList
@@ -165,7 +166,7 @@ func (c *cluster) childOf(t testing.TB, s *v1alpha1.CephTuningSweep) *v1alpha1.C
 	return nil
 }
 
-// tunables is everything in Ceph that a sweep may change, as text.
+// tunables returns everything in Ceph that a sweep may change, as text.
 func (c *cluster) tunables(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -210,7 +211,7 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "flags %s, balancer %t\n", osdMap.Flags, balancer.Active)
 	for _, pool := range osdMap.Pools {
-		if pool.Name == ".mgr" { // Ceph's own, which its autoscaler takes from 32 PGs to 1 some time after Rook made it.
+		if pool.Name == ".mgr" { // Ceph's own pool. Its autoscaler reduces it from 32 PGs to 1 some time after Rook has created it.
 			continue
 		}
 		fmt.Fprintf(&text, "pool %s: %d PGs, placed as %d, autoscaler %s\n", pool.Name, pool.PGNum, pool.PGPNum, pool.Autoscale)
@@ -229,7 +230,7 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 	return text.String(), nil
 }
 
-// wantTunables waits until Ceph is set to what it was.
+// wantTunables waits until Ceph's settings are as before.
 func (c *cluster) wantTunables(t testing.TB, before string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -248,7 +249,8 @@ func (c *cluster) wantTunables(t testing.TB, before string) {
 	}
 }
 
-// wantRestored checks that a sweep says that everything is put back, and that it is.
+// wantRestored checks that a sweep reports a complete restore, and that Ceph's settings are as
+// before.
 func (c *cluster) wantRestored(t testing.TB, s *v1alpha1.CephTuningSweep, before string) {
 	t.Helper()
 	c.awaitSweep(t, s, restoreWithin, "to have put everything back", func(s *v1alpha1.CephTuningSweep) error {
@@ -260,8 +262,7 @@ func (c *cluster) wantRestored(t testing.TB, s *v1alpha1.CephTuningSweep, before
 	c.wantTunables(t, before)
 }
 
-// storyOfSweep is everything that there is to know of a sweep and of its benchmark at
-// work.
+// storyOfSweep returns everything about a sweep and its running benchmark.
 func (c *cluster) storyOfSweep(ctx context.Context, s *v1alpha1.CephTuningSweep, since time.Time) string {
 	var text strings.Builder
 	read := &v1alpha1.CephTuningSweep{}
@@ -299,7 +300,7 @@ func (c *cluster) tunablesText(ctx context.Context) string {
 	return text
 }
 
-// validities counts the runs of a sweep by what they are.
+// validities counts the runs of a sweep by validity.
 func validities(s *v1alpha1.CephTuningSweep) string {
 	counts := map[string]int{}
 	for _, run := range s.Status.Runs {
@@ -313,7 +314,7 @@ func validities(s *v1alpha1.CephTuningSweep) string {
 	return strings.Join(texts, ", ")
 }
 
-// verdictTable is what a sweep came to, as text.
+// verdictTable returns the outcome of a sweep as text.
 func verdictTable(s *v1alpha1.CephTuningSweep) string {
 	var text strings.Builder
 	took := time.Duration(0)
@@ -333,8 +334,8 @@ func verdictTable(s *v1alpha1.CephTuningSweep) string {
 	return text.String()
 }
 
-// verdictAt judges the runs of a sweep anew, at another confidence. A sweep that would not
-// have ended yet at that one, or would have measured something else, says nothing.
+// verdictAt judges the runs of a sweep again, at another confidence. It returns "" if the sweep
+// would have continued, or would have measured other runs, at that confidence.
 func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidence string) v1alpha1.SweepVerdict {
 	t.Helper()
 	if own, err := decisionAt(t, s, s.Spec.Confidence); err != nil || own.Action != sweep.Conclude {
@@ -357,7 +358,7 @@ func verdictAt(t testing.TB, s *v1alpha1.CephTuningSweep, index int32, confidenc
 	return ""
 }
 
-// decisionAt is what the planner makes of a sweep's runs at a confidence.
+// decisionAt returns the planner's decision about a sweep's runs at a confidence.
 func decisionAt(t testing.TB, s *v1alpha1.CephTuningSweep, confidence string) (sweep.Decision, error) {
 	t.Helper()
 	spec := s.Spec.DeepCopy()
@@ -377,7 +378,7 @@ func decisionAt(t testing.TB, s *v1alpha1.CephTuningSweep, confidence string) (s
 	return planner.Next(sweepspec.Runs(ledger))
 }
 
-// configurationOf is what a sweep says about one configuration.
+// configurationOf returns a sweep's result for one configuration.
 func configurationOf(t testing.TB, s *v1alpha1.CephTuningSweep, name string) v1alpha1.ConfigurationResult {
 	t.Helper()
 	for _, c := range s.Status.Configurations {

@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A plan says what a sweep would do, what it would take, and what keeps it from being
-// done, and does nothing.
+// A plan must say what a sweep would do, what it would cost, and what prevents it. It must change
+// nothing.
 func TestSweepPlan(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -30,7 +30,7 @@ func TestSweepPlan(t *testing.T) {
 
 	c.awaitSweep(t, s, time.Minute, "to be planned", sweepIs(v1alpha1.ReasonPlanned))
 
-	// Its three blocks are pairs: shards is refused, so one candidate remains.
+	// The three blocks are pairs: the parameter shards is refused, so one candidate remains.
 	plan := s.Status.Plan
 	if plan.MinimumRuns != 6 || plan.MaximumRuns < plan.MinimumRuns || plan.EstimatedDuration.Duration < 6*shortest || plan.SmallestEffect == "" {
 		t.Errorf("the plan is %+v, want 6 runs, time and the smallest effect", plan)
@@ -41,7 +41,7 @@ func TestSweepPlan(t *testing.T) {
 	c.wantTunables(t, before)
 }
 
-// A sweep over the number of PGs of a pool that is there is deleted while it measures.
+// A sweep over the number of PGs of an existing pool is deleted while it measures.
 func TestSweepDeletedInMidRun(t *testing.T) {
 	c := forTest(t)
 	c.createOwnPool(t, existingPool, 8)
@@ -67,9 +67,9 @@ func TestSweepDeletedInMidRun(t *testing.T) {
 	c.wantNoTraces(t, child)
 }
 
-// Settings that have no effect are found out: because an OSD was told otherwise before,
-// and because somebody sets it more narrowly meanwhile. That sweep's manager is killed while
-// it changes them, and it is suspended, which puts everything back, and goes on.
+// A sweep must find inert settings in two cases: one OSD was told another value before, or another
+// user sets a narrower value meanwhile. In the second case, the manager is killed while it changes
+// settings. The sweep is then suspended, which restores everything, and resumed.
 func TestSweepFindsInertSettings(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)
@@ -95,8 +95,8 @@ func TestSweepFindsInertSettings(t *testing.T) {
 	})
 }
 
-// suspendAndGoOn suspends a sweep, which puts everything back and discards the block that
-// it was at, and lets it go on.
+// suspendAndGoOn suspends a sweep, which restores everything and discards the current block. Then
+// it resumes the sweep.
 func (c *cluster) suspendAndGoOn(t *testing.T, s *v1alpha1.CephTuningSweep, before string) {
 	t.Helper()
 	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = true })
@@ -108,7 +108,7 @@ func (c *cluster) suspendAndGoOn(t *testing.T, s *v1alpha1.CephTuningSweep, befo
 	c.changeSweep(t, s, func(spec *v1alpha1.CephTuningSweepSpec) { spec.Suspend = false })
 }
 
-// awaitInert waits until a run is Inert, and an event says who is the cause.
+// awaitInert waits until a run is Inert, and checks that an event names the cause.
 func (c *cluster) awaitInert(t *testing.T, s *v1alpha1.CephTuningSweep, cause string) {
 	t.Helper()
 	c.awaitSweep(t, s, sweepChangesIn, "to find a run without effect", func(s *v1alpha1.CephTuningSweep) error {
@@ -136,7 +136,7 @@ func (c *cluster) awaitInert(t *testing.T, s *v1alpha1.CephTuningSweep, cause st
 	})
 }
 
-// awaitChange waits until Ceph is set to something.
+// awaitChange waits until Ceph has a value.
 func (c *cluster) awaitChange(t *testing.T, want string) {
 	t.Helper()
 	eventually(t, sweepChangesIn, "Ceph to be changed", func(ctx context.Context) error {
@@ -166,8 +166,8 @@ func (c *cluster) changeSweep(t testing.TB, s *v1alpha1.CephTuningSweep, edit fu
 	}
 }
 
-// killManager ends the manager's process without a chance to say goodbye, and waits until it
-// was started again.
+// killManager kills the manager's process, so that it cannot clean up, and waits until it was
+// started again.
 func (c *cluster) killManager(t *testing.T) {
 	t.Helper()
 	pods, err := c.managerPods(t.Context())
@@ -198,8 +198,9 @@ func managerStatus(pod *corev1.Pod) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// kill sends SIGKILL to all processes of a container, from a pod that sees those of the node.
-// Deleting the pod would not do: the kubelet asks a process to end before it kills it.
+// kill sends SIGKILL to all processes of a container, from a pod that sees the node's processes.
+// Deleting the pod would not have the same effect, because the kubelet asks a process to end before
+// it kills it.
 func (c *cluster) kill(t *testing.T, pod *corev1.Pod, containerID string) {
 	t.Helper()
 	_, id, named := strings.Cut(containerID, "://")
@@ -233,9 +234,9 @@ func (c *cluster) kill(t *testing.T, pod *corev1.Pod, containerID string) {
 	})
 }
 
-// createOwnPool makes a pool whose number of PGs and autoscaler are nobody's but Ceph's:
-// what Rook's object has, Rook would set again. Rook makes it with them, since merging PGs
-// takes minutes, and does not unset what its object does not have any more.
+// createOwnPool creates a pool for which Rook does not set the number of PGs and the autoscaler
+// again. Rook creates it with both parameters, because merging PGs takes minutes. Then they are
+// removed from Rook's object, and Rook does not unset parameters that its object no longer has.
 func (c *cluster) createOwnPool(t testing.TB, name string, pgs int) {
 	t.Helper()
 	t.Cleanup(func() { c.wantNoPool(t, name) })
@@ -255,7 +256,7 @@ func (c *cluster) createOwnPool(t testing.TB, name string, pgs int) {
 	c.awaitClean(t, name, pgs)
 }
 
-// awaitClean waits until a pool has so many PGs and all PGs are at rest.
+// awaitClean waits until a pool has a number of PGs and all PGs are clean.
 func (c *cluster) awaitClean(t testing.TB, pool string, pgs int) {
 	t.Helper()
 	want := fmt.Sprintf("pool %s: %d PGs, placed as %d,", pool, pgs, pgs)

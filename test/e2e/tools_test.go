@@ -25,8 +25,8 @@ const (
 	toolsClient    = "cephtune-e2e-tools"
 )
 
-// Each tool measures a Rook pool with a key that is good for that pool alone, in
-// a namespace that enforces the restricted pod security standard.
+// Each tool must measure a Rook pool with a key for only that pool, in a namespace that enforces
+// the restricted pod security standard.
 func TestToolsRunRestricted(t *testing.T) {
 	c := forTest(t)
 	c.createNamespace(t, toolsNamespace)
@@ -37,7 +37,7 @@ func TestToolsRunRestricted(t *testing.T) {
 	id := "--id=" + toolsClient
 	pool := "--pool=" + toolsPool
 	tests := map[string]struct {
-		steps   [][]string // the last one is the tool's
+		steps   [][]string // the last one runs the tool
 		options engine.Options
 	}{
 		"rados bench": {
@@ -69,14 +69,13 @@ func TestToolsRunRestricted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v, in:\n%s", err, output)
 			}
-			// A run without I/O is an error of the parser's; this is for the
-			// reader of the log.
+			// The parser fails for a run without I/O. This line is only for readers of the log.
 			t.Logf("%s: %d writes, %d bytes in %.1f s", measured.Source.Tool, measured.Write.Operations, measured.Write.Bytes, measured.Write.Seconds)
 		})
 	}
 }
 
-// The runner reaches a pod whose image has nothing of cephtune's.
+// The runner must reach a pod whose image contains no part of cephtune.
 func TestRunnerIsInjected(t *testing.T) {
 	c := forTest(t)
 	const namespace = "cephtune-e2e-runner"
@@ -93,7 +92,7 @@ func TestRunnerIsInjected(t *testing.T) {
 	}
 }
 
-// createNamespace makes a namespace that enforces the restricted standard.
+// createNamespace creates a namespace that enforces the restricted standard.
 func (c *cluster) createNamespace(t testing.TB, name string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -106,7 +105,8 @@ func (c *cluster) createNamespace(t testing.TB, name string) {
 	t.Cleanup(func() { c.deleteAndWait(t, namespace) })
 }
 
-// toolsJob runs commands one after another, all but the last as init containers.
+// toolsJob returns a Job that runs commands one after another: all but the last are init
+// containers.
 func (c *cluster) toolsJob(name string, steps [][]string) *batchv1.Job {
 	containers := make([]corev1.Container, 0, len(steps))
 	for i, step := range steps {
@@ -122,8 +122,8 @@ func (c *cluster) toolsJob(name string, steps [][]string) *batchv1.Job {
 	return job
 }
 
-// restrictedJob returns a Job that the restricted standard accepts, with a
-// writable /tmp and a /cephtune that its containers share.
+// restrictedJob returns a Job that meets the restricted standard. Its containers have a writable
+// /tmp and share a /cephtune.
 func (c *cluster) restrictedJob(namespace, name string, containers ...corev1.Container) *batchv1.Job {
 	yes, no := true, false
 	for i := range containers {
@@ -163,7 +163,7 @@ func seconds(d time.Duration) *int64 {
 	return &s
 }
 
-// runJob runs a Job to its success and returns what its container "main" wrote.
+// runJob runs a Job until it succeeds, and returns the log of its container "main".
 func (c *cluster) runJob(t testing.TB, job *batchv1.Job) string {
 	t.Helper()
 	if err := c.Create(t.Context(), job); err != nil {

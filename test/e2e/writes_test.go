@@ -25,16 +25,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// writes counts what the manager writes to the API server, by kind, as the API server
-// sees it: it asks about each write of the manager's service account, and is always
-// answered yes. Neither the API server's metrics nor the manager's tell both who wrote
-// and what.
+// writes counts the manager's writes by kind, at the API server. It is a webhook that the API
+// server calls for each write of the manager's service account, and it always allows the write.
+// Neither the API server's metrics nor the manager's show both who wrote and what.
 type writes struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// take returns what was counted since the last time.
+// take returns the counts since the last call.
 func (w *writes) take() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,18 +54,18 @@ func (w *writes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		kind += "/" + review.Request.SubResource
 	}
 	if review.Request.Resource.Resource == "leases" {
-		kind += " " + review.Request.Name // The lock's are a run's, the leader's are not.
+		kind += " " + review.Request.Name // The lock's writes belong to a run, the leader's do not.
 	}
 	w.mu.Lock()
 	w.counts[kind]++
 	w.mu.Unlock()
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	review.Request = nil
-	_ = json.NewEncoder(out).Encode(review) // The API server goes on without an answer.
+	_ = json.NewEncoder(out).Encode(review) // Without an answer, the API server continues.
 }
 
-// countWrites begins to count, until the test's end. The API server has to be able to
-// reach this machine, as the lab's can.
+// countWrites counts until the end of the test. The API server must be able to connect to this
+// machine, as the lab's can.
 func (c *cluster) countWrites(t testing.TB) *writes {
 	t.Helper()
 	counter := &writes{counts: map[string]int{}}
@@ -112,7 +111,7 @@ func (c *cluster) countWrites(t testing.TB) *writes {
 	return counter
 }
 
-// addressSeenByAPIServer is that of the connection to it.
+// addressSeenByAPIServer returns this machine's address in a connection to the API server.
 func (c *cluster) addressSeenByAPIServer(t testing.TB) net.IP {
 	t.Helper()
 	server, err := url.Parse(c.config.Host)
@@ -133,7 +132,7 @@ func (c *cluster) addressSeenByAPIServer(t testing.TB) net.IP {
 	return address.IP
 }
 
-// selfSigned makes a certificate for an address, and its PEM form.
+// selfSigned creates a certificate for an address, and returns it also as PEM.
 func selfSigned(t testing.TB, host net.IP) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
