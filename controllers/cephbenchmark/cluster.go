@@ -91,8 +91,8 @@ func (f facts) scratchPool() *v1alpha1.ScratchPool {
 	return &sized
 }
 
-// cephMajor returns the oldest major version of the daemons; 0 if unknown. The tools have the
-// same version.
+// cephMajor returns the oldest major version of the daemons; 0 if unknown. The administrator
+// chooses tools of the same version.
 func (f facts) cephMajor() int {
 	if f.Survey == nil {
 		return 0

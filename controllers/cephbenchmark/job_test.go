@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
@@ -103,6 +104,30 @@ func TestNodesOfClientsAreTheirOwnOrThoseOfTheOperatorConfig(t *testing.T) {
 	given := jobOf(j).Spec.Template.Spec
 	if given.NodeSelector["storage"] != "client" || len(given.Tolerations) != 1 || given.Tolerations[0].Key != "storage" {
 		t.Errorf("%v, %v: without, the operator config does", given.NodeSelector, given.Tolerations)
+	}
+}
+
+func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
+	old := settings.Cluster{Namespace: "rook-old", Name: "c", ToolsImage: "tools:ceph18"}
+	r := &Reconciler{settings: &settings.Settings{
+		Clusters: []settings.Cluster{old, {Namespace: "rook-new", Name: "c"}},
+		Images:   settings.Images{Tools: "tools:ceph20", Runner: "runner"},
+	}}
+	for namespace, want := range map[string]string{"rook-old": "tools:ceph18", "rook-new": "tools:ceph20"} {
+		cluster, _ := r.settings.Cluster(v1alpha1.ClusterReference{Namespace: namespace, Name: "c"})
+		j, err := r.jobSpec(facts{
+			benchmark: &v1alpha1.CephBenchmark{}, cluster: cluster, rook: &rook.ClusterInfo{}, memory: &memory{}, script: withBackground(fakeLoad{}),
+			spec: v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{BackgroundLoad: aBackground()}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, job := range map[string]*batchv1.Job{"clients": jobOf(j), "background load": backgroundJobOf(j)} {
+			pod := job.Spec.Template.Spec
+			if tools, runner := pod.Containers[0].Image, pod.InitContainers[0].Image; tools != want || runner != "runner" {
+				t.Errorf("%s on %s: images %s and %s, want %s and runner", what, namespace, tools, runner, want)
+			}
+		}
 	}
 }
 

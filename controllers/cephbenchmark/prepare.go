@@ -201,7 +201,7 @@ func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
 	}
 	return jobSpec{
 		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
-		images: r.settings.Images, pods: r.settings.Pods, network: network, standalone: seen.memory.standalone,
+		images: r.settings.ImagesFor(seen.cluster), pods: r.settings.Pods, network: network, standalone: seen.memory.standalone,
 		secret: secretName(seen.session, seen.memory.standalone),
 	}, nil
 }

@@ -64,6 +64,8 @@ func TestRefused(t *testing.T) {
 		"a time without a unit":                  {"benchmarkPods: {startTimeout: '90'}", []string{"benchmarkPods/startTimeout", "90"}},
 		"a label of cephtune's":                  {"benchmarkPods: {labels: {app.kubernetes.io/component: x}}", []string{"benchmarkPods/labels"}},
 		"a label of the chart's":                 {"commonLabels: {app.kubernetes.io/name: x}", []string{"commonLabels"}},
+		"a cluster's tools of no version":        {"clusters: [{namespace: r, name: c, toolsImage: {repository: example.org/tools}}]\nbenchmarkNamespaces: [b]", []string{"toolsImage of CephCluster r/c", "0.1.0-ceph18"}},
+		"a cluster's tools as text":              {"clusters: [{namespace: r, name: c, toolsImage: 'tools:18'}]", []string{"clusters/0/toolsImage"}},
 		"a digest that is none":                  {"images: {operator: {digest: latest}}", []string{"images/operator/digest", "latest"}},
 		"a registry with a space":                {"global: {imageRegistry: 'a b'}", []string{"global/imageRegistry"}},
 		"a variable without a name":              {"manager: {extraEnv: [{value: x}]}", []string{"manager/extraEnv/0", "name"}},
@@ -111,6 +113,26 @@ func TestImagesOfAMirror(t *testing.T) {
 		got, err := settingsOf(t, mustRender(t, parseValues(t, values)))
 		if err != nil || got.Images.Tools != want {
 			t.Errorf("%s: %q, want %q (%v)", repository, got.Images.Tools, want, err)
+		}
+	}
+}
+
+// TestToolsOfACluster checks that a cluster's entry may leave out the repository, and that the
+// default's digest does not displace the cluster's tag.
+func TestToolsOfACluster(t *testing.T) {
+	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	for name, tc := range map[string]struct{ own, rest, want string }{
+		"none":              {"{}", "", ""},
+		"a tag":             {"{tag: 0.1.0-ceph18}", "", "ghcr.io/cephtune/tools:0.1.0-ceph18"},
+		"another place":     {"{repository: example.org/tools, tag: '18'}", "", "example.org/tools:18"},
+		"a digest":          {"{tag: '18', digest: '" + digest + "'}", "", "ghcr.io/cephtune/tools@" + digest},
+		"a mirror":          {"{tag: '18'}", "global: {imageRegistry: mirror.example/x}", "mirror.example/x/cephtune/tools:18"},
+		"default by digest": {"{tag: '18'}", "images: {tools: {repository: example.org/t, digest: '" + digest + "'}}", "example.org/t:18"},
+	} {
+		values := "clusters: [{namespace: rook-ceph, name: c, toolsImage: " + tc.own + "}, {namespace: r, name: d}]\nbenchmarkNamespaces: [b]\n" + tc.rest
+		got, err := settingsOf(t, mustRender(t, parseValues(t, values)))
+		if err != nil || got.Clusters[0].ToolsImage != tc.want || got.Clusters[1].ToolsImage != "" {
+			t.Errorf("%s: %+v, want %q (%v)", name, got, tc.want, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ type Cluster struct {
 	// PlacePGs allows scratch pools to be confined to some OSDs. The tuner's caps then have
 	// to include `osd pg-upmap`, which Ceph cannot limit to scratch pools.
 	PlacePGs bool `json:"placePGs,omitempty"`
+	// ToolsImage is the tools image of the cluster's benchmark pods, for a cluster of another
+	// Ceph version than Images.Tools. If empty, Images.Tools applies.
+	ToolsImage string `json:"toolsImage,omitempty"`
 	// Identities are the CephClients whose keys the operator uses. They are in the namespace
 	// of the cluster.
 	Identities Identities `json:"identities,omitzero"`
@@ -66,7 +70,7 @@ type Identities struct {
 
 // Images are the images of benchmark pods.
 type Images struct {
-	// Tools has rados, rbd and fio.
+	// Tools has rados, rbd and fio. A cluster may have another one.
 	Tools string `json:"tools,omitempty"`
 	// Runner has the runner at /runner. The manager's own image contains it.
 	Runner string `json:"runner,omitempty"`
@@ -125,6 +129,13 @@ func (s *Settings) Cluster(ref v1alpha1.ClusterReference) (Cluster, bool) {
 		return Cluster{}, false
 	}
 	return s.Clusters[at], true
+}
+
+// ImagesFor returns the images of the benchmark pods of a cluster.
+func (s *Settings) ImagesFor(c Cluster) Images {
+	images := s.Images
+	images.Tools = cmp.Or(c.ToolsImage, images.Tools)
+	return images
 }
 
 // AllowsPool reports whether an existing pool of the cluster may be a target.

@@ -21,6 +21,7 @@ clusters:
   existingPools: [replicapool, ec_data.1]
   identities: {observer: observer, io: io, cacheDropper: dropper, tuner: tuner}
   placePGs: true
+  toolsImage: example.org/tools:ceph18
   options:
   - {name: osd_mclock_profile, mask: "class:ssd", values: [balanced, high_client_ops]}
   - {name: pg_num, pool: replicapool, min: "16", max: "64"}
@@ -116,6 +117,7 @@ func TestLoad(t *testing.T) {
 					Namespace: "rook-ceph", Name: "my-cluster", ExistingPools: []string{"replicapool", "ec_data.1"},
 					Identities: Identities{Observer: "observer", IO: "io", CacheDropper: "dropper", Tuner: "tuner"},
 					PlacePGs:   true,
+					ToolsImage: "example.org/tools:ceph18",
 					Options: []Option{
 						{Name: "osd_mclock_profile", Mask: "class:ssd", Values: []string{"balanced", "high_client_ops"}},
 						{Name: "pg_num", Pool: "replicapool", Min: "16", Max: "64"},
@@ -184,6 +186,7 @@ func TestLoadRefuses(t *testing.T) {
 		"memory without an end":             {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "below the memory limit"},
 		"an option twice":                   {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
 		"no image of the tools":             {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
+		"a cluster's image with a space":    {old: "tools:ceph18", new: "tools ceph18", wantField: "clusters[0].toolsImage", wantHint: "no spaces"},
 		"an image with a space":             {old: "runner: example.org/cephtune:1", new: `runner: "a b"`, wantField: "images.runner", wantHint: "no spaces"},
 		"a policy that there is not":        {old: "Always", new: "Sometimes", wantField: "images.pullPolicy", wantHint: `"IfNotPresent"`},
 		"a pull secret twice":               {old: "[registry]", new: "[registry, registry]", wantField: "images.pullSecrets[1]: Duplicate"},
@@ -238,6 +241,19 @@ func TestCluster(t *testing.T) {
 	c := s.Clusters[0]
 	if !c.AllowsPool("p") || c.AllowsPool("P") || c.AllowsPool("") || s.Clusters[1].AllowsPool("p") {
 		t.Error("pools other than those listed are allowed, or those listed are not")
+	}
+}
+
+func TestToolsOfAClusterAreItsOwnOrTheDefault(t *testing.T) {
+	s := Settings{Images: Images{Tools: "tools:ceph20", Runner: "runner", PullPolicy: "Always"}}
+	for own, want := range map[string]string{"": "tools:ceph20", "tools:ceph18": "tools:ceph18"} {
+		got := s.ImagesFor(Cluster{ToolsImage: own})
+		if diff := cmp.Diff(Images{Tools: want, Runner: "runner", PullPolicy: "Always"}, got); diff != "" {
+			t.Errorf("toolsImage %q (-want +got):\n%s", own, diff)
+		}
+	}
+	if s.Images.Tools != "tools:ceph20" {
+		t.Errorf("the default is now %s", s.Images.Tools)
 	}
 }
 

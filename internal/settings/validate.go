@@ -44,6 +44,7 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	problems = append(problems, name(at.Child("name"), c.Name, "the name of a CephCluster", validation.IsDNS1123Label)...)
 	problems = append(problems, pools(at.Child("existingPools"), c.ExistingPools)...)
 	problems = append(problems, options(at.Child("options"), c)...)
+	problems = append(problems, image(at.Child("toolsImage"), c.ToolsImage, false)...)
 	if c.PlacePGs && c.Identities.Tuner == "" {
 		problems = append(problems, field.Forbidden(at.Child("placePGs"), "placement groups are put on OSDs with the key of an identity for it: write identities.tuner, such as cephtune-tuner"))
 	}

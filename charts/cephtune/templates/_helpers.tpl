@@ -108,6 +108,12 @@ rules:
 {{- include "cephtune.image" (dict "root" . "image" .Values.images.tools) -}}
 {{- end -}}
 
+{{/* The tools image of a cluster that has its own, in the repository of the default unless it names another. */}}
+{{- define "cephtune.clusterToolsImage" -}}
+{{- $image := dict "repository" (.image.repository | default .root.Values.images.tools.repository) "tag" .image.tag "digest" .image.digest -}}
+{{- include "cephtune.image" (dict "root" .root "image" $image) -}}
+{{- end -}}
+
 {{/* A bound as text. Large numbers would otherwise be written as 1e+06. */}}
 {{- define "cephtune.number" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) -}}
@@ -219,11 +225,16 @@ rules:
 {{- if and .Values.clusters (not .Values.benchmarkNamespaces) -}}
 {{- fail "clusters are listed, and benchmarkNamespaces is empty: list the namespaces in which benchmarks run, such as cephtune-bench" -}}
 {{- end -}}
-{{- range .Values.clusters -}}
+{{- range $own := .Values.clusters -}}
 {{- if has .namespace $rookNamespaces -}}
 {{- fail (printf "two of clusters are in namespace %s, and Rook has one in each: remove the wrong one" .namespace) -}}
 {{- end -}}
 {{- $rookNamespaces = append $rookNamespaces .namespace -}}
+{{- with .toolsImage -}}
+{{- if not (or .tag .digest) -}}
+{{- fail (printf "toolsImage of CephCluster %s/%s has neither tag nor digest: write the tag of an image with that cluster's version of Ceph, such as 0.1.0-ceph18" $own.namespace $own.name) -}}
+{{- end -}}
+{{- end -}}
 {{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
 {{- if and $cluster.powers.restartOSDs (not $cluster.powers.changeSettings) -}}
 {{- fail (printf "CephCluster %s/%s has the power restartOSDs without changeSettings: OSDs are restarted for settings that are changed" .namespace .name) -}}
@@ -288,6 +299,9 @@ tolerations:
 {{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
 {{- $identities := dict "observer" "cephtune-observer" "io" "cephtune-io" -}}
 {{- $entry := dict "namespace" .namespace "name" .name "existingPools" $cluster.existingPools "identities" $identities -}}
+{{- with .toolsImage -}}
+{{- $_ := set $entry "toolsImage" (include "cephtune.clusterToolsImage" (dict "root" $ "image" .)) -}}
+{{- end -}}
 {{- if $cluster.powers.changeSettings -}}
 {{- $_ := set $identities "tuner" "cephtune-tuner" -}}
 {{- $_ := set $entry "options" $cluster.options -}}
