@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxAsked is how many OSDs one call asks for their running configuration, askedAtOnce how
-	// many of them at a time: each OSD takes a process that runs for half a second.
+	// maxAsked is how many OSDs one call asks for their running configuration. askedAtOnce is how
+	// many of them it asks at a time, because each OSD takes a process for half a second.
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, each with a process of its

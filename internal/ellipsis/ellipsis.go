@@ -1,24 +1,24 @@
-// Package ellipsis shortens texts to what a field of the API or a message has room for.
+// Package ellipsis shortens texts to the room in a field of the API or in a message.
 //
-// It depends on nothing, so that pure packages can use it.
+// It has no dependencies, so that pure packages can use it.
 package ellipsis
 
 import "strings"
 
-// mark stands for what was left out, and takes its part of the room.
+// mark replaces the omitted text. Its length counts.
 const mark = "…"
 
-// Cut shortens a text at its end to at most that many bytes, which are three or more.
+// Cut shortens a text at its end to at most the given number of bytes, which must be at least three.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	// A character of several bytes may be cut in two: what is left of it goes too.
+	// The cut may be inside a character of several bytes. ToValidUTF8 removes its first part.
 	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
-// CutFront shortens a text at its beginning, likewise: the error is at the end of a tool's
-// output.
+// CutFront is like Cut, but shortens a text at its beginning. It suits a tool's output, which has the
+// error at its end.
 func CutFront(text string, most int) string {
 	if len(text) <= most {
 		return text

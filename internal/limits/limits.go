@@ -15,13 +15,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits are those of a document. All of them are needed.
+// Limits are the limits for a document. All fields are required.
 type Limits struct {
-	// TextBytes bounds the document, which is never held as a whole, and StringBytes each
-	// of its strings, which are.
+	// TextBytes bounds the document, which is never in memory as a whole. StringBytes bounds
+	// each of its strings, which are.
 	TextBytes, StringBytes int64
-	// MemoryBytes bounds the sizes of all values together, see [Size], without the contents of
-	// strings, which TextBytes bounds. Slices grow by a quarter, so at worst a document costs
+	// MemoryBytes bounds the total size of all values, see [Size]. The contents of strings do
+	// not count, because TextBytes bounds them. Slices grow by a quarter, so at worst a document costs
 	// 2.25 times as much.
 	MemoryBytes int64
 	// Depth bounds how deep objects and arrays are nested.
@@ -37,23 +37,24 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
 
-// Decode reads the one document in r. Members that v does not have are passed over, and of
-// members of one name the last one counts.
+// Decode reads the single document in r. It skips members that v does not have. If several members
+// have the same name, the last one counts.
 func Decode(r io.Reader, v any, l Limits) error {
 	left := l.MemoryBytes
 	charge := func(_ *jsontext.Decoder, value any) error {
 		if left -= costOf(reflect.TypeOf(value).Elem()); left < 0 {
 			return &Error{What: "bytes of values", Limit: l.MemoryBytes}
 		}
-		return errors.ErrUnsupported // Go on as without this function.
+		return errors.ErrUnsupported // Then the decoder continues as if this function did not exist.
 	}
 	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
-		// Remembering all names of an object takes more memory than they do.
+		// Otherwise, the decoder would remember all names of an object, in more memory than the names take.
 		jsontext.AllowDuplicateNames(true),
 		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(charge), json.UnmarshalFromFunc(nanoseconds))))
 }
 
-// nanoseconds reads a duration as encoding/json writes it: this decoder has no form of its own for it.
+// nanoseconds reads a duration as encoding/json writes it. This decoder has no default form for
+// durations.
 func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
 	var n int64
 	if err := json.UnmarshalDecode(d, &n); err != nil {
@@ -66,7 +67,7 @@ func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
 // entryBytes is the memory of a map's entry, without its key and its value.
 const entryBytes = 48
 
-// costOf is what a value of a type takes. A field is counted in its struct and as itself.
+// costOf returns the memory of a value of a type. A field counts twice: in its struct and by itself.
 func costOf(t reflect.Type) int64 {
 	cost := int64(t.Size()) //nolint:gosec // No type is so large.
 	if t.Kind() == reflect.String {
@@ -75,8 +76,8 @@ func costOf(t reflect.Type) int64 {
 	return cost
 }
 
-// Size is at least what [Decode] counts for a value that was written as JSON and is read
-// again, text included.
+// Size returns the memory of a value, including its text. It is at least the memory that [Decode]
+// counts when it reads the value from JSON.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 
 func sizeOf(v reflect.Value) int64 {

@@ -59,8 +59,8 @@ func (t tolerant) RoundTrip(r *http.Request) (*http.Response, error) {
 // before the API, such as a proxy's prefix; the API group; and the namespace.
 var inNamespace = regexp.MustCompile(`^(.*?)/(?:api/v1|apis/([^/]+)/[^/]+)/namespaces/([^/]+)/.`)
 
-// placeOf returns the namespace of a request. goes is true unless the request creates an
-// object or concerns cephtune's CRs.
+// placeOf returns the namespace of a request. goes is false if the request creates an
+// object, concerns cephtune's CRs, or is not about an object in a namespace.
 func placeOf(r *http.Request) (root, namespace string, goes bool) {
 	found := inNamespace.FindStringSubmatch(r.URL.Path)
 	if found == nil || found[2] == v1alpha1.GroupVersion.Group || r.Method == http.MethodPost {

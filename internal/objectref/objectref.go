@@ -15,7 +15,8 @@ type Ref struct {
 	UID                   types.UID
 }
 
-// To returns the Ref of an object. The kind is given, since a client leaves it out of what it reads.
+// To returns the Ref of an object. The caller passes the kind, because objects that a client has
+// read may lack it.
 func To(kind string, o metav1.Object) Ref {
 	return Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 }

@@ -244,8 +244,9 @@ func (w Request) ofClass() string {
 	return " of device class " + w.DeviceClass
 }
 
-// shuffle is Fisher–Yates on a PCG stream, written out so that a draw survives an upgrade
-// of the toolchain, which does not fix what rand.Shuffle makes of a stream.
+// shuffle is Fisher–Yates on a PCG stream. It is written out because the standard library fixes
+// the stream of a PCG but not how rand.Shuffle uses it, and a draw must survive an upgrade of the
+// toolchain.
 func shuffle[T any](xs []T, seed int64, stream uint64) {
 	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // Any bits will do.
 	for i := len(xs) - 1; i > 0; i-- {

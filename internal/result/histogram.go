@@ -114,9 +114,9 @@ func (h *Histogram) Count() int64 {
 }
 
 // Percentile returns the value of the bin that holds the operation of nearest
-// rank, as fio does: the first bin at which the share of operations counted so
-// far reaches percent. Nothing is interpolated, so the result is off by at most
-// half a bin, below 0.8 %.
+// rank, as fio does. This is the first bin up to which the share of operations
+// reaches percent. Percentile does not interpolate, so its error is at most half a
+// bin, below 0.8 %.
 func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	total := h.Count()
 	if total == 0 || !(percent > 0 && percent <= 100) {

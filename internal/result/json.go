@@ -63,8 +63,8 @@ func Unmarshal(data []byte) (*Result, error) {
 }
 
 // Validate returns an error for impossible values in a result, such as a number
-// that is negative, infinite or NaN, or a direction without operations, which has
-// to be absent.
+// that is negative, infinite or NaN. A direction without operations is an error
+// too: it has to be absent.
 func (r *Result) Validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:

@@ -47,9 +47,9 @@ const (
 	CompletionLatency LatencyKind = "completion"
 )
 
-// Percentile returns a percentile of the total latency if that is known, else of the completion
-// latency (fio has percentiles of the latter by default), and its kind: the two kinds are not
-// comparable.
+// Percentile returns a percentile of the total latency, and its kind. If only percentiles of the
+// completion latency are known, which is fio's default, it returns one of these. The two kinds are
+// not comparable.
 func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) {
 	if d.Latency != nil {
 		if p, ok := d.Latency.Percentile(percent); ok {

@@ -26,23 +26,23 @@ type Constraint struct {
 	Name              string
 	Direction         Direction
 	MaximumRegression float64 // 0.10: a rate may fall to 0.90, a latency rise to 1.10 of the baseline
-	// Limit, if above 0, is on the metric itself, in its unit, and takes the place of
-	// MaximumRegression: the least that is allowed of a rate, the most of a latency.
+	// Limit replaces MaximumRegression if it is above 0. It limits the metric itself, in the
+	// metric's unit: it is the minimum of a rate, or the maximum of a latency.
 	Limit float64
 }
 
-// Absolute reports whether the constraint is on the metric itself. It then checks the mean of
-// the candidate's own runs and not a contrast.
+// Absolute reports whether the constraint limits the metric itself. Check then needs the mean of
+// the candidate's own runs instead of a contrast with the baseline.
 func (k Constraint) Absolute() bool { return k.Limit != 0 }
 
-// ConstraintState says what the runs know about a constraint.
+// ConstraintState says whether the runs show that a constraint is kept or broken.
 type ConstraintState string
 
-// What the interval of a constraint says.
+// The states of a constraint follow from the interval of its metric.
 const (
 	Kept    ConstraintState = "Kept"    // the whole interval is on the allowed side
 	Broken  ConstraintState = "Broken"  // the whole interval is beyond the limit
-	Unknown ConstraintState = "Unknown" // the interval holds the limit, or there are fewer than 3 runs
+	Unknown ConstraintState = "Unknown" // the interval contains the limit, or there are fewer than 3 runs
 )
 
 // ConstraintResult is a constraint's state with the numbers behind it.
@@ -54,10 +54,10 @@ type ConstraintResult struct {
 	Limit    float64 // the ratio, or metric, at which the constraint breaks
 }
 
-// Check decides a constraint by the two-sided interval of its metric. Not seen
-// to be broken is not kept: absence of evidence leaves it Unknown. A win needs
-// all constraints Kept, which needs no correction for their number: all of them
-// would have to err together.
+// Check decides a constraint by the two-sided interval of its metric. Without
+// evidence for Kept or Broken, the constraint stays Unknown. A win requires that
+// all constraints are Kept. This needs no correction for their number, because
+// every broken constraint would have to be mistaken for a kept one.
 //
 // For an absolute constraint c is the candidate's metric over its blocks, as
 // [PairedDifferences] of ln(metric) gives it.

@@ -20,9 +20,9 @@ type Observation struct {
 
 // MakePairs matches the runs of two configurations by block, in the order in
 // which the baseline's blocks first appear. Several runs of one configuration in
-// a block count once, by their geometric mean: they share
-// the conditions of the block. Runs whose block lacks the other configuration are left out and
-// counted in unpaired.
+// a block count once, by their geometric mean, because they share the conditions
+// of the block. unpaired counts the runs whose block lacks the other
+// configuration; MakePairs leaves them out.
 func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, err error) {
 	base, order, err := geometricMeans("baseline run", baseline)
 	if err != nil {
@@ -67,9 +67,9 @@ func countOutside(runs []Observation, blocks map[string]float64) (n int) {
 	return n
 }
 
-// GeometricMean is the mean that belongs to ratios: the ratio of two geometric
-// means is the geometric mean of the ratios. Of one value it is that value
-// exactly. Values must be positive; of none it is NaN.
+// GeometricMean returns the mean that suits ratios: the ratio of two geometric
+// means is the geometric mean of the ratios. For one value it is exactly that
+// value, and for none NaN. Values must be positive.
 func GeometricMean(xs []float64) float64 {
 	if len(xs) == 1 {
 		return xs[0]
@@ -132,12 +132,12 @@ func PairedDifferences(diffs []float64) (Contrast, error) {
 }
 
 // WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's
-// method on logarithms: R: t.test(log(candidate), log(baseline)). Anything that
-// changed between the two sets is taken for an effect of the configuration,
-// which blocks avoid; prefer them.
+// method on logarithms: R: t.test(log(candidate), log(baseline)). Prefer blocks:
+// without them, anything else that changed between the two sets counts as an
+// effect of the configuration.
 //
-// A side with one run gives an estimate without noise (DF 0), an empty side an
-// error wrapping ErrTooFew, values without a logarithm *ValueErrors.
+// A side with one run gives an estimate without noise (DF 0). An empty side is an
+// error wrapping ErrTooFew; values that have no logarithm are *ValueErrors.
 func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if len(baseline) == 0 || len(candidate) == 0 {
 		return Contrast{}, fmt.Errorf("contrast: %w: %d baseline and %d candidate runs", ErrTooFew, len(baseline), len(candidate))
@@ -174,8 +174,8 @@ func (c Contrast) ratio() float64 {
 	return math.Exp(c.LogRatio)
 }
 
-// HasNoise reports whether the contrast has an estimate of its own uncertainty,
-// which takes two runs of each side.
+// HasNoise reports whether the contrast has an estimate of its own uncertainty.
+// The estimate needs two runs of each side.
 func (c Contrast) HasNoise() bool { return c.DF > 0 }
 
 // PGreater returns the one-sided p-value against "the true log-ratio is at most

@@ -15,14 +15,14 @@ type Drift struct {
 }
 
 // CheckDrift rejects a block if |ln(last/first)| exceeds both half the margin
-// and 2.5·√2·noise, where margin is the log-ratio that a win must exceed and
-// noise the standard deviation of ln(control) from run to run.
+// and 2.5·√2·noise. margin is the log-ratio that a win must exceed, and noise the
+// standard deviation of ln(control) from run to run.
 //
-// The second bound matters. The first alone discards half of all steady blocks
-// at 10% noise, and always those whose baseline came out oddly, which selects
-// on the quantity that everything is compared with.
+// The second bound matters. At 10% noise, the first alone would reject half of
+// all steady blocks. It would reject those with an odd baseline, and so would
+// select by the very quantity that all candidates are compared with.
 //
-// Where noise is not known yet, pass +Inf: nothing is rejected.
+// As long as noise is unknown, pass +Inf: then no block is rejected.
 func CheckDrift(first, last, margin, noise float64) (Drift, error) {
 	if err := checkPositive("control", []float64{first, last}); err != nil {
 		return Drift{}, err
@@ -45,10 +45,11 @@ type Control struct {
 }
 
 // BaselineAt estimates ln(baseline) at a position between controls by linear
-// interpolation of their logarithms, so that a candidate is compared with what
-// the baseline would have given at that moment. Before the first and after the
-// last control it is theirs. Under drift this halves the error of using one
-// control; without drift it costs nothing, because two controls average out.
+// interpolation of their logarithms. A candidate is then compared with the value
+// that the baseline would have had at that moment. Before the first control and
+// after the last, BaselineAt returns the value of that control. Compared with a
+// single control, the error under drift is half as large. Without drift this
+// costs nothing, because it averages two controls.
 //
 // It returns an error wrapping ErrTooFew without controls, ErrParameter if
 // they are not in ascending order, and a *ValueError for a value without a

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Holm returns the p-values adjusted for having asked about all of them, in the
-// order of the input: reject those with an adjusted p ≤ α, and the probability
-// of any false rejection is at most α whatever the dependence between them
-// (Holm 1979). R: p.adjust(p, method="holm").
+// Holm returns the p-values adjusted for their number, in the order of the
+// input. A caller that rejects those with an adjusted p ≤ α makes a false
+// rejection with a probability of at most α, whatever the dependence between
+// them (Holm 1979). R: p.adjust(p, method="holm").
 //
 // It returns a *ValueError for a p outside 0 to 1.
 func Holm(ps []float64) ([]float64, error) {
@@ -23,8 +23,8 @@ func Holm(ps []float64) ([]float64, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
 	adjusted := make([]float64, len(ps))
-	// The running maximum keeps the step-down order: nothing is rejected after
-	// the first that is not.
+	// The running maximum keeps the step-down order: after the first p-value that
+	// is kept, all larger ones are kept too.
 	running := 0.0
 	for rank, i := range order {
 		running = max(running, min(1, float64(len(ps)-rank)*ps[i]))

@@ -7,38 +7,38 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// countableRuns ends the search for R*: no one question is worth more runs.
+// countableRuns ends the search for R*, because no question is worth more runs.
 const countableRuns = 100_000
 
 // noiseRange is the confidence of the range of Needed.
 const noiseRange = 0.8
 
-// MoreRuns says what it would take to decide, in repeats: blocks where runs are
-// paired, or else runs of each side.
+// MoreRuns is the number of repeats that a decision would take. A repeat is a
+// block if runs are paired, otherwise a run of each side.
 type MoreRuns struct {
 	Total    int     // R*, repeats in all; 0 if beyond counting
 	Needed   int     // Total less the repeats there are, at least 1; 0 if nothing is missing
 	Toward   Verdict // which verdict they would reach if the estimate is right
 	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
 	// Low and High are Needed at the ends of the 80% interval of the noise; High is
-	// 0 if beyond counting. The effect may be another one too, which they leave out.
+	// 0 if beyond counting. They ignore that the effect is uncertain too.
 	Low, High int
 	Paired    bool
 }
 
-// Effort is what one more repeat takes. The zero value is not known.
+// Effort is the cost of one more repeat. The zero value means unknown.
 type Effort struct {
 	Runs int           // of all configurations, the baseline included
 	Time time.Duration // of all of them
 }
 
-// MoreRuns answers "how many more runs would decide?" for an Inconclusive
-// candidate, and for an Invalid one how many are missing to the smallest number
-// that can carry a verdict. For a decided one it is zero.
+// MoreRuns estimates how many more runs would decide an Inconclusive candidate.
+// For a candidate with fewer runs than any verdict needs, it returns how many are
+// missing. For a decided one it is zero.
 //
-// It is an estimate from the runs so far; with few of them a rough one. Making
-// just these runs and judging all of them again as if nothing had been looked
-// at before is peeking: see Looks, or start afresh.
+// The estimate comes from the runs so far, and is rough if these are few. Do not
+// make just these runs and judge all runs again as if this were the first look:
+// that is peeking. Use Looks, or start afresh.
 func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
@@ -57,19 +57,19 @@ func (a Assessment) MoreRuns() MoreRuns {
 	return MoreRuns{}
 }
 
-// target is a verdict that would be reached if the estimated gain is the true
-// one, and the distances from margins that have to be resolved for it.
+// target is a verdict that more runs would reach if the estimated gain is the
+// true one. parts are the questions that the runs have to answer for it.
 type target struct {
 	verdict Verdict
 	parts   []Question
-	least   int // runs before which it is not asked about
+	least   int // the smallest number of runs at which the verdict is tested
 }
 
-// runsToDecide finds R*: the fewest runs of each side with which the estimated
-// gain and noise would lead, four times out of five, to some verdict other than
-// Inconclusive. It takes the verdict that is nearest in runs, not the margin
-// that is nearest in size: an estimate just above 1 is nowhere near being shown
-// to exceed 1, but may soon be shown to be Equivalent.
+// runsToDecide finds R*: the fewest runs of each side that lead to a verdict
+// other than Inconclusive with a probability of 80 %, if the estimated gain and
+// noise are true. It chooses the verdict that needs the fewest runs, not the
+// nearest margin. For example, proving that an estimate just above 1 exceeds 1
+// takes very many runs, but proving Equivalent may take few.
 func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns {
 	out := MoreRuns{TooClose: true, Paired: gain.Paired}
 	var nearest target
@@ -96,8 +96,8 @@ func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns
 	return out
 }
 
-// runs is the number of repeats that reach a target if noise is so many times what it seems;
-// false if it is beyond counting.
+// runs returns the number of repeats that reach the target if the true noise is noise times the
+// estimate. It returns false if the number is beyond counting.
 func (t target) runs(noise float64) (total int, ok bool) {
 	total = t.least
 	for _, q := range t.parts {
@@ -111,9 +111,9 @@ func (t target) runs(noise float64) (total int, ok bool) {
 	return total, true
 }
 
-// targets lists the verdicts that the estimate itself points to. Levels are
-// those of Judge; for Holm it is the strictest, because which step a candidate
-// will stand on is not known.
+// targets lists the verdicts that hold if the estimate is true. Levels are those
+// of Judge. For Holm it uses the strictest step, because the candidate's step is
+// not known yet.
 func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
 	full, half := level.full/float64(family), level.half/float64(family)

@@ -11,8 +11,8 @@ const minSteadySeries = 8
 type Truncation struct {
 	// Drop is the number of leading values to leave out, 0 ≤ Drop ≤ ⌊n/2⌋.
 	Drop int
-	// Steady is false if the best place to cut is the last one allowed: the
-	// series was still changing halfway through, so that its mean describes no
+	// Steady is false if the best place to cut is the last one allowed. The
+	// series was then still changing halfway through, and its mean describes no
 	// state of the cluster. Such a run is repeated once at double length.
 	Steady bool
 }
@@ -24,9 +24,10 @@ type Truncation struct {
 //
 // is smallest, and the earliest such d on a tie (White 1997, "An effective
 // truncation heuristic for bias reduction in simulation output"). The bound at
-// half keeps an odd value near the end from swallowing the run; reaching it
-// means not steady. Not reaching it does not mean steady to the end: a level
-// that changes late in the run goes unseen. Zeros are data: a second without I/O is a stall, not a gap.
+// half keeps an odd value near the end from swallowing the run. A series that
+// reaches the bound is not steady. One that does not reach it may still change
+// late in the run: MSER does not see that. Zeros are data: a second without I/O
+// is a stall, not a gap.
 //
 // It returns an error wrapping ErrTooFew for fewer than 8 values, and a
 // *ValueError for values that are not finite.
@@ -40,8 +41,8 @@ func MSER(xs []float64) (Truncation, error) {
 	}
 	bound := n / 2
 	best, bestScore := 0, 0.0
-	// From the end to the beginning, Welford's update makes one pass enough and
-	// does not cancel as sums of squares would.
+	// Welford's update, from the end to the beginning, needs only one pass. Unlike
+	// sums of squares, it does not suffer from cancellation.
 	mean, squares := 0.0, 0.0
 	for d := n - 1; d >= 0; d-- {
 		kept := float64(n - d)

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// Interval is one row of a tool's report: what was moved in how long. Seconds
-// are carried because tools print rows late and end early.
+// Interval is one row of a tool's report: an amount and the time that it took.
+// The times differ between rows, because tools print rows late and end early.
 type Interval struct {
 	Amount  float64 // bytes or operations, 0 for a stalled interval
 	Seconds float64 // length of the interval, above 0
 }
 
-// RunSummary is what one run contributes to a verdict (Rate), and whether it does
-// (Steady).
+// RunSummary has the contribution of one run to a verdict (Rate), and says
+// whether the run counts (Steady).
 type RunSummary struct {
 	Rate float64 // ΣAmount/ΣSeconds over the kept window, per second
 	// Window of the run that Rate describes, in seconds from the first row.
@@ -21,7 +21,7 @@ type RunSummary struct {
 	// observation.
 	FromSeconds, ToSeconds float64
 	Dropped                int  // rows before the window
-	Steady                 bool // false: the run is no evidence, see Truncation
+	Steady                 bool // false: the run does not count, see Truncation
 }
 
 // Summarize reduces the rows of one run, in time order, to its rate after the
@@ -29,12 +29,12 @@ type RunSummary struct {
 // cumulative column counts early seconds many times over, and a printed average
 // may be truncated to an integer.
 //
-// Rows have to be independent of each other. It is not for those of rbd bench, which
-// are averages over several seconds: smoothing makes MSER see steadiness or a trend
-// that is not there.
+// Rows must be independent of each other. Do not use Summarize for rbd bench, whose
+// rows are averages over several seconds: in smoothed rows, MSER sees a steadiness or
+// a trend that does not exist.
 //
-// It returns a *ValueError for rows that cannot be, and an error wrapping
-// ErrTooFew for fewer rows than MSER needs, or ErrStalled.
+// It returns a *ValueError for impossible rows, and an error wrapping ErrTooFew for
+// fewer rows than MSER needs, or ErrStalled if the kept rows moved nothing.
 func Summarize(rows []Interval) (RunSummary, error) {
 	rates, err := intervalRates(rows)
 	if err != nil {

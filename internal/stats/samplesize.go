@@ -15,8 +15,8 @@ const MinRuns = 3
 // reach its verdict if the effect is what it seems to be.
 const planningPower = 0.8
 
-// Question is what a planned number of runs has to answer: is a true effect at
-// distance Gap from a margin on the right side of it?
+// Question asks on which side of a margin the true effect lies, if its distance
+// from the margin is Gap. A planned number of runs has to answer it.
 type Question struct {
 	StdDev float64 // Contrast.StdDev, the spread per run on the log scale
 	Gap    float64 // |true log-ratio − margin|
@@ -35,7 +35,7 @@ func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if limit < MinRuns {
 		return limit + 1, false, nil
 	}
-	// With normal quantiles R would be a little too small: start there, and walk.
+	// Normal quantiles give an R that is a little too small. The search starts there.
 	z := -distuv.UnitNormal.Quantile(q.Alpha) + distuv.UnitNormal.Quantile(q.Power)
 	if lower := square(q.StdDev * z / q.Gap); q.Gap > 0 && lower < float64(limit) {
 		for n := max(MinRuns, int(lower)); n <= limit; n++ {
@@ -86,11 +86,11 @@ func (q Question) detectable(runs int) float64 {
 	return q.StdDev * t / math.Sqrt(float64(runs))
 }
 
-// SmallestProvableRatio is the smallest true ratio, above 1 if higher is better
-// and below 1 if lower is, that a design with a number of blocks would prove to
-// exceed the minimum effect four times out of five. noise is the run-to-run
-// standard deviation of ln(value); a block's log-ratio has √2 times that, or
-// less with interpolated controls.
+// SmallestProvableRatio returns the true ratio that is closest to 1 among those
+// that a design proves to exceed the minimum effect with a probability of at least
+// 80 %. It is above 1 if higher is better, and below 1 if lower is better. noise is
+// the run-to-run standard deviation of ln(value). A block's log-ratio has √2 times
+// that, or less with interpolated controls.
 func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err

@@ -17,21 +17,21 @@ func (l Looks) Count() int {
 	return max(1, l.Last-l.First+1)
 }
 
-// Level returns what p-values after Holm's correction are compared with at each
-// look, so that the error over all looks and comparisons is alpha. Looking
-// after every block with the full alpha would turn 5% into 12 to 15%.
+// Level returns the level for p-values after Holm's correction at each look. With
+// it, the error over all looks and comparisons is alpha. Looking after every block
+// with the full alpha would turn 5% into 12 to 15%.
 //
-// Many comparisons have the share that belongs to alpha divided by their number:
-// the smaller an error, the more of it looking often brings.
+// With several comparisons, the share is computed for alpha divided by their
+// number, because frequent looks multiply a small error more than a large one.
 func (l Looks) Level(alpha float64, comparisons int) float64 {
 	return alpha * l.share(alpha/float64(comparisons))
 }
 
-// share is the part of alpha that each look may spend, for one-sided t tests of
-// one sample that grows. 1 ÷ share is how many independent looks these are worth:
-// 5 to 6 of the 21 from 4 to 24. It is a fit to simulated levels for First from 3
-// to 18, Last up to 80 and alpha from 0.001 to 0.05, which it stays below by up to
-// 12%; TestLevelsOfLooks simulates some of them again.
+// share returns the part of alpha that each look may spend, for one-sided t tests
+// of one growing sample. 1 ÷ share is the equivalent number of independent looks:
+// 5 to 6 for the 21 looks from 4 to 24. The formula is a fit to simulated levels
+// for First from 3 to 18, Last up to 80 and alpha from 0.001 to 0.05. It stays
+// below them by up to 12%. TestLevelsOfLooks repeats some of the simulations.
 func (l Looks) share(alpha float64) float64 {
 	if l.Count() == 1 {
 		return 1
@@ -43,9 +43,9 @@ func (l Looks) share(alpha float64) float64 {
 	return 1 / min(1+more, float64(l.Count()))
 }
 
-// late are the looks at which Equivalent is asked about: those of the last third.
-// It is a question about precision, which few runs never have; asking late leaves
-// each look more of the error.
+// late returns the looks that test for Equivalent: those of the last third.
+// Equivalent needs a precision that few runs never have. Testing late leaves a
+// larger part of the error to each look.
 func (l Looks) late() Looks {
 	if l.Count() == 1 {
 		return Looks{}

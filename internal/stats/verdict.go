@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Criteria are what a verdict is measured against. They are fixed before the
-// first run: a threshold chosen after seeing the data proves nothing.
+// Criteria decide about verdicts. They are fixed before the first run: a
+// threshold chosen after seeing the data proves nothing.
 type Criteria struct {
 	Direction     Direction
 	MinimumEffect float64 // δ: 0.10 asks for a rate above 1.10, or a latency below 0.90 of the baseline
@@ -16,7 +16,7 @@ type Criteria struct {
 	MaxRuns       int     // more than this is "too close"; 0 sets no limit
 }
 
-// Validate reports the first setting that means nothing, wrapping ErrParameter.
+// Validate returns an error about the first meaningless value, wrapping ErrParameter.
 func (c Criteria) Validate() error {
 	if err := checkOpenUnit("confidence", c.Confidence); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (c Criteria) Validate() error {
 	return nil
 }
 
-// Margin is the gain on the log scale that a superior candidate exceeds:
+// Margin returns the gain on the log scale that a superior candidate exceeds:
 // ln(1+δ) for a rate, −ln(1−δ) for a latency.
 func (c Criteria) Margin() float64 {
 	if c.Direction == LowerIsBetter {
@@ -42,14 +42,14 @@ func (c Criteria) Margin() float64 {
 	return math.Log1p(c.MinimumEffect)
 }
 
-// Comparison is one candidate to judge. Faults, if any, make it Invalid: they
-// say that its runs, whatever their values, are no evidence.
+// Comparison is one candidate to judge. Any Faults make it Invalid: its runs
+// then do not count, whatever their values.
 type Comparison struct {
 	Name     string
 	Contrast Contrast
 	Faults   []Reason
-	// Beaten says that a candidate raced no further. Too few runs are then no fault: it is
-	// undecided, and still one of those that were asked about.
+	// Beaten says that the candidate has left the race. Too few runs are then not a fault: the
+	// candidate is Inconclusive, and still counts in the number of comparisons.
 	Beaten bool
 }
 
@@ -69,7 +69,7 @@ type PValues struct {
 	Small    float64 // against "the gain is at least the minimum effect"
 }
 
-// Assessment is the verdict on one candidate with everything it rests on.
+// Assessment is the verdict on one candidate, with all its evidence.
 type Assessment struct {
 	Name     string
 	Verdict  Verdict
@@ -83,7 +83,7 @@ type Assessment struct {
 	P           PValues // unadjusted; 1 where noise is unknown
 	Holm        PValues // adjusted for the number of valid candidates
 	PEquivalent float64 // of two one-sided tests
-	Level       float64 // what p-values are compared with: α, or less with several looks
+	Level       float64 // the level for p-values: α, or less with several looks
 
 	criteria Criteria
 	contrast Contrast
@@ -91,11 +91,11 @@ type Assessment struct {
 	family   int // number of valid candidates
 }
 
-// levels are what p-values are compared with.
+// levels are the levels for p-values.
 type levels struct {
-	full, half float64 // of what is asked at α, and at α/2: losses, and gains that are small
+	full, half float64 // for questions at α, and for those at α/2: losses and small gains
 	equivalent float64 // of PEquivalent
-	late       int     // runs before which Equivalent is not asked about
+	late       int     // the smallest number of runs at which Equivalent is tested
 }
 
 func (c Criteria) levels(family int) levels {
@@ -117,12 +117,13 @@ func (c Criteria) levels(family int) levels {
 //	Inferior      p of "a loss" after Holm ≤ half: the interval excludes 1
 //	Inconclusive  otherwise
 //
-// level and half are α and α/2, or with several looks what they leave for each.
-// Equivalent has later looks, and so another level: see [Looks].
+// level and half are α and α/2. With several looks, they are the parts of these
+// that each look may spend. Equivalent has later looks, and so another level: see
+// [Looks].
 //
 // Over all candidates, the probability of any false Superior is at most
-// 1−Confidence, and so is that of any false Better; that of any false Inferior
-// is half of it. Equivalent is a statement about each candidate by itself.
+// 1−Confidence. The same holds for Better. For Inferior it is at most half of
+// that. Equivalent is a statement about each candidate by itself.
 func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	if err := criteria.Validate(); err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	return out, nil
 }
 
-// describe fills in what does not depend on other candidates.
+// describe fills in the fields that do not depend on other candidates.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	levels := c.levels(family)
 	gain := c.Gain(cmp.Contrast)
@@ -176,8 +177,8 @@ func (c Criteria) Gain(k Contrast) Contrast {
 	return k
 }
 
-// adjustForMany applies Holm to each question over the valid candidates. The
-// invalid ones claim nothing, so they take no share of the error.
+// adjustForMany applies Holm to each question over the valid candidates. Invalid
+// candidates get no verdict that can be false, so they take no share of the error.
 func adjustForMany(as []Assessment) error {
 	questions := []func(*PValues) *float64{
 		func(p *PValues) *float64 { return &p.Superior },
@@ -213,7 +214,7 @@ func (a *Assessment) decide() {
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
 	case a.Runs >= a.levels.late && a.PEquivalent <= a.levels.equivalent:
 		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.levels.equivalent})
-		if a.levels.late > 0 { // The claim has a level of its own, and so has its interval.
+		if a.levels.late > 0 { // Equivalent has its own level, and the interval must match it.
 			a.Interval = a.contrast.RatioInterval(1 - 2*a.levels.equivalent)
 		}
 	case a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.levels.half:
@@ -232,10 +233,10 @@ func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
 }
 
-// Unconfirmed is the assessment of a candidate that passed in a race without
-// having been confirmed. The race looks for the best; being picked for a large
-// value is not evidence of a large effect, so Superior becomes Inconclusive.
-// Other verdicts stay.
+// Unconfirmed returns the assessment of a candidate that passed the race but was
+// not confirmed. The race picks the candidate with the best value, which may be
+// luck and does not prove a large effect. So Superior becomes Inconclusive. Other
+// verdicts stay.
 func (a Assessment) Unconfirmed() Assessment {
 	if a.Verdict == Superior {
 		a.conclude(Inconclusive, Reason{Code: NotConfirmed, Value: a.Holm.Superior, Limit: a.Level})
@@ -245,7 +246,7 @@ func (a Assessment) Unconfirmed() Assessment {
 
 func (a *Assessment) whyOpen() Reason {
 	minimum := a.criteria.MinimumEffect
-	small := a.P.Small <= a.levels.half // As the interval shows it.
+	small := a.P.Small <= a.levels.half // The interval then excludes the minimum effect.
 	switch {
 	case a.Holm.AnyGain <= a.Level:
 		return Reason{Code: GainSizeOpen, Value: a.Holm.AnyGain, Limit: a.Level}

@@ -44,9 +44,9 @@ func (b Budget) Affordable(e Estimate) bool {
 	return (b.Time == 0 || e.Time+b.Reserve <= b.Time) && (b.Bytes == 0 || e.Bytes <= b.Bytes)
 }
 
-// SmallestProvableRatio is the smallest true effect, as candidate ÷ baseline, that the
-// verdict's blocks prove with a probability of 80 %, given the noise between runs.
-// confirmation is the number of confirmation blocks; 0 stands for the largest design.
+// SmallestProvableRatio returns the smallest true effect that the verdict's blocks prove
+// with a probability of 80 %, given the noise between runs. It is a ratio, candidate ÷
+// baseline. confirmation is the number of confirmation blocks; 0 means the largest design.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)

@@ -173,9 +173,8 @@ func unknown(sides ...side) []string {
 	return names
 }
 
-// ratios compares every figure that both sides have. It leaves out the longest and the shortest
-// operation, which say nothing about the next run, and the scatter of operations, which is not a
-// speed.
+// ratios compares every figure that both sides have, with three exceptions. The longest and the
+// shortest operation say nothing about the next run. The scatter of operations is not a speed.
 func (c *comparison) ratios(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		for _, direction := range figure.Directions() {

@@ -39,8 +39,8 @@ type Format struct {
 	// it, are of this format.
 	Detect func(head []byte) bool
 	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the
-	// format, an [*IncompleteError] if it has, but the run must not be compared with others, and
-	// otherwise an error of the reader.
+	// format. It is an [*IncompleteError] if the output has the format, but the run must not be
+	// compared with others. Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
 	// NewLive returns a reader of the output of one run while it runs; nil for a format whose
 	// tool prints nothing until the end.

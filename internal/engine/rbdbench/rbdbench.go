@@ -385,8 +385,8 @@ func (p *parser) checkComplete(res *result.Result, seconds float64, options pars
 }
 
 // series turns the rows into intervals. Seconds without I/O have no row, so an
-// interval may be longer than a second; rows are printed as soon as a second is
-// over, so whole seconds are close to their true times.
+// interval may be longer than a second. The tool prints a row as soon as a second
+// is over, so whole seconds are close to the true times.
 func (p *parser) series(seconds float64) *result.Series {
 	if len(p.rows) == 0 || p.tooLong {
 		return nil
