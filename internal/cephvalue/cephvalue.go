@@ -1,8 +1,8 @@
-// Package cephvalue knows the forms of the values of Ceph's options: which texts are values
-// of a type, which of them are one value, and the text in which Ceph stores it.
+// Package cephvalue knows the forms of the values of Ceph's options: which texts are values of a
+// type, which texts mean the same value, and the text in which Ceph stores that value.
 //
-// The forms are those of `ceph config set` of 18.2.7, each tried on a cluster. 20.2.4 takes
-// 4MiB for a size too, and no milliseconds with anything behind the number.
+// These are the forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. 20.2.4
+// also takes 4MiB for a size, and refuses milliseconds with any text after the number.
 package cephvalue
 
 import (
@@ -27,18 +27,18 @@ const (
 	Milliseconds = "millisecs"
 )
 
-// Known reports whether the values of a type can be compared, and so restored. Those of
-// addresses and UUIDs cannot: Ceph has many forms of them.
+// Known reports whether cephtune can compare the values of a type, and so restore them. It cannot
+// compare addresses and UUIDs, because Ceph has many forms of them.
 func Known(valueType string) bool { return slices.Contains(Types(), valueType) }
 
-// Types are those that are known.
+// Types returns the known types.
 func Types() []string {
 	return []string{String, Int, Uint, Float, Bool, Size, Seconds, Milliseconds}
 }
 
-// Canonical is the text in which Ceph stores a value of a type, or an error that says why it
-// is no such value. Ceph stores 4M of a size as 4194304, 0.95 as 0.950000, and 1h of
-// seconds as 3600. A K is 1000 of an int and 1024 of a size.
+// Canonical returns the text in which Ceph stores a value of a type. The error says why the text is
+// not such a value. For example, Ceph stores the size 4M as 4194304, the float 0.95 as 0.950000,
+// and 1h in seconds as 3600. K means 1000 for an int and 1024 for a size.
 func Canonical(valueType, text string) (string, error) {
 	switch valueType {
 	case Int, Uint:
@@ -59,8 +59,9 @@ func Canonical(valueType, text string) (string, error) {
 	return "", fmt.Errorf("cephtune cannot compare values of type %q, and so could not restore one", valueType)
 }
 
-// Number is a value of any type that is a number, for bounds: of seconds and milliseconds, how
-// many. A bound may be written as a size, such as 4Ki, where the option is a whole number.
+// Number returns the value of any numeric type as a number, for comparisons with bounds. For times,
+// it is the number of seconds or milliseconds. For ints and uints, the text may also have the form
+// of a size, such as 4Ki.
 func Number(valueType, text string) (float64, bool) {
 	if valueType == String || valueType == Bool || !Known(valueType) {
 		return 0, false
@@ -78,10 +79,10 @@ func Number(valueType, text string) (float64, bool) {
 
 func float(text string) (string, error) {
 	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) { // Ceph takes both.
+	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) { // Ceph would take NaN and infinity.
 		return "", fmt.Errorf("%q is not a number", text)
 	}
-	// All that Ceph keeps: 0.0000001 becomes 0.
+	// Ceph keeps only six decimals: 0.0000001 becomes 0.
 	return strconv.FormatFloat(number, 'f', 6, 64), nil
 }
 
@@ -127,8 +128,8 @@ var (
 	spanPart = regexp.MustCompile(`(\d+)\s*([a-z]*)`)
 )
 
-// timespan reads how many seconds a text such as 90, 1h30m or "2 hours" is. A number without a
-// unit is of seconds.
+// timespan returns the number of seconds in a text such as 90, 1h30m or "2 hours". A number without
+// a unit is in seconds.
 func timespan(text string) (string, error) {
 	wrong := fmt.Errorf("%q is not a number of seconds, such as 90, 5m or 1h30m", text)
 	if !span.MatchString(text) {
@@ -170,8 +171,8 @@ func unitSeconds(unit string) (int64, bool) {
 	return 0, false
 }
 
-// milliseconds takes whole numbers alone. Ceph reads the digits that a text begins with and
-// nothing else: 5s is 5 milliseconds to it.
+// milliseconds takes only whole numbers. Ceph reads the digits at the beginning of a text and ignores
+// the rest: it takes 5s for 5 milliseconds.
 func milliseconds(text string) (string, error) {
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {

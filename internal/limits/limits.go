@@ -108,8 +108,8 @@ func sizeOf(v reflect.Value) int64 {
 }
 
 func sizeOfElements(v reflect.Value) int64 {
-	switch v.Type().Elem().Kind() { // The rest is looked at one by one.
-	case reflect.Float64, reflect.Int64, reflect.Uint8: // Of them there are many.
+	switch v.Type().Elem().Kind() { // Elements of other kinds are counted one by one.
+	case reflect.Float64, reflect.Int64, reflect.Uint8: // Documents have many of these.
 		return int64(v.Len()) * costOf(v.Type().Elem())
 	default:
 	}
@@ -120,8 +120,8 @@ func sizeOfElements(v reflect.Value) int64 {
 	return size
 }
 
-// scanner passes a document on up to the byte with which it exceeds a limit. It looks at
-// strings and brackets alone: whether it is JSON, the decoder says.
+// scanner passes a document on, up to the byte that exceeds a limit. It looks only at strings and
+// brackets. The decoder finds out whether the document is JSON.
 type scanner struct {
 	from   io.Reader
 	limits Limits
@@ -129,8 +129,8 @@ type scanner struct {
 	text, length      int64 // of the document, and of the string so far
 	depth             int
 	inString, escaped bool
-	// exceeded is returned again each time: a reader may ignore an error that comes with
-	// bytes.
+	// exceeded is the error for each further Read, because a caller may ignore an error that
+	// comes together with bytes.
 	exceeded error
 }
 

@@ -10,15 +10,15 @@ import (
 // they need.
 var ErrTooFew = errors.New("too few values")
 
-// ErrStalled is wrapped by the error about a run that moved nothing after its warm-up:
-// that is a failed run, never a slow one.
+// ErrStalled is wrapped by the error about a run that moved nothing after its warm-up.
+// Such a run has failed: it is not just slow.
 var ErrStalled = errors.New("nothing moved")
 
 // ErrParameter is wrapped by errors about settings, such as a confidence of 2.
 var ErrParameter = errors.New("parameter out of range")
 
-// ValueError reports a measured value that cannot be used. A caller that knows
-// files and lines finds the place by Index.
+// ValueError reports an unusable measured value. Index lets a caller find the
+// file and line of the value.
 type ValueError struct {
 	What  string  // what the value was meant to be, such as "baseline run"
 	Index int     // position in the input, from 0

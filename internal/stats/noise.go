@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// Noise is how far the same configuration, measured again, differs from itself.
+// Noise is the difference between runs of the same configuration.
 type Noise struct {
 	StdDev float64 // of ln(value) from run to run
 	DF     int     // degrees of freedom behind it; 0 means unknown
 }
 
-// NoiseFloor pools the spread of the baseline's runs within blocks: each inner
-// slice holds one block's baseline and control values. Changes between blocks
-// are taken out, drift inside a block is not, because a candidate suffers it
-// too. Blocks with one value add nothing; without any spread to see, DF is 0.
+// NoiseFloor pools the spread of the baseline's runs within blocks. Each inner
+// slice holds the values of the baseline and the controls in one block. The
+// result excludes changes between blocks. It includes drift inside a block,
+// because drift affects candidates too. Blocks with one value add nothing. If no
+// block has two values, DF is 0.
 func NoiseFloor(blocks [][]float64) (Noise, error) {
 	var squares float64
 	var df int
@@ -35,7 +36,7 @@ func NoiseFloor(blocks [][]float64) (Noise, error) {
 	return Noise{StdDev: math.Sqrt(squares / float64(df)), DF: df}, nil
 }
 
-// CV is the noise as a coefficient of variation, exact for log-normal noise:
+// CV returns the noise as a coefficient of variation, exact for log-normal noise:
 // 0.05 means that runs scatter by 5%.
 func (n Noise) CV() float64 { return math.Sqrt(math.Expm1(n.StdDev * n.StdDev)) }
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Verdict is what the runs support about one candidate. There is no verdict
-// "not significant": that is Inconclusive.
+// Verdict is the statement about one candidate that the runs support. There is no
+// verdict "not significant": it would mean Inconclusive.
 type Verdict string
 
 const (
@@ -19,14 +19,15 @@ const (
 	Equivalent Verdict = "Equivalent"
 	// Inferior means: worse than the baseline.
 	Inferior Verdict = "Inferior"
-	// Inconclusive means: the runs allow more than one of these.
+	// Inconclusive means: the runs allow more than one of the verdicts above.
 	Inconclusive Verdict = "Inconclusive"
-	// Invalid means: the runs are no evidence at all.
+	// Invalid means: the runs do not count.
 	Invalid Verdict = "Invalid"
 )
 
-// ReasonCode names a reason. The comment says what Value, Limit and Count of
-// the Reason are; what is not named is 0. Effects are fractions: 0.1 is 10%.
+// ReasonCode names a reason. The comment on each code says what Value, Limit and
+// Count of the Reason are. A field that it does not name is 0. Effects are
+// fractions: 0.1 is 10%.
 type ReasonCode string
 
 // The reasons.
@@ -44,15 +45,15 @@ const (
 	LossShown         ReasonCode = "LossShown"         // Value p after Holm of a loss, Limit level
 
 	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p; whether it exceeds the minimum effect is open
-	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain the interval allows, Limit minimum effect
-	EffectOpen   ReasonCode = "EffectOpen"   // the interval holds both no gain and the minimum effect
-	AskedForMany ReasonCode = "AskedForMany" // Value p alone would do; not after Holm over Count candidates
-	NotConfirmed ReasonCode = "NotConfirmed" // shown in the race only, Value p; Superior rests on confirmation
+	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain in the interval, Limit minimum effect
+	EffectOpen   ReasonCode = "EffectOpen"   // the interval contains both no gain and the minimum effect
+	AskedForMany ReasonCode = "AskedForMany" // Value p suffices for a single candidate, but not after Holm over Count candidates
+	NotConfirmed ReasonCode = "NotConfirmed" // Value p is from the race only; Superior requires a confirmation
 
 	IdenticalRuns ReasonCode = "IdenticalRuns" // warning: Count runs do not differ at all
 )
 
-// Reason is why a verdict is what it is, as data.
+// Reason is a reason for a verdict, as data.
 type Reason struct {
 	Code  ReasonCode
 	Value float64
@@ -60,7 +61,7 @@ type Reason struct {
 	Count int
 }
 
-// String is the reason as a clause of plain English.
+// String returns the reason as a clause of plain English.
 func (r Reason) String() string {
 	switch r.Code {
 	case TooFewRuns:
@@ -103,7 +104,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// percent keeps three significant digits, and none that are only rounding.
+// percent formats a fraction in percent, with three significant digits and without rounding errors.
 func percent(fraction float64) string { return short(100*fraction) + "%" }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Sentence is the assessment in one line of plain English. Numbers that do not exist are left
-// out rather than shown as infinities. Missing runs are counted in repeats.
+// Sentence returns the assessment in one line of plain English. It leaves out numbers that do not
+// exist, instead of showing infinities. It counts missing runs in repeats.
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
-// SentenceFor is Sentence where one more repeat takes each: what is missing is then in
-// runs and time.
+// SentenceFor is like Sentence, but counts what is missing in runs and time. each is the cost of one
+// more repeat.
 func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
@@ -46,7 +46,7 @@ func (a Assessment) claim(each Effort) string {
 // mostRuns is the largest number of missing runs that is worth naming.
 const mostRuns = 1000
 
-// Words are what is missing as a clause of plain English, for instance "about 20 more runs
+// Words returns the missing runs as a clause of plain English, for example "about 20 more runs
 // would decide (12 to 44, 25m to 1h32m)".
 func (m MoreRuns) Words(each Effort) string {
 	tooClose := ""
@@ -68,7 +68,8 @@ func (m MoreRuns) Words(each Effort) string {
 	return fmt.Sprintf("%sabout %s would decide%s", tooClose, count(m.Needed*per, "more "+unit), m.spread(each, per))
 }
 
-// unit is how many of which things one repeat is. The %s is where a plural has its s.
+// unit returns the unit for missing runs, and how many of it one repeat has. The %s in the unit
+// stands for the s of a plural.
 func (m MoreRuns) unit(each Effort) (per int, unit string) {
 	switch {
 	case each.Runs > 0:
@@ -87,7 +88,7 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d "+unit, n, s)
 }
 
-// spread is the range of the missing runs in brackets, in runs and in time; "" without a range.
+// spread returns the range of the missing runs in brackets, in runs and in time; "" without a range.
 func (m MoreRuns) spread(each Effort, per int) string {
 	var parts []string
 	switch high := m.High * per; {
@@ -106,7 +107,7 @@ func (m MoreRuns) spread(each Effort, per int) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// span is how long the missing repeats take, for at most limit of them.
+// span returns how long the missing repeats take. It counts at most limit repeats.
 func (m MoreRuns) span(each time.Duration, limit int) string {
 	takes := func(n int) string { return minutes(time.Duration(n) * each) }
 	switch {
@@ -118,7 +119,7 @@ func (m MoreRuns) span(each time.Duration, limit int) string {
 	return takes(m.Low) + " to " + takes(m.High)
 }
 
-// minutes is a duration as 5m or 2h5m, at least 1m.
+// minutes returns a duration in the form 5m or 2h5m, at least 1m.
 func minutes(d time.Duration) string {
 	return strings.TrimSuffix(max(time.Minute, d.Round(time.Minute)).String(), "0s")
 }

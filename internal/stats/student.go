@@ -8,8 +8,8 @@ import (
 )
 
 // negligible separates rounding from noise on the scale of logarithms. Values
-// that are the same but for rounding give standard errors near 1e-16; no
-// benchmark repeats to a part in 1e12.
+// that differ only by rounding give standard errors near 1e-16. No benchmark
+// repeats to a part in 1e12.
 const negligible = 1e-12
 
 // tUpperTail returns P(T > t) for Student's t with df degrees of freedom.
@@ -19,7 +19,7 @@ func tUpperTail(t, df float64) float64 {
 
 // tUpperQuantile returns the t that is exceeded with probability p.
 func tUpperQuantile(p, df float64) float64 {
-	// By symmetry from the lower tail: 1-p would lose the digits of a small p.
+	// By symmetry, this uses the lower tail: 1-p would lose the digits of a small p.
 	return -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
 }
 

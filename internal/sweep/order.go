@@ -88,8 +88,9 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
 }
 
-// hasEnds reports whether a block of so many candidates has a control at each end. Without a
-// random order, only these controls show drift. Pairs need none, because their order alternates.
+// hasEnds reports whether a block with this number of candidates has a control at each end.
+// Without a random order, only these controls show drift. Pairs need none, because their order
+// alternates.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
 // orderPair draws the order of a pair from the seed. It never gives all pairs before one look the
