@@ -146,7 +146,7 @@ func TestDecideAboutTheBackground(t *testing.T) {
 	}
 }
 
-// The figures of a phase are those of its own time.
+// The figures of a phase come from its own time only.
 func TestTheBackgroundDuringAPhase(t *testing.T) {
 	began := today()
 	course := &result.Series{

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// What is used is told only where it belongs to what is stored.
+// The used bytes are reported only if they belong to the stored bytes.
 func TestSpaceEfficiency(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*v1alpha1.BenchmarkTemplate)

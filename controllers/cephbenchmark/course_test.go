@@ -31,13 +31,13 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 		}
 		return courses
 	}
-	asks(ErrNotMeasuring, 0, 0) // Nobody follows the clients.
+	asks(ErrNotMeasuring, 0, 0) // The manager follows no client.
 	s := l.session(key, "1")
 	t.Cleanup(func() { l.forget(key) })
 	s.runners.follow(map[int]string{0: "one:1"}, nil)
-	asks(ErrNotMeasuring, 0, 0) // One of two is followed.
+	asks(ErrNotMeasuring, 0, 0) // The manager follows one of two clients.
 	s.runners.follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
-	asks(ErrNotMeasuring, 0, 0) // They have no such task.
+	asks(ErrNotMeasuring, 0, 0) // The clients have no such task.
 	for _, c := range runners {
 		if _, err := c.Put(t.Context(), task.Task{ID: "r1-write", Measure: &task.Measurement{RequestedSeconds: 10}, MeasureTimeoutSeconds: 60}); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 	}
 }
 
-// await starts the task of a runner as soon as it can be started.
+// await starts the task of a runner as soon as it is ready to start.
 func await(t *testing.T, c *runnertest.Runner) {
 	t.Helper()
 	for version := int64(-1); ; {

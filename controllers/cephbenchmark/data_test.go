@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A snapshot keeps what is written over: images of which there is one take up to twice the
-// room, which is looked at before they are made.
+// A snapshot keeps the data that is overwritten. So images with a snapshot take up to twice the
+// space, which is checked before they are created.
 func TestRoomForSnapshots(t *testing.T) {
 	of := func(initially v1alpha1.InitialState) (bytes int64, demand int64) {
 		f := atWork(func(f *facts) {

@@ -22,8 +22,8 @@ import (
 // today is the time of the facts in tests.
 func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
-// atWork are the facts of a benchmark of one client and two repetitions, whose
-// client is there and has nothing to do yet.
+// atWork returns the facts of a benchmark with one client and two repetitions. The client runs and
+// has no task yet.
 func atWork(change ...func(*facts)) facts {
 	ref := v1alpha1.ClusterReference{Namespace: "rook-ceph", Name: "my-cluster"}
 	b := &v1alpha1.CephBenchmark{

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Phases are specified alike where the same clients do the same on the same data, whichever
-// OSDs that is on: those are of the environment.
+// Phases have the same digest if the same clients do the same on the same data. The OSDs do not
+// matter, because they belong to the environment.
 func TestPhaseDigest(t *testing.T) {
 	base := func() v1alpha1.BenchmarkTemplate {
 		return v1alpha1.BenchmarkTemplate{

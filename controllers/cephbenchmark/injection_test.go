@@ -19,9 +19,9 @@ const phasesOnPools = `
 - {name: objects, fio: {engine: RADOS, pattern: RandRead, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s}}
 `
 
-// FuzzTarget puts a text wherever a target has one that gets into commands, and into the run
-// ID, as if the API server had admitted it. What the clients are told then is nothing, or
-// commands of single words that begin with an option of ours.
+// FuzzTarget sets a text in each field of a target that gets into commands, and in the run ID, as
+// if the API server had admitted it. Then the clients must get either no commands, or commands of
+// single words that begin with one of our options.
 func FuzzTarget(f *testing.F) {
 	for _, text := range []string{
 		"open", "", "-", "--yes", "a b", "a\nb", "a\n--yes", "a=b", "a,b", "a:b", "a/b", "../a", "$(id)", "`id`", "a;b", "a\x00b", ".mgr", "global", "Layering", "Clients",
@@ -49,7 +49,7 @@ func FuzzTarget(f *testing.F) {
 				continue
 			}
 			planned := backgroundTasks(made.Background)
-			made.Background = nil // Who works alone has none.
+			made.Background = nil // A standalone client has no background load.
 			if alone, err := made.Plan(1, 1); err == nil {
 				planned = append(planned, alone...)
 			}
@@ -70,7 +70,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// backgroundTasks is what the background load is told, if anything.
+// backgroundTasks returns the tasks of the background load, if there is one.
 func backgroundTasks(b *workload.Background) []task.Task {
 	var all []task.Task
 	for _, dataset := range b.Load.Datasets(b.Place) {

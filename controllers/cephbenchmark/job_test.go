@@ -21,8 +21,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// clientsOn is the Job of a benchmark on a target, with as much of everything else as a
-// user and an administrator may ask for.
+// clientsOn returns the Job of a benchmark on a target, with all other options that a user and an
+// administrator can set.
 func clientsOn(target v1alpha1.Target) jobSpec {
 	spec := v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{Target: target, Clients: v1alpha1.Clients{
 		Count: 2, Spread: v1alpha1.SpreadRequired, Nodes: []v1alpha1.NodeName{"a", "b"},
@@ -41,7 +41,7 @@ func clientsOn(target v1alpha1.Target) jobSpec {
 	}
 }
 
-// targets are one of each kind, and whether it is a block device.
+// targets has one target of each kind, and whether it is a block device.
 func targets() map[string]jobSpec {
 	claim := func(c v1alpha1.PersistentVolumeClaimTarget, block bool) jobSpec {
 		j := clientsOn(v1alpha1.Target{PersistentVolumeClaim: &c})
@@ -62,7 +62,7 @@ func targets() map[string]jobSpec {
 	}
 }
 
-// The next manager learns from the Job what there is to remove.
+// The next manager learns from the Job what it has to remove.
 func TestAJobOutlastsAWeekendWithoutAManager(t *testing.T) {
 	for name, j := range targets() {
 		if stays := jobOf(j).Spec.TTLSecondsAfterFinished; stays == nil || time.Duration(*stays)*time.Second < 3*24*time.Hour {
@@ -131,7 +131,7 @@ func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 	}
 }
 
-// The labels by which the NetworkPolicy and the manager know pods cannot be set otherwise.
+// A user cannot override the labels by which the NetworkPolicy and the manager know pods.
 func TestLabelsOfClientsAreOurs(t *testing.T) {
 	j := clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}})
 	maps.Copy(j.pods.Labels, map[string]string{settings.LabelManagedBy: "me", settings.LabelComponent: "mine", labelSession: "s"})
@@ -143,8 +143,8 @@ func TestLabelsOfClientsAreOurs(t *testing.T) {
 	}
 }
 
-// A Secret cannot be changed once pods mount it, and an annotation cannot be made by who
-// has not the manager's key.
+// A Secret is immutable once pods mount it. Without the manager's key, no one can create a valid
+// annotation.
 func TestSeal(t *testing.T) {
 	key, other := make([]byte, 32), append(make([]byte, 31), 1)
 	s := session{name: "cephtune-0123456789", uid: "u", runID: "1"}
@@ -190,8 +190,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// Names are short. Who has found a run ID that gives another's session has neither its key nor
-// its seal.
+// Names of sessions are short. If someone finds a run ID that results in another session's name,
+// they still have neither its key nor its seal.
 func TestKeysDoNotFollowFromNames(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
@@ -212,7 +212,7 @@ func TestKeysDoNotFollowFromNames(t *testing.T) {
 	}
 }
 
-// The seal of a version before this one, which an upgrade finds in the cluster.
+// This is a seal of an earlier version, which an upgrade finds in the cluster.
 func TestASealOfAnEarlierVersion(t *testing.T) {
 	s := sessionOf("u", "1")
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{

@@ -23,7 +23,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// holders notes who takes a lock and gives it back. Anybody gets it.
+// holders grants the lock to every holder. It records who takes it and who releases it.
 type holders struct{ took, gave []string }
 
 func (h *holders) Peek(context.Context, string, objectref.Ref) (lock.Grant, error) {
@@ -42,7 +42,7 @@ func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder
 	return nil
 }
 
-// keepersWorld has an OSD down for a benchmark, and a keeper that looks after it.
+// keepersWorld has an OSD down for a benchmark, and a keeper that watches it.
 type keepersWorld struct {
 	*keeper
 	t       *testing.T
@@ -69,7 +69,7 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 	return w
 }
 
-// stop has osd.2 down for a benchmark, as a manager does.
+// stop takes osd.2 down for a benchmark, as a manager does.
 func (w *keepersWorld) stop(name, writer string, until time.Time) {
 	w.t.Helper()
 	engine := tuning.NewEngine(w.ceph, tuning.Cluster{FSID: fsid}, tuning.Options{
@@ -86,7 +86,7 @@ func (w *keepersWorld) stop(name, writer string, until time.Time) {
 	}
 }
 
-// after lets time pass, in which the keeper looks twice a minute.
+// after advances the clock. The keeper looks twice a minute meanwhile.
 func (w *keepersWorld) after(d time.Duration) error {
 	var err error
 	for end := w.clock.Add(d); w.clock.Before(end); {
@@ -101,7 +101,7 @@ func (w *keepersWorld) up() (up bool) {
 	return up
 }
 
-// ofBenchmark is benchmark a, which is at work or has ended.
+// ofBenchmark returns benchmark a, which is running or has ended.
 func ofBenchmark(working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "a", UID: "a"}}
 	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReconciling, Status: working}}
@@ -116,7 +116,8 @@ func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
 		until   time.Time
 		after   time.Duration
 		wantUp  bool
-		// wantGiven is whether the lock is given back: who is at work does so itself.
+		// wantGiven says whether the keeper releases the lock. A running benchmark releases it
+		// itself.
 		wantGiven bool
 	}{
 		"its benchmark is at work":                 {[]client.Object{ofBenchmark("True")}, "this", later, 10 * time.Minute, false, false},
@@ -152,7 +153,7 @@ func namesake() *v1alpha1.CephBenchmark {
 	return b
 }
 
-// What it does for one benchmark, it does not do as another one that is long gone.
+// The keeper must not act for one benchmark in the name of another one that is long gone.
 func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
 	w := newKeepersWorld(t)
 	for _, name := range []string{"a", "b"} {
@@ -166,7 +167,7 @@ func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
 	}
 }
 
-// A second manager that died has asked for something, too.
+// The second manager that died may also have sent a request.
 func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 	w := newKeepersWorld(t)
 	w.stop("a", "earlier", today().Add(time.Hour))
@@ -182,7 +183,8 @@ func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 	}
 }
 
-// Who may not be read may be at work: its OSDs come up, and the lock stays its own.
+// An owner that cannot be read may be running. So the keeper brings its OSDs up, but does not
+// release its lock.
 func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 	w := newKeepersWorld(t)
 	w.reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{

@@ -43,7 +43,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 			logWith("data-d", "!r1-p1", "tidy-r1-p1"), false,
 			[]string{"data-d Done", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Done", "r2-p1 Measuring"},
 		},
-		// Whatever it measures then is not what was asked for.
+		// A measurement after a failed dataset is not the requested one.
 		"the dataset failed": {
 			logWith("!data-d", "r1-p1"), false,
 			[]string{"data-d Failed ToolFailed", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Preparing"},
@@ -75,7 +75,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 	}
 }
 
-// The user is told why there is no report: what is wrong with it, and how the pod ended.
+// The user must learn why a report is missing: its problem, and how the pod ended.
 func TestWhyAReportIsLost(t *testing.T) {
 	log := logWith()
 	log.final, log.ended = true, "container client, OOMKilled, exit code 137"
@@ -89,7 +89,7 @@ func TestWhyAReportIsLost(t *testing.T) {
 	}
 }
 
-// fakeLogs is what each pod has printed, by name; an error where it cannot be read.
+// fakeLogs has the log of each pod by name, or an error if the log cannot be read.
 type fakeLogs map[string]any
 
 func (f fakeLogs) Read(_ context.Context, _, pod, container string) (io.ReadCloser, error) {
@@ -150,7 +150,7 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	if log.isDue(pod, now.Add(logEvery-time.Second)) {
 		t.Error("it is read all the time")
 	}
-	read(framesOf(t, b), logEvery) // The kubelet has begun a new file.
+	read(framesOf(t, b), logEvery) // The kubelet has begun a new log file.
 	has("a", "b")
 	pod.Status.Phase = corev1.PodSucceeded
 	read(errors.New("connection refused"), time.Second)
@@ -164,7 +164,7 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	}
 }
 
-// logWith is a log with the reports of tasks; "!" before one says that it failed.
+// logWith returns a log with the reports of tasks. A "!" before an ID marks a failed task.
 func logWith(ids ...string) *podLog {
 	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
 	for _, id := range ids {

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// stillRemoved has the last look tell that OSDs remove so many PGs; a negative number, that they
-// were not asked.
+// stillRemoved sets the number of PGs that OSDs are removing in the last sample. A negative number
+// means that OSDs were not asked.
 func stillRemoved(pgs int) func(*facts) {
 	return func(f *facts) {
 		sample := quiescence.Sample{Time: f.now}
@@ -63,8 +63,8 @@ func TestWaitForRemoval(t *testing.T) {
 	}
 }
 
-// The clock of the wait does not begin anew with each pass, nor when something else is
-// waited for in between, and does with the next run.
+// The wait is measured per run. Neither a new pass nor another wait in between restarts it, but the
+// next run does.
 func TestTheWaitForRemovalIsForOneRun(t *testing.T) {
 	m := newMemory(today())
 	pass := func(p plan, seconds int) {
@@ -88,7 +88,8 @@ func TestTheWaitForRemovalIsForOneRun(t *testing.T) {
 	}
 }
 
-// The list of all PGs is not asked for while a run is measured, and not where nobody minds.
+// The list of all PGs is costly. The manager does not request it while a run measures, or if the
+// benchmark allows OSDs to remove PGs.
 func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 	for name, test := range map[string]struct {
 		seen facts
@@ -108,7 +109,7 @@ func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 	}
 }
 
-// Pods live for as long as their runs may wait.
+// The deadline of pods includes the time for which runs may wait.
 func TestTheDeadlineHasRoomForTheWaitForRemoval(t *testing.T) {
 	s := scriptOf(1, fakeLoad{})
 	deadline := func(timeout time.Duration) time.Duration {

@@ -21,8 +21,7 @@ import (
 	bounded "github.com/cephtune/cephtune/internal/testing/memory"
 )
 
-// reporter is a runner that has one report, which it writes and reads each time as a log has
-// it.
+// reporter is a runner with one report. It encodes and decodes the report as a log does.
 type reporter struct {
 	runner.Client
 	index int
@@ -44,7 +43,7 @@ func (r *reporter) Report(context.Context, string) (*task.Report, error) {
 	return &reports[0], nil
 }
 
-// reporters are runners that all have this report.
+// reporters returns runners that all have the same report.
 func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map[int]runnerView) {
 	t.Helper()
 	var log bytes.Buffer
@@ -60,7 +59,7 @@ func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map
 	return all, seen
 }
 
-// courseOf is a report with a course by the second.
+// courseOf returns a report with a course by the second.
 func courseOf(seconds int) *task.Report {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := &result.Series{Boundaries: result.NominalBoundaries}
@@ -76,7 +75,7 @@ func courseOf(seconds int) *task.Report {
 	}}
 }
 
-// The largest benchmark that the API allows, by the length of a phase that is still sensible.
+// This is the largest benchmark that the API allows, with the longest sensible phase.
 func TestManyClientsWithLongCourses(t *testing.T) {
 	const clients, seconds = 64, 16 * 3600
 	bounded.Within(t, func(t *testing.T) {
@@ -110,7 +109,8 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 	})
 }
 
-// Warnings are all kept, and clients that are not ours can have as many as their reports hold.
+// The manager keeps all warnings, and manipulated clients can have as many as fit into their
+// reports.
 func TestHostileClientsTogether(t *testing.T) {
 	bounded.Within(t, func(t *testing.T) {
 		all, seen := reporters(t, 64, courseOf(1))

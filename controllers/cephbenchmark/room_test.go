@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// An existing pool has the room of its own OSDs, with its own copies or coding, and of its
-// quota.
+// The room of an existing pool is limited by its own OSDs, by its copies or coding chunks, and by
+// its quota.
 func TestRoomOfAnExistingPool(t *testing.T) {
 	const gib = 1 << 30
 	existing := func(pool ceph.Pool) facts {
@@ -29,11 +29,11 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 			f.Survey.OSDs = []ceph.OSD{
 				{ID: 0, TotalBytes: 100 * gib},
 				{ID: 1, TotalBytes: 100 * gib},
-				{ID: 2, TotalBytes: 100 * gib, UsedBytes: 99 * gib}, // which is another pool's
+				{ID: 2, TotalBytes: 100 * gib, UsedBytes: 99 * gib}, // used by another pool
 			}
 		})
 	}
-	// Two OSDs take 170 GiB until they are nearfull, of which a fifth is kept back.
+	// Two OSDs hold 170 GiB until they are nearfull. A fifth of that is kept free.
 	cases := map[string]struct {
 		pool ceph.Pool
 		want int64 // GiB
@@ -57,7 +57,7 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 	}
 }
 
-// Several clients and a background load share it.
+// Several clients and a background load share the room.
 func TestRoomIsShared(t *testing.T) {
 	f := atWork(func(f *facts) {
 		f.job = nil

@@ -13,7 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/stages"
 )
 
-// What others see of a benchmark, from its creation to each of its ends.
+// These tests store a benchmark at each stage, from its creation to each of its ends, as other
+// programs see it.
 func TestStages(t *testing.T) {
 	all := map[string]runtime.Object{}
 	for name, b := range map[string]*v1alpha1.CephBenchmark{
@@ -51,7 +52,7 @@ func TestStages(t *testing.T) {
 	stages.Check(t, "CephBenchmark", all)
 }
 
-// stage are the facts of a benchmark as the API server would have it.
+// stage returns the facts of a benchmark as the API server would have it.
 func stage(change ...func(*facts)) facts {
 	phase := v1alpha1.Phase{Name: "randread-4k", Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, IODepth: 32}}
 	base := func(f *facts) {
@@ -61,7 +62,7 @@ func stage(change ...func(*facts)) facts {
 	return atWork(append([]func(*facts){base}, change...)...)
 }
 
-// untouched is a benchmark with what the API server gives one that is new.
+// untouched returns a new benchmark with the defaults of the API server.
 func untouched(f *facts) {
 	f.benchmark.Status = v1alpha1.CephBenchmarkStatus{ObservedGeneration: -1}
 }
@@ -82,14 +83,14 @@ func failsOn(f *facts) {
 	f.spec = f.benchmark.Spec
 }
 
-// What is expected of 20,000 operations a second, give or take 1,000.
+// Expectations about a result of 20,000 operations a second, give or take 1,000.
 const (
 	passing   v1alpha1.Threshold = "15k"
 	missed    v1alpha1.Threshold = "30k"
 	undecided v1alpha1.Threshold = "20k"
 )
 
-// measured has the last run concluded.
+// measured concludes the last run.
 func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 	return func(f *facts) {
 		spec := &f.benchmark.Spec
@@ -107,14 +108,14 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 		}}}
 		var err error
 		if c.gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.phases); err != nil {
-			panic(err) // The figures above are figures.
+			panic(err) // The figures above can be parsed.
 		}
 		c.headline, c.summary = figure.Headline(&spec.Template.Phases[0], c.phases[0]), c.sentence(*spec)
 		c.write(&f.benchmark.Status, *f)
 	}
 }
 
-// invalid has the last run concluded, and none was evidence.
+// invalid concludes the last run of a benchmark without valid runs.
 func invalid(f *facts) {
 	f.benchmark.Spec.Expectations = []v1alpha1.Expectation{{
 		MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricIOPS}, AtLeast: passing,
@@ -124,12 +125,12 @@ func invalid(f *facts) {
 	c.write(&f.benchmark.Status, *f)
 }
 
-// lost has the run fail.
+// lost lets the run fail.
 func lost(f *facts) {
 	failStatus(&f.benchmark.Status, *f, kstatus.Outcome{Reason: v1alpha1.ReasonClientsLost, Message: "The pod b-0 of client 0 was evicted."})
 }
 
-// passed is a benchmark after a pass that has not brought it to an end.
+// passed returns a benchmark after a pass that has not ended it.
 func passed(change ...func(*facts)) *v1alpha1.CephBenchmark {
 	seen := stage(change...)
 	p, came := decide(seen), effect{}
@@ -139,7 +140,7 @@ func passed(change ...func(*facts)) *v1alpha1.CephBenchmark {
 	return statusAfter(seen, p, came, nil)
 }
 
-// tornDown is a benchmark after the pass in which its teardown has come to its end.
+// tornDown returns a benchmark after the pass that has completed its teardown.
 func tornDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephBenchmark {
 	t.Helper()
 	seen := stage(change...)
@@ -150,7 +151,7 @@ func tornDown(t *testing.T, change ...func(*facts)) *v1alpha1.CephBenchmark {
 	return statusAfter(seen, p, effect{finished: true}, nil)
 }
 
-// ended makes the facts those of a benchmark that has ended with what was expected.
+// ended returns facts of a benchmark that has ended with an expectation.
 func ended(t *testing.T, atLeast v1alpha1.Threshold) func(*facts) {
 	t.Helper()
 	return func(f *facts) { f.benchmark = tornDown(t, measured(atLeast)) }

@@ -19,8 +19,7 @@ func unreachable(f *facts) {
 	f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-31 * time.Second)}}
 }
 
-// standalone makes a session that of a client which works alone and whose log tells about
-// these tasks.
+// alone makes the session's client standalone. The client's log has reports of these tasks.
 func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 	return func(f *facts) {
 		f.job.Annotations = map[string]string{annotationStandalone: "1"}
@@ -42,7 +41,7 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 	}
 }
 
-// logOf is a log with the reports of tasks; "!" before one says that it failed.
+// logOf returns a log with the reports of tasks. A "!" before an ID marks a failed task.
 func logOf(ids ...string) *podLog {
 	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
 	for _, id := range ids {
@@ -163,7 +162,7 @@ func firstRunEnded(f *facts) {
 	f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
 }
 
-// What several clients of a session have left in their logs when their pods ended.
+// Several clients of a session have left reports in their logs when their pods ended.
 func TestDecideAboutPodsThatEnded(t *testing.T) {
 	left := func(final bool, ids ...string) func(*facts) {
 		return func(f *facts) {

@@ -14,7 +14,7 @@ import (
 // maxStatusBytes is the size of the largest status that the API promises.
 const maxStatusBytes = 64 << 10
 
-// A status that has as much of everything as there may be, as the operator writes it.
+// This status has the maximum of everything, as the operator writes it.
 func TestTheLargestStatusFits(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	figures := []v1alpha1.Metric{

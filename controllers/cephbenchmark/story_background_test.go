@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Stories of benchmarks with a load beside their phases.
+// Stories of benchmarks with a background load.
 func backgroundStories() map[string]story {
 	return map[string]story{
 		"measured with it to the end":           measuredWithABackground,
@@ -38,7 +38,7 @@ func backgroundStories() map[string]story {
 	}
 }
 
-// backgroundOfOne has a load beside each of two repetitions of one phase.
+// backgroundOfOne has a background load during two repetitions of one phase.
 const backgroundOfOne = `
 repetitions: 2
 template:
@@ -51,14 +51,15 @@ template:
 
 var errNoMoreJobs = errors.New("exceeded quota: one Job")
 
-// The pods of the clients come first, and then that of the background load.
+// The pods of the clients come first, and the background load's pod follows.
 const (
 	client0 = 0
 	aside   = 1
 )
 
 func measuredWithABackground(w *world) {
-	// What the background load does is in the benchmark's own pool, and so nobody's else.
+	// The background load does I/O in the benchmark's own pool, so it does not count as foreign
+	// I/O.
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.PoolIO = []ceph.PoolIO{{Name: settings.ScratchPool, WriteOperationsPerSecond: 5000}}
 	})
@@ -86,14 +87,14 @@ func measuredWithABackground(w *world) {
 	}
 }
 
-// isThousand tells whether a rate is that of the fake's results. Whole operations in a
-// second or so make it a little more or less.
+// isThousand reports whether a rate is that of the fake's results. It allows a small difference,
+// because operations are whole and times vary a little.
 func isThousand(d v1alpha1.Decimal) bool {
 	rate, err := figure.ParseDecimal(d)
 	return err == nil && rate > 990 && rate < 1010
 }
 
-// wantOrder checks what the background load was told, by how tasks begin.
+// wantOrder checks the order of the background load's tasks, by the beginnings of their IDs.
 func (w *world) wantOrder(prefixes ...string) {
 	w.t.Helper()
 	var ids []string
@@ -113,7 +114,7 @@ func (w *world) wantOrder(prefixes ...string) {
 func theBackgroundDies(w *world) {
 	b := w.backgroundAtWork()
 	w.kubelet.client(aside).Fail("background-r1", &task.Failure{Reason: task.ToolKilled, Message: "fio was killed by a signal"})
-	w.untilTask(client0, "r1-write", task.Cancelled) // There is no use in going on.
+	w.untilTask(client0, "r1-write", task.Cancelled) // The rest of the measurement would be useless.
 	w.untilComplete(b)
 	if reason := b.Status.Runs[0].Reason; states(b) != "Invalid, Valid" || !strings.HasPrefix(reason, "BackgroundLoadFailed: ") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
@@ -127,7 +128,7 @@ func theBackgroundCannotBePrefilled(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonPhaseFailed, "in the background", "no space")
 }
 
-// backgroundAtWork is a benchmark whose phase and background are at work.
+// backgroundAtWork returns a benchmark whose phase and background load are running.
 func (w *world) backgroundAtWork() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
@@ -137,7 +138,7 @@ func (w *world) backgroundAtWork() *v1alpha1.CephBenchmark {
 	return b
 }
 
-// podAside is the pod of the background load.
+// podAside returns the pod of the background load.
 func (w *world) podAside() *corev1.Pod {
 	w.t.Helper()
 	var pods corev1.PodList
@@ -186,7 +187,7 @@ func restartedUnderBackgroundLoad(w *world) {
 	w.wantOrder("data-image-", "background-r1", cleanupID)
 }
 
-// The manager ends between the Job of the clients and that of the background load.
+// The manager ends after it has created the clients' Job, and before that of the background load.
 func restartedBeforeTheBackground(w *world) {
 	b := w.backgroundNotMade()
 	w.restart()
@@ -197,7 +198,7 @@ func restartedBeforeTheBackground(w *world) {
 	}
 }
 
-// backgroundNotMade is a benchmark whose clients are there, and whose background is not.
+// backgroundNotMade returns a benchmark that has clients and no background load yet.
 func (w *world) backgroundNotMade() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	jobs := 0
@@ -224,7 +225,7 @@ func suspendedUnderBackgroundLoad(w *world) {
 		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
 	})
 	w.wantClean()
-	if states(b) != "Valid" { // Its only phase came to its end.
+	if states(b) != "Valid" { // Its only phase has ended normally.
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 	w.untilTask(aside, "background-r1", task.Done)
@@ -245,7 +246,7 @@ func deletedUnderBackgroundLoad(w *world) {
 	w.untilTask(aside, cleanupID, task.Done)
 }
 
-// HEALTH_ERR stops a run at once, and the background load with it.
+// HEALTH_ERR stops a run at once, together with its background load.
 func abortedUnderBackgroundLoad(w *world) {
 	b := w.backgroundAtWork()
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -269,7 +270,7 @@ func aPhaseFailsUnderBackgroundLoad(w *world) {
 	}
 }
 
-// The manager looks for what the background load has left, too.
+// The manager also looks for data that the background load has left.
 func aBackgroundInAPoolThatIsThere(w *world) {
 	b := w.benchmark("b", strings.Replace(backgroundOfOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })

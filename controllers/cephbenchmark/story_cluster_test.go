@@ -25,7 +25,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Stories of clusters that are not as they should be.
+// Stories of clusters with problems.
 func clusterStories() map[string]story {
 	return map[string]story{
 		"a cluster that nobody allows":             aClusterThatNobodyAllows,
@@ -89,7 +89,7 @@ template:
   - {name: write, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
 `
 
-// Nothing is locked or made for who is in a namespace in which no benchmark may run.
+// In a namespace where benchmarks may not run, the manager takes no lock and creates nothing.
 func aNamespaceThatIsNoneOfBenchmarks(w *world) {
 	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
 	b := w.benchmark("b", oneWrite)
@@ -121,7 +121,7 @@ func thereIsNoCephCluster(w *world) {
 	w.delete(b)
 }
 
-// A benchmark must not outlive its cluster for ever.
+// A deleted benchmark must not remain forever because its cluster is gone.
 func theCephClusterGoesAway(w *world) {
 	b := w.measuring()
 	w.cutCeph()
@@ -158,7 +158,7 @@ func onlyCephTellsOfASweep(w *world) {
 	w.waitsForTheSweepOf(tuning.NewConfigKey(w.ceph, ceph.Connection{}))
 }
 
-// waitsForTheSweepOf has a benchmark wait for a sweep whose journal is there and nowhere else.
+// waitsForTheSweepOf lets a benchmark wait for a sweep whose journal exists only in this store.
 func (w *world) waitsForTheSweepOf(kept tuning.Store) {
 	journal := &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Namespace: "far", Name: "away", UID: "u"},
@@ -243,7 +243,7 @@ func itDoesNotBecomeQuiet(w *world) {
 	w.wantClean()
 }
 
-// A warning that comes up invalidates the run, by default.
+// By default, a warning that appears makes the run invalid.
 func aDisturbanceSpoilsARun(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
 	b := w.benchmark("b", oneWrite)
@@ -257,7 +257,7 @@ func aDisturbanceSpoilsARun(w *world) {
 	}
 }
 
-// oddPools makes Ceph warn of so many pools whose pg_num is no power of two.
+// oddPools makes Ceph warn of pools whose pg_num is not a power of two.
 func (w *world) oddPools(count int) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{{
@@ -267,7 +267,7 @@ func (w *world) oddPools(count int) {
 	})
 }
 
-// onTwentyPGs is a benchmark on so many placement groups, which is no power of two.
+// onTwentyPGs returns a benchmark on twenty placement groups, which is not a power of two.
 func (w *world) onTwentyPGs() *v1alpha1.CephBenchmark {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		p := &a.OSDMap.Pools[0]
@@ -276,7 +276,7 @@ func (w *world) onTwentyPGs() *v1alpha1.CephBenchmark {
 	return w.benchmark("b", strings.Replace(oneWrite, `"8"`, `"20"`, 1))
 }
 
-// What Ceph has against the pool that was asked for is no news.
+// Ceph's warnings about the requested pool are expected.
 func cephWarnsOfTheScratchPool(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: clusterwatch.SampleEvery + time.Second})
 	b := w.onTwentyPGs()
@@ -319,7 +319,7 @@ func theScratchPoolIsNotAsWanted(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonNotPrepared, settings.ScratchPool, "pg_num")
 }
 
-// The pool is at rest with a number of PGs that nobody corrects.
+// The pool is quiescent with a wrong number of PGs, which Ceph does not correct.
 func theAutoscalerWasQuicker(w *world) {
 	resize := func(pgs int) {
 		w.ceph.Change(func(a *cephtest.Answers) {
@@ -338,7 +338,7 @@ func theAutoscalerWasQuicker(w *world) {
 	w.untilComplete(b)
 }
 
-// It is written down, so that neither Ceph nor its autoscaler chooses it.
+// The number is set explicitly, so that neither Ceph nor its autoscaler chooses it.
 func aNumberOfPGsThatNobodyGave(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		p := &a.OSDMap.Pools[0]
@@ -357,7 +357,7 @@ func aNumberOfPGsThatNobodyGave(w *world) {
 	w.delete(b)
 }
 
-// Such a pool would never become clean: nothing is locked or made for it.
+// Such a pool would never become clean, so the manager takes no lock and creates nothing.
 func copiesThatCannotBeKeptApart(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for i := range a.OSDTree {
@@ -382,7 +382,7 @@ func cephIsOutOfReachAtTheBeginning(w *world) {
 	w.untilComplete(b)
 }
 
-// Tools that are too old for the cluster's keys are found out before anything is made.
+// The manager detects tools that are too old for the cluster's keys before it creates anything.
 func theToolsCannotReadTheKey(w *world) {
 	mend := w.breakCeph(&ceph.UnreadableKeyError{User: "cephtune-observer", Version: "18.2.7", Image: "quay.io/ceph/ceph:v20.2.4"})
 	b := w.benchmark("b", oneWrite)
@@ -395,7 +395,7 @@ func theToolsCannotReadTheKey(w *world) {
 	w.untilComplete(b)
 }
 
-// What nothing was made for needs no Ceph to be removed.
+// If nothing was created, removing the benchmark does not need Ceph.
 func cephIsOutOfReachForGood(w *world) {
 	w.cutCeph()
 	b := w.benchmark("b", oneWrite)
@@ -405,8 +405,8 @@ func cephIsOutOfReachForGood(w *world) {
 	w.delete(b)
 }
 
-// Clients may well reach Ceph when the manager does not. Nobody saw what went on
-// meanwhile, which is recorded, and the rest waits.
+// Clients may reach Ceph while the manager does not. The archive records that the manager could not
+// observe the cluster, and the teardown waits.
 func cephIsOutOfReachFromTheMiddleOn(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite)
@@ -433,7 +433,7 @@ func cephIsOutOfReachFromTheMiddleOn(w *world) {
 	}
 }
 
-// The clients clean up, and the manager looks whether they have.
+// The clients remove their data, and the manager checks that.
 func aPoolThatIsThere(w *world) {
 	b := w.benchmark("b", onPool)
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Stories about what each run begins with.
+// Stories about the state of the data at the start of each run.
 func dataStories() map[string]story {
 	return map[string]story{
 		"rolled back before each run":           rolledBackBeforeEachRun,
@@ -31,7 +31,7 @@ func dataStories() map[string]story {
 	}
 }
 
-// twoOverwrites writes over one image, and reads another.
+// twoOverwrites overwrites one image, and reads another.
 const twoOverwrites = `
 repetitions: 2
 template:
@@ -43,7 +43,7 @@ template:
   - {name: read, fio: {pattern: RandRead, ramp: 0s, duration: 30s}}
 `
 
-// wantTasks checks the tasks of a client, but for how it cleans up.
+// wantTasks checks the tasks of a client, except its cleanup.
 func (w *world) wantTasks(n int, want ...string) {
 	w.t.Helper()
 	var got []string
@@ -57,7 +57,7 @@ func (w *world) wantTasks(n int, want ...string) {
 	}
 }
 
-// stepsOf are the commands of a task of a client, in a line each.
+// stepsOf returns the commands of a client's task, one per line.
 func (w *world) stepsOf(n int, id string) []string {
 	w.t.Helper()
 	for _, t := range w.kubelet.client(n).Tasks() {
@@ -74,7 +74,7 @@ func (w *world) stepsOf(n int, id string) []string {
 	return nil
 }
 
-// wantWords checks that each step has its words.
+// wantWords checks that each step contains the words for it.
 func (w *world) wantWords(steps []string, words ...string) {
 	w.t.Helper()
 	if len(steps) != len(words) {
@@ -87,7 +87,7 @@ func (w *world) wantWords(steps []string, words ...string) {
 	}
 }
 
-// wantFound checks in what state runs have found their data, in status and archive.
+// wantFound checks, in status and archive, in which state runs have found their data.
 func (w *world) wantFound(b *v1alpha1.CephBenchmark, want ...v1alpha1.DataState) {
 	w.t.Helper()
 	var inStatus, archived []v1alpha1.DataState
@@ -140,7 +140,7 @@ func cachesAreWarm(w *world) {
 	w.untilComplete(b)
 	w.wantTasks(0, "data-image-w1x64m", "data-image-r1x64m", "warm-r1-over", "r1-over", "warm-r1-read", "r1-read")
 	w.wantWords(w.stepsOf(0, "warm-r1-read"), "--rw=read")
-	for i, want := range []bool{false, true} { // Writes are not served from caches.
+	for i, want := range []bool{false, true} { // Caches do not serve writes.
 		if phase := b.Status.Phases[i]; slices.Contains(phase.Marks, v1alpha1.MarkWarmed) != want {
 			w.t.Errorf("phase %s has the marks %q", phase.Name, phase.Marks)
 		}
@@ -150,7 +150,8 @@ func cachesAreWarm(w *world) {
 	}
 }
 
-// whileRollingBack has the client of a benchmark roll its image back before the second run.
+// whileRollingBack returns a benchmark whose client is rolling its image back before the second
+// run.
 func (w *world) whileRollingBack(takes time.Duration) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("initial-", runnertest.Script{Preparing: takes})
@@ -176,7 +177,7 @@ func suspendedWhileRollingBack(w *world) {
 	w.wantClean()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
 	w.untilComplete(b)
-	// The new client has an image that was prefilled, and so rolled back, just before.
+	// The new client's image was just prefilled, so its state is that after a rollback.
 	w.wantTasks(1, "data-image-w1x64m", "data-image-r1x64m", "r2-over", "r2-read")
 	w.wantFound(b, v1alpha1.DataRolledBack, v1alpha1.DataRolledBack)
 }
@@ -199,7 +200,7 @@ func rollingBackFails(w *world) {
 	}
 }
 
-// The image of a client that is gone, and its snapshot, are the manager's to remove.
+// The client is gone, so the manager has to remove its image and the snapshot.
 func lostWhileRollingBack(w *world) {
 	b := w.whileRollingBack(time.Hour)
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -212,10 +213,9 @@ func lostWhileRollingBack(w *world) {
 	}
 }
 
-// What goes on in the cluster when data have been brought back is waited for, and not
-// measured.
+// Activity in the cluster after a rollback must end before the measurement.
 func notQuietAfterRollingBack(w *world) {
-	b := w.whileRollingBack(2 * clusterwatch.SampleEvery) // So that it is seen by then.
+	b := w.whileRollingBack(2 * clusterwatch.SampleEvery) // long enough for a sample to show it
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.PGsByState = map[string]int{"active+clean": 32, "active+recovering": 1}
 	})

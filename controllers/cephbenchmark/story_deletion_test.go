@@ -12,8 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Stories of benchmarks that are deleted: nothing of them may be left, and the
-// deletion has to end.
+// Stories of deleted benchmarks: nothing of them may remain, and the deletion must complete.
 func deletionStories() map[string]story {
 	return map[string]story{
 		"in the queue": deletedWhen(func(w *world) *v1alpha1.CephBenchmark {
@@ -97,7 +96,7 @@ func deletedAfterItHasCleanedUp(w *world) {
 	w.delete(b)
 }
 
-// leaseGoesTo gives the lock in Kubernetes to somebody else.
+// leaseGoesTo gives the lock in Kubernetes to another holder.
 func (w *world) leaseGoesTo(holder string) {
 	w.t.Helper()
 	lease := w.lease()
@@ -108,7 +107,7 @@ func (w *world) leaseGoesTo(holder string) {
 	}
 }
 
-// The next manager has nothing to go by but what it may have made.
+// The next manager can only look for everything that the benchmark may have created.
 func deletedAfterItHasLostEverything(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
 	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
@@ -121,12 +120,13 @@ func deletedAfterItHasLostEverything(w *world) {
 	w.wantOnlyPrecious(namespace)
 }
 
-// Who has waited for another all the time has made nothing, whichever manager it is.
+// A benchmark that has always waited for another one has created nothing. A new manager must see
+// that too.
 func deletedInTheQueueByTheNextManager(w *world) {
 	first := w.benchmark("first", oneWrite)
-	w.untilComplete(first) // So that there is a Lease.
+	w.untilComplete(first) // This creates the Lease.
 	w.leaseGoesTo("CephBenchmark/far/away/1")
-	time.Sleep(time.Second) // The time of a beginning is in seconds.
+	time.Sleep(time.Second) // Start times have a resolution of a second.
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonQueued, "far/away")
 	w.stop()

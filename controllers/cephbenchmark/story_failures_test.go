@@ -40,7 +40,7 @@ func failureStories() map[string]story {
 	}
 }
 
-// oneRead needs a dataset, and keeps none of an earlier phase.
+// oneRead needs a prefilled dataset, because no earlier phase writes one.
 const oneRead = `
 repetitions: 1
 template:
@@ -111,7 +111,7 @@ func noNodeTakesAPod(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonUnschedulable, "within 5m0s", "0/3 nodes")
 }
 
-// pending is a container of a pod on a node that waits.
+// pending is the status of a pod whose container waits on its node.
 func pending(reason, message string) func(*corev1.PodStatus) {
 	return func(s *corev1.PodStatus) {
 		*s = corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{{
@@ -156,7 +156,7 @@ func aVolumeCannotBeMounted(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonClientsNotStarted, "the volume is elsewhere")
 }
 
-// measuring begins a benchmark and waits until it measures, for an hour.
+// measuring returns a benchmark that is measuring, for an hour.
 func (w *world) measuring(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
@@ -198,8 +198,8 @@ func somebodyDeletesTheJob(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
 }
 
-// A Job's annotations say what its session is: here, as many clients as would take all
-// memory there is.
+// A Job's annotations describe its session. Here they are changed to so many clients that they
+// would take all memory.
 func somebodyChangesTheJob(w *world) {
 	b := w.measuring()
 	job := w.job(b)
@@ -214,7 +214,7 @@ func somebodyChangesTheJob(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonClientsLost, "not by the operator")
 }
 
-// The name of a Job follows from the benchmark, so that anybody may be quicker.
+// The name of a Job follows from the benchmark, so another user can create it first.
 func somebodyHasAJobOfThatName(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
@@ -238,7 +238,7 @@ func somebodyHasAJobOfThatName(w *world) {
 	}
 }
 
-// job is that of a benchmark.
+// job returns the Job of a benchmark.
 func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
 	w.t.Helper()
 	job := &batchv1.Job{}
@@ -261,7 +261,7 @@ func aRunnerIsOutOfReachForAWhile(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.kubelet.client(0).Break(errors.New("no route to host"))
-	time.Sleep(1200 * time.Millisecond) // The tool goes on, and ends.
+	time.Sleep(1200 * time.Millisecond) // The tool continues, and ends.
 	w.wait(30 * time.Second)
 	w.untilReason(b, v1alpha1.ReasonClientsUnreachable, "no route to host", "7480")
 	w.kubelet.client(0).Break(nil)
@@ -296,7 +296,7 @@ func theSignalDoesNotGetOver(w *world) {
 	}
 }
 
-// The task fails on the client that has it, before the other one can be reached.
+// The task fails on the client that has it, before the other client gets it.
 func aTaskReachesOneClientOnly(w *world) {
 	w.kubelet.script("data-", runnertest.Script{StepsFailure: &task.Failure{Reason: task.StepFailed, Message: "no space"}})
 	w.kubelet.lose = map[string]int{"put 1": 1}

@@ -38,11 +38,11 @@ func lifeStories() map[string]story {
 	}
 }
 
-// maxWrites is how many API writes a benchmark of one run may cost.
+// maxWrites is the largest number of API writes of a benchmark of one run.
 const maxWrites = 12
 
-// wantFewWrites checks what a benchmark has cost the API server. What it waits for is told in
-// status: on a machine that is busy with other things that is something now and then.
+// wantFewWrites checks the number of API writes of a benchmark. It allows more for a longer time,
+// because status says what the benchmark waits for, and on a busy machine it waits more.
 func (w *world) wantFewWrites(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	counts, sum := w.writes.so()
@@ -97,7 +97,7 @@ func aNewRunIDRunsAgain(w *world) {
 		w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = id })
 		w.until(b, "about run "+string(id), func() bool { return b.Status.ObservedRunID == id })
 		w.untilComplete(b)
-		time.Sleep(time.Second) // Names of results have seconds.
+		time.Sleep(time.Second) // Names of results have a resolution of a second.
 	}
 	if n := len(w.results()); n != 2 {
 		w.t.Errorf("the results of %d runs are kept, want 2", n)
@@ -141,9 +141,9 @@ func aNewRunIDReplacesOneWithoutClients(w *world) {
 	}
 }
 
-// lostWithItsJob is a benchmark whose client, and then its Job, go away while no manager runs.
-// What it has prefilled in a pool is there still: an image, an object, and others in a
-// namespace of its own, which is returned.
+// lostWithItsJob returns a benchmark whose client and Job disappear while no manager runs. Its
+// prefilled data is still in the pool: an image, an object, and objects in a namespace of their
+// own, whose name is returned.
 func (w *world) lostWithItsJob(spec, pool string) (b *v1alpha1.CephBenchmark, namespace string) {
 	w.t.Helper()
 	w.kubelet.script("data-", runnertest.Script{Preparing: time.Hour})
@@ -162,7 +162,7 @@ func (w *world) lostWithItsJob(spec, pool string) (b *v1alpha1.CephBenchmark, na
 	return b, namespace
 }
 
-// namespaceOf is the first namespace that a client was told to write to.
+// namespaceOf returns the first RADOS namespace in the tasks of a client.
 func (w *world) namespaceOf(n int) string {
 	w.t.Helper()
 	for _, t := range w.kubelet.client(n).Tasks() {
@@ -178,7 +178,7 @@ func (w *world) namespaceOf(n int) string {
 	return ""
 }
 
-// wantOnlyPrecious checks that nothing is left in the pool of others but what is theirs.
+// wantOnlyPrecious checks that the other user's pool contains exactly that user's data.
 func (w *world) wantOnlyPrecious(namespace string) {
 	w.t.Helper()
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -195,13 +195,13 @@ func (w *world) wantOnlyPrecious(namespace string) {
 	})
 }
 
-// readOfOpenPool is oneRead on a pool of others.
+// readOfOpenPool is oneRead on an existing pool.
 func readOfOpenPool() string {
 	return strings.Replace(oneRead, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1)
 }
 
-// What a run has left that was lost goes before the next one begins, of which nobody could
-// tell how it was called.
+// The lost run's data is removed before the next run begins, because after that its names would be
+// unknown.
 func aNewRunIDAndClientsAreGone(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
 	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
@@ -218,7 +218,7 @@ func aNewRunIDAndClientsAreGone(w *world) {
 	w.untilComplete(b)
 }
 
-// Nothing takes its time to be removed, so that the next run begins at once.
+// Nothing has to be removed here, so the next run begins at once.
 func aNewRunIDAndObjectsAreLeft(w *world) {
 	b, namespace := w.lostWithItsJob(readOfOpenPool(), "open")
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
@@ -229,7 +229,7 @@ func aNewRunIDAndObjectsAreLeft(w *world) {
 	w.untilComplete(b)
 }
 
-// The next run says nothing of where the one before was at work.
+// The next run uses another target, so its spec does not say where the previous run has left data.
 func aNewRunIDInAnotherTarget(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images["open"] = []string{"precious"} })
 	b, _ := w.lostWithItsJob(readOfOpenPool(), "open")
@@ -245,7 +245,7 @@ func aNewRunIDInAnotherTarget(w *world) {
 	w.untilComplete(b)
 }
 
-// Rook keeps a pool that has images.
+// Rook does not remove a pool that has images.
 func aNewRunIDAndImagesAreLeft(w *world) {
 	b, _ := w.lostWithItsJob(oneRead, settings.ScratchPool)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.RunID = "2" })
@@ -257,7 +257,8 @@ func aNewRunIDAndImagesAreLeft(w *world) {
 	}
 }
 
-// Whichever session has left them: the pool is this benchmark's, and would never go.
+// The pool belongs to this benchmark, so it removes images of any session. Otherwise the pool would
+// remain forever.
 func imagesOfLongAgo(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilTask(0, "r1-write", task.Done)
@@ -294,7 +295,7 @@ func suspendedWhileMeasuring(w *world) {
 		return reasonOf(b) == v1alpha1.ReasonSuspended && !isTrue(b, v1alpha1.ConditionReconciling)
 	})
 	w.wantClean()
-	w.untilTask(0, "r2-first", task.Done) // It was not cut off.
+	w.untilTask(0, "r2-first", task.Done) // It was not interrupted.
 	if runs := states(b); !cmp.Equal(runs, "Valid") {
 		w.t.Errorf("runs %s, want the first one alone", runs)
 	}
@@ -320,7 +321,7 @@ func states(b *v1alpha1.CephBenchmark) string {
 	return strings.Join(all, ", ")
 }
 
-// What was measured to its end counts: there is nothing that could be resumed.
+// A completed measurement counts: nothing is left to resume.
 func suspendedInTheLastPhase(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite)
@@ -348,7 +349,7 @@ func oneAfterTheOther(w *world) {
 	w.untilReason(first, v1alpha1.ReasonRunning)
 	second := w.benchmark("b-second", oneWrite)
 	w.untilReason(second, v1alpha1.ReasonQueued, w.namespace+"/z-first")
-	time.Sleep(time.Second) // Times of the queue have seconds.
+	time.Sleep(time.Second) // The queue's times have a resolution of a second.
 	third := w.benchmark("a-third", oneWrite)
 	w.untilReason(third, v1alpha1.ReasonQueued, "/b-second")
 	for _, b := range []*v1alpha1.CephBenchmark{first, second, third} {

@@ -24,13 +24,13 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// podPrinter has the logs of a world. A client that works alone prints the reports of
-// the tasks in its Secret: while it runs those of the first run, and then all.
+// podPrinter has the logs of a world. A standalone client prints the reports of the tasks in its
+// Secret: those of the first run while it runs, and all of them at the end.
 type podPrinter struct {
 	world *world
 
 	mu    sync.Mutex
-	lost  string            // a task whose report does not get into the log
+	lost  string            // a task whose report is missing in the log
 	texts map[string]string // of other pods
 }
 
@@ -67,13 +67,13 @@ func (p *podPrinter) Read(ctx context.Context, namespace, name, _ string) (io.Re
 	return io.NopCloser(&log), nil
 }
 
-// aloneOf tells the command of a pod's client, and whether that works alone.
+// aloneOf returns the command of a pod's client, and whether the client is standalone.
 func aloneOf(pod *corev1.Pod) (command string, alone bool) {
 	command = strings.Join(pod.Spec.Containers[0].Command, " ")
 	return command, strings.Contains(command, "--tasks="+tasksPath)
 }
 
-// plannedFor are the tasks that a pod finds in its Secret.
+// plannedFor returns the tasks in the Secret of a pod.
 func (w *world) plannedFor(ctx context.Context, pod *corev1.Pod) ([]task.Task, error) {
 	var secret corev1.Secret
 	for _, volume := range pod.Spec.Volumes {
@@ -91,7 +91,7 @@ func (w *world) plannedFor(ctx context.Context, pod *corev1.Pod) ([]task.Task, e
 	return planned, json.Unmarshal(secret.Data[tasksFile], &planned)
 }
 
-// reportOf is that of a task that succeeded.
+// reportOf returns the report of a task that succeeded.
 func reportOf(todo task.Task) *task.Report {
 	now := time.Now()
 	report := &task.Report{Status: task.Status{ID: todo.ID, State: task.Done}}
@@ -101,7 +101,8 @@ func reportOf(todo task.Task) *task.Report {
 	return report
 }
 
-// passTime makes it half a minute since the runners of a benchmark should have answered.
+// passTime waits until a runner is unreachable, and then advances the clock by the time after which
+// the client becomes standalone.
 func (w *world) passTime(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -122,7 +123,7 @@ func (w *world) passTime(b *v1alpha1.CephBenchmark) {
 	w.wait(aloneAfter)
 }
 
-// pod waits for the pod of the Job that has an annotation.
+// pod waits for the pod of the Job with an annotation.
 func (w *world) pod(annotation string) *corev1.Pod {
 	w.t.Helper()
 	pod := &corev1.Pod{}
@@ -141,7 +142,7 @@ func (w *world) pod(annotation string) *corev1.Pod {
 	return pod
 }
 
-// end gives a pod its last phase.
+// end sets the final phase of a pod.
 func (w *world) end(pod *corev1.Pod, phase corev1.PodPhase) {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -172,7 +173,7 @@ func (w *world) wantWarning(reason string) {
 
 var twoWrites = strings.Replace(oneWrite, "repetitions: 1", "repetitions: 2", 1)
 
-// Stories of results that come through logs.
+// Stories of results in logs.
 func logStories() map[string]story {
 	return map[string]story{
 		"a client works alone":                   aClientWorksAlone,
@@ -187,8 +188,8 @@ func (w *world) buildWall() {
 	w.kubelet.set(func(k *kubelet) { k.wall = errors.New("i/o timeout") })
 }
 
-// firstRunDone waits until the first run is valid, which a client that works alone has
-// told while it goes on.
+// firstRunDone waits until the first run is valid. A standalone client reports that while it
+// continues.
 func (w *world) firstRunDone(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.until(b, "done with one run", func() bool { return len(b.Status.Runs) == 1 && b.Status.Runs[0].State == v1alpha1.RunValid })
@@ -249,7 +250,7 @@ func aManagerComesBackToAClientAlone(w *world) {
 	w.wantSummary(b, "2 of 2 runs are valid.")
 }
 
-// A pause ends a client that works alone at once; later another one does the rest.
+// A pause ends a standalone client at once. Later another client does the remaining runs.
 func aClientAloneIsPaused(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
@@ -266,8 +267,7 @@ func aClientAloneIsPaused(w *world) {
 	w.wantSummary(b, "2 of 2 runs are valid.")
 }
 
-// What a runner had measured when its pod ended is not lost, though nobody was there to
-// ask it.
+// A runner's measurement must not be lost if its pod ends while no manager runs.
 func aPodEndsWithoutAManager(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite)

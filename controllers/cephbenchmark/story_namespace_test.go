@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/rights"
 )
 
-// Stories of benchmarks whose namespace is deleted with all that is in it, and the manager's
-// rights to it. Of what is not in the namespace nothing may be left.
+// Stories of benchmarks whose namespace is deleted with all its content and the manager's rights in
+// it. Nothing may remain of what the benchmark has created elsewhere.
 func namespaceStories() map[string]story {
 	return map[string]story{
 		"in the queue": withItsNamespace(func(w *world) *v1alpha1.CephBenchmark {
@@ -54,15 +54,15 @@ func namespaceStories() map[string]story {
 	}
 }
 
-// deleteNamespace does what Kubernetes does when somebody deletes the namespace.
+// deleteNamespace does what Kubernetes does when a namespace is deleted.
 func (w *world) deleteNamespace() {
 	w.t.Helper()
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{}, &corev1.Secret{}, &corev1.Pod{})
 }
 
-// beginToDeleteNamespace takes the rights first, which is the worst: everything in a namespace
-// goes in any order. Journals and locks stay, which otherwise are in one of the manager's own.
+// beginToDeleteNamespace removes the rights first, which is the worst case, because the order is
+// undefined. Journals and locks stay: outside tests, they are in the manager's own namespace.
 func (w *world) beginToDeleteNamespace() {
 	w.t.Helper()
 	if err := w.Delete(w.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}); err != nil {
@@ -96,8 +96,8 @@ func withItsNamespace(it func(*world) *v1alpha1.CephBenchmark) story {
 	}
 }
 
-// poolOfOthers is a benchmark that measures on a pool of others, in which its session has
-// left something.
+// poolOfOthers returns a benchmark that measures on an existing pool, in which its session has left
+// data.
 func (w *world) poolOfOthers() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	b := w.measuring(func(b *v1alpha1.CephBenchmark) {
@@ -128,7 +128,7 @@ func aPoolOfOthersWithTheNamespace(w *world) {
 	w.wantPoolOfOthers()
 }
 
-// Clients that are still there remove themselves what they have written.
+// Clients that still run remove their data themselves.
 func jobsGoLast(w *world) {
 	b := w.poolOfOthers()
 	w.beginToDeleteNamespace()
@@ -141,7 +141,7 @@ func jobsGoLast(w *world) {
 	w.wantClean()
 }
 
-// What clients write until they end has to go, too.
+// Data that clients write until they end must also be removed.
 func podsEndAfterTheNamespace(w *world) {
 	b := w.poolOfOthers()
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
@@ -157,7 +157,7 @@ func podsEndAfterTheNamespace(w *world) {
 	w.wantPoolOfOthers()
 }
 
-// A node that is lost ends none. Nothing of what the benchmark has made waits for it for ever.
+// Pods on a lost node never end. The benchmark must not wait for them forever.
 func podsOutliveTheNamespace(w *world) {
 	b := w.poolOfOthers()
 	w.kubelet.set(func(k *kubelet) { k.keeps = true })
@@ -178,7 +178,7 @@ func anOSDIsDownWithTheNamespace(w *world) {
 	w.wantNoJournal()
 }
 
-// The manager was not there, and knows nothing but what is in the journal.
+// The manager did not run meanwhile, and knows only the journal.
 func anOSDIsDownAndNobodyLooks(w *world) {
 	b := w.inOutage()
 	w.stop()
@@ -196,7 +196,7 @@ func anOSDIsDownAndNobodyLooks(w *world) {
 	w.wantNoJournal()
 }
 
-// It may list neither Jobs nor pods then, and has to start all the same.
+// The manager must start although it may list neither Jobs nor pods any more.
 func restartedWithoutTheNamespace(w *world) {
 	b := w.poolOfOthers()
 	w.stop()
@@ -207,7 +207,7 @@ func restartedWithoutTheNamespace(w *world) {
 	w.wantPoolOfOthers()
 }
 
-// Where the namespace stays, what is missing is missing, and said.
+// If the namespace stays, the missing rights are a problem that status must report.
 func theRightsAreTaken(w *world) {
 	b := w.measuring()
 	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)

@@ -37,7 +37,7 @@ func osdStories() map[string]story {
 	}
 }
 
-// confinedTo is a benchmark on so many OSDs.
+// confinedTo returns a benchmark on a number of OSDs.
 func confinedTo(count int32) func(*v1alpha1.CephBenchmark) {
 	return func(b *v1alpha1.CephBenchmark) {
 		pool := b.Spec.Template.Target.ScratchPool
@@ -45,7 +45,7 @@ func confinedTo(count int32) func(*v1alpha1.CephBenchmark) {
 	}
 }
 
-// spreadOut has three hosts with an OSD each, and pools of one copy that are all over them.
+// spreadOut sets up three hosts with one OSD each, and pools of one copy on all OSDs.
 func (w *world) spreadOut() {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.PGs = nil
@@ -60,7 +60,7 @@ func (w *world) spreadOut() {
 	})
 }
 
-// places are the OSDs of each placement group of a pool, as text.
+// places returns the OSDs of each placement group of a pool as text.
 func (w *world) places(pool int64) string {
 	var words []string
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -115,7 +115,7 @@ func (w *world) archived(b *v1alpha1.CephBenchmark) *archive.Run {
 	return run
 }
 
-// The next manager knows the OSDs from the Job, although those that it would draw are others.
+// The next manager must take the OSDs from the Job, although it would draw other ones.
 func onOneOSDRestarted(w *world) {
 	w.spreadOut()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
@@ -137,7 +137,7 @@ func somebodyRemovesTheNote(w *world) {
 	w.noteIsChanged(func(annotations map[string]string) { delete(annotations, annotationOSDs) })
 }
 
-// noteIsChanged is a Job whose note of the OSDs somebody changes while no manager is there.
+// noteIsChanged changes the Job's note about the OSDs while no manager runs.
 func (w *world) noteIsChanged(change func(map[string]string)) {
 	w.t.Helper()
 	w.spreadOut()
@@ -159,7 +159,7 @@ func (w *world) noteIsChanged(change func(map[string]string)) {
 	}
 }
 
-// ofClass is a benchmark on OSDs of a device class.
+// ofClass returns a benchmark on OSDs of a device class.
 func ofClass(b *v1alpha1.CephBenchmark) {
 	pool := b.Spec.Template.Target.ScratchPool
 	pool.Replicated.Size, pool.DeviceClass = 1, "ssd"
@@ -176,7 +176,7 @@ func onADeviceClass(w *world) {
 
 func aPlacementGroupLeavesItsClass(w *world) {
 	w.spreadOut()
-	w.ceph.Change(func(a *cephtest.Answers) { // Of the three OSDs, one is of another class, and has none of them yet.
+	w.ceph.Change(func(a *cephtest.Answers) { // One of the three OSDs is of another class. It has no placement group yet.
 		a.OSDs = slices.Clone(a.OSDs)
 		a.OSDs[2].DeviceClass = "hdd"
 		a.ConfigShow = map[string]string{"osd.0 osd_memory_target": "4294967296", "osd.2 osd_memory_target": "4294967296"}
@@ -243,7 +243,7 @@ func clientsThatDoNotUnderstand(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonNotPossible, "set-require-min-compat-client luminous")
 }
 
-// The lock is made sure of at once before placement groups are placed.
+// The manager checks the lock right before it places placement groups.
 func placedWithoutTheLock(w *world) {
 	w.spreadOut()
 	w.rook.making = "Rook is slow"
@@ -258,8 +258,8 @@ func placedWithoutTheLock(w *world) {
 	w.delete(b)
 }
 
-// An OSD that is slower than the others is named in status, in the sentence and in the
-// archive, from which the next manager knows it too.
+// An OSD that is slower than its peers is named in status, in the summary and in the archive, from
+// which the next manager knows it.
 func oneIsSlowerThanItsPeers(w *world) {
 	w.spreadOut()
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -293,7 +293,7 @@ func oneIsSlowerThanItsPeers(w *world) {
 	})
 }
 
-// wantWorkArchived checks what each of so many runs has of an OSD's work.
+// wantWorkArchived checks the archived work of an OSD in each run.
 func (w *world) wantWorkArchived(runs int, want archive.OSDIO) {
 	w.t.Helper()
 	maps := w.results()
@@ -311,8 +311,8 @@ func (w *world) wantWorkArchived(runs int, want archive.OSDIO) {
 	}
 }
 
-// A manager that does not tell what OSDs do costs a run nothing but these figures, and is not
-// asked again at each look.
+// If ceph-mgr does not report the I/O of OSDs, a run lacks only these figures, and not every sample
+// asks again.
 func nobodyTellsWhatOSDsDo(w *world) {
 	w.spreadOut()
 	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["OSDIO"] = errors.New("no valid command found") })

@@ -26,8 +26,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Stories of OSDs that a benchmark has down for a while. Whatever comes in between, they
-// are up again before anything else of it goes.
+// Stories of benchmarks with an outage. Whatever happens meanwhile, the OSDs must be up again
+// before anything else of the benchmark is removed.
 func outageStories() map[string]story {
 	stories := map[string]story{
 		"to the end":                       outageToTheEnd,
@@ -72,8 +72,8 @@ template:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, rateIOPS: 500, ramp: 0s, duration: 15m}}
 `
 
-// reached kills the manager at a step, as a crash does: what it had begun to ask is asked,
-// and nothing after it.
+// reached kills the manager at a step, as a crash does: requests that it has begun are carried out,
+// later ones are not.
 func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
 	kill := w.kill.Load()
 	if kill == nil || *kill != step || !w.kill.CompareAndSwap(kill, nil) {
@@ -84,17 +84,17 @@ func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
 	return cephtest.ErrKilled
 }
 
-// up reports whether osd.2 is up and may be.
+// up reports whether osd.2 is up and has no noup.
 func (w *world) up() (up bool) {
 	w.ceph.Change(func(a *cephtest.Answers) { up = a.OSDMap.OSDs[2].Up && len(a.OSDMap.OSDs[2].Flags) == 0 })
 	return up
 }
 
-// The clock that the stories put forward goes on by itself, too: it takes a machine with
-// much to do less than this for any of them.
+// The stories advance the clock, which also runs by itself. Even on a busy machine, a story takes
+// less than this time.
 const aWhile = 5 * time.Minute
 
-// beforeOutage is a benchmark that measures, before its OSD goes down.
+// beforeOutage returns a benchmark that is measuring, before its OSD goes down.
 func (w *world) beforeOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.RecoveryLooks = 2 })
@@ -104,7 +104,7 @@ func (w *world) beforeOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.
 	return b
 }
 
-// inOutage is one whose OSD is down, and was seen to be.
+// inOutage returns a benchmark that has observed its OSD to be down.
 func (w *world) inOutage(change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	b := w.beforeOutage(change...)
@@ -125,7 +125,7 @@ func (w *world) untilUp() {
 	})
 }
 
-// wantNoJournal checks that nothing says any more that OSDs are to be let up.
+// wantNoJournal checks that no journal about OSDs remains.
 func (w *world) wantNoJournal() {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -166,7 +166,7 @@ func outageToTheEnd(w *world) {
 	}
 }
 
-// recovers sees a benchmark to the end of its outage, and until all is whole again.
+// recovers waits until a benchmark's outage has ended and the cluster has recovered.
 func (w *world) recovers(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	before := len(w.ceph.Calls("Recovered"))
@@ -176,15 +176,15 @@ func (w *world) recovers(b *v1alpha1.CephBenchmark) {
 		w.look()
 		return w.looksSince("Recovered", before)
 	})
-	// That Ceph was asked says nothing of what the reconciler made of the answer, and a status
-	// says that only after the phase: the tool goes on for a moment.
+	// The query to Ceph does not show whether the reconciler has handled the answer, and status
+	// shows it only after the phase. So the tool continues for a moment.
 	time.Sleep(3 * time.Second)
 }
 
-// An OSD that was stopped in a run rests before the next one. The survey, which is of the
-// beginning, knows nothing of that.
+// An OSD that was down in a run needs a rest before the next run. The survey from the beginning
+// does not show that outage.
 func outageTwice(w *world) {
-	w.ceph.Change(func(a *cephtest.Answers) { // Four times in 100 min, so that the phase is not long enough.
+	w.ceph.Change(func(a *cephtest.Answers) { // An OSD may be marked down four times in 100 min, so the phase is too short for a second time.
 		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "osd", Name: "osd_max_markdown_period", Value: "6000"})
 	})
 	w.kubelet.script("r2-", runnertest.Script{Measuring: time.Hour})
@@ -206,7 +206,7 @@ func outageTwice(w *world) {
 	w.untilCounted(2, metrics.Outages, "Measured")
 }
 
-// What the cluster was like when the benchmark began is not what it is like now.
+// The cluster's options have changed since the benchmark began.
 func patienceGetsShorter(w *world) {
 	b := w.beforeOutage()
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -220,7 +220,7 @@ func patienceGetsShorter(w *world) {
 	w.untilCounted(1, metrics.Outages, "Refused")
 }
 
-// outageUnderBackgroundLoad has a load beside the phase, whose runner is another one.
+// outageUnderBackgroundLoad has a background load with a runner of its own.
 func outageUnderBackgroundLoad(w *world) {
 	b := w.inOutage(func(b *v1alpha1.CephBenchmark) {
 		if err := yaml.Unmarshal([]byte(`{ramp: 0s, fio: {pattern: RandWrite, rateIOPS: 1000}}`), &b.Spec.Template.BackgroundLoad); err != nil {
@@ -243,8 +243,8 @@ func outageUnderBackgroundLoad(w *world) {
 	w.untilCounted(1, metrics.OutageDuration, "clean")
 }
 
-// unknownWhetherOSDWasStopped loses the answer to the command that keeps the OSD down. It is
-// carried out later, and undone after that.
+// unknownWhetherOSDWasStopped loses the answer to the command that sets noup. Ceph carries the
+// command out later, and it must be undone after that.
 func unknownWhetherOSDWasStopped(w *world) {
 	b := w.beforeOutage()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetNoUp" })
@@ -271,7 +271,7 @@ func unknownWhetherOSDWasStopped(w *world) {
 	}
 }
 
-// somebodyUnsetsNoup takes the flag off in mid-outage: what follows is no outage any more.
+// somebodyUnsetsNoup unsets noup during the outage, which ends the outage.
 func somebodyUnsetsNoup(w *world) {
 	b := w.inOutage()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.OSDMap.OSDs[2].Flags = nil })
@@ -288,9 +288,9 @@ func somebodyUnsetsNoup(w *world) {
 	w.untilCounted(1, metrics.Outages, "Failed")
 }
 
-// Whoever has the lock next finds the copy in Ceph, where the other one was deleted with its
-// namespace, and the Lease with it. The epoch of the journal is then that of a Lease of which
-// nothing is known any more; all OSDs that it is about are let up all the same.
+// The copy of the journal in Kubernetes was deleted together with its namespace and the Lease. The
+// next holder of the lock finds the copy in Ceph. It does not know the Lease of the journal's
+// epoch, and must still bring back all OSDs in the journal.
 func leftBehindInCeph(w *world) {
 	w.abandonInMidOutage()
 	for _, o := range []client.Object{
@@ -323,7 +323,7 @@ func leftBehindInCeph(w *world) {
 		c.Keys["cephtune/disruption"] = string(text)
 	})
 	w.ceph.NewSidecar()
-	w.ahead.Add(int64(11 * time.Minute)) // until its lock is over
+	w.ahead.Add(int64(11 * time.Minute)) // until its lock has expired
 	w.theNextOneLetsItUp()
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		if osd := c.Answers.OSDMap.OSDs[1]; !osd.Up || len(osd.Flags) > 0 {
@@ -332,7 +332,7 @@ func leftBehindInCeph(w *world) {
 	})
 }
 
-// Its count must not begin anew: the sidecar would let no OSD up any more.
+// The epochs must not start again: the sidecar would refuse to bring back an OSD.
 func theLeaseIsDeleted(w *world) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "cephtune-" + fsid}}
 	lease.Spec.LeaseTransitions = new(int32(49))
@@ -352,7 +352,7 @@ func theLeaseIsDeleted(w *world) {
 	}
 }
 
-// theNextOneLetsItUp starts a manager, and has another benchmark take the lock.
+// theNextOneLetsItUp starts a manager, and lets another benchmark take the lock.
 func (w *world) theNextOneLetsItUp() {
 	w.t.Helper()
 	w.start()
@@ -363,7 +363,7 @@ func (w *world) theNextOneLetsItUp() {
 	w.wantNoJournal()
 }
 
-// wantOutage checks that the archive of the only run tells what its outage has cost.
+// wantOutage checks that the archive of the only run contains the outage and its effects.
 func (w *world) wantOutage() {
 	w.t.Helper()
 	run, err := archive.FromConfigMap(&w.results()[0])
@@ -402,7 +402,8 @@ func notOKToStop(w *world) {
 	w.wantNoJournal()
 }
 
-// Ceph 20.2.4 overlooks a placement group whose last OSD is not among those that are to stop.
+// Ceph 20.2.4 says "ok to stop" although a placement group would have too few OSDs, if its last OSD
+// is not among those to stop.
 func wronglyOKToStop(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.OKToStop = map[int]ceph.Stop{2: {OK: true, OSDs: []int{2}}}
@@ -484,7 +485,7 @@ func deletedInMidOutage(w *world) {
 	w.wantNoJournal()
 }
 
-// Nobody wants to wait for the end of a phase who suspends a benchmark in mid-outage.
+// A benchmark that is suspended during an outage must not continue until the end of the phase.
 func suspendedInMidOutage(w *world) {
 	b := w.inOutage()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
@@ -503,8 +504,8 @@ func theClientDiesInMidOutage(w *world) {
 	w.wantNoJournal()
 }
 
-// What placement groups without their primary look like to the next manager is no reason to
-// hide that it has forgotten why.
+// The next manager does not know about the outage. The inactive placement groups that it sees must
+// not hide the true reason: the restart.
 func restartedWhilePGsAreInactive(w *world) {
 	b := w.inOutage()
 	w.restart()
@@ -522,8 +523,8 @@ func restartedWhilePGsAreInactive(w *world) {
 	}
 }
 
-// The next manager lets the OSD up before anything else, once what the last one has asked
-// for cannot be carried out any more, and the run is no evidence.
+// The next manager first waits until requests of the previous one can no longer be carried out.
+// Then it brings the OSD back before anything else. The run is invalid.
 func restartedInMidOutage(w *world) {
 	b := w.inOutage()
 	w.restart()
@@ -556,7 +557,7 @@ func deletedWithoutCeph(w *world) {
 	w.wantNoJournal()
 }
 
-// abandonInMidOutage takes the finalizer off a benchmark, while no manager runs.
+// abandonInMidOutage removes the finalizer of a benchmark and deletes it while no manager runs.
 func (w *world) abandonInMidOutage() {
 	w.t.Helper()
 	b := w.inOutage()
@@ -572,10 +573,10 @@ func (w *world) abandonInMidOutage() {
 	w.kubelet.script("r1-", runnertest.Script{})
 }
 
-// Whoever has the lock next lets the OSD up, before anything else.
+// The next holder of the lock brings the OSD back before anything else.
 func leftBehind(w *world) {
 	w.abandonInMidOutage()
-	w.ahead.Add(int64(11 * time.Minute)) // until its lock is over
+	w.ahead.Add(int64(11 * time.Minute)) // until its lock has expired
 	w.theNextOneLetsItUp()
 }
 
@@ -603,7 +604,8 @@ func leftBehindForGood(w *world) {
 	})
 }
 
-// Who has taken the lock has to let the OSD up: this one must not change anything more.
+// The new holder of the lock has to bring the OSD back. This benchmark must not change anything
+// without the lock.
 func theLockIsLostInMidOutage(w *world) {
 	b := w.inOutage()
 	w.lockElsewhere()
@@ -620,7 +622,7 @@ func theLockIsLostInMidOutage(w *world) {
 	w.wantNoJournal()
 }
 
-// However late the manager looks, it is let up then.
+// However late the manager looks, it must then bring the OSD back.
 func outageIsOrphaned(w *world) {
 	b := w.inOutage()
 	w.wait(3 * aWhile)
@@ -629,13 +631,13 @@ func outageIsOrphaned(w *world) {
 	w.wantNoJournal()
 }
 
-// killedInOutage kills the manager at one step of what it does to an OSD.
+// killedInOutage kills the manager at one step of stopping an OSD or of bringing it back.
 func (w *world) killedInOutage(step tuning.Step) {
 	b := w.beforeOutage()
 	w.kill.Store(&step)
 	w.wait(aWhile)
 	if !w.diesBefore(func() bool { return len(w.ceph.Calls("MarkOSDsDown")) > 0 }) {
-		w.wait(aWhile) // It is a step of the way back.
+		w.wait(aWhile) // The step belongs to bringing the OSD back.
 		if !w.diesBefore(func() bool { return false }) {
 			w.t.Fatal("the manager was not killed: the step is never reached")
 		}
@@ -659,7 +661,7 @@ func (w *world) killedInOutage(step tuning.Step) {
 	w.wantNoJournal()
 }
 
-// diesBefore reports whether the manager is killed before something has happened.
+// diesBefore reports whether the manager is killed before an event.
 func (w *world) diesBefore(happened func() bool) bool {
 	for deadline := time.Now().Add(soon); time.Now().Before(deadline) && !happened(); {
 		select {
@@ -671,5 +673,5 @@ func (w *world) diesBefore(happened func() bool) bool {
 	return false
 }
 
-// looksSince reports whether a verb was asked more often than that.
+// looksSince reports whether a verb was called more often than before.
 func (w *world) looksSince(verb string, n int) bool { return len(w.ceph.Calls(verb)) > n }

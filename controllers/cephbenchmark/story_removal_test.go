@@ -15,12 +15,13 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// strays has OSDs hold PGs that they are about to remove.
+// strays sets the number of OSDs with PGs that they still have to remove, and the number of those
+// PGs.
 func (w *world) strays(osds, pgs int) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.Strays = ceph.Strays{OSDs: osds, PGs: pgs} })
 }
 
-// What is left of the pool of another benchmark is waited for before anything is made.
+// Before it creates anything, a benchmark waits until OSDs have removed another benchmark's pool.
 func aDeletedPoolIsStillRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
@@ -32,7 +33,7 @@ func aDeletedPoolIsStillRemoved(w *world) {
 	w.untilComplete(b)
 }
 
-// What is not removed in time is beside the run, which says so.
+// OSDs that need too long to remove PGs continue during the run, which says so.
 func aDeletedPoolIsRemovedForTooLong(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
@@ -42,8 +43,8 @@ func aDeletedPoolIsRemovedForTooLong(w *world) {
 	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 48 PGs")
 }
 
-// wantMarkedWithRemoval checks that runs are valid, and that the last of so many tells of
-// PGs that OSDs were removing when it began.
+// wantMarkedWithRemoval checks that all runs are valid, and that the last run reports the PGs that
+// OSDs were removing when it began.
 func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, says string) {
 	w.t.Helper()
 	if want := strings.TrimSuffix(strings.Repeat("Valid, ", runs), ", "); states(b) != want {
@@ -57,8 +58,8 @@ func (w *world) wantMarkedWithRemoval(b *v1alpha1.CephBenchmark, runs int, says 
 	}
 }
 
-// removalOf is what the archive of a run tells of PGs that OSDs were removing when its
-// first phase began; nil for nothing.
+// removalOf returns the archived PGs that OSDs were removing when the first phase of a run began;
+// nil if there were none.
 func (w *world) removalOf(number int32) *quiescence.Disturbance {
 	w.t.Helper()
 	results := w.results()
@@ -81,7 +82,7 @@ func (w *world) removalOf(number int32) *quiescence.Disturbance {
 	return nil
 }
 
-// What is allowed is neither waited for nor told of.
+// If the warning is allowed, the benchmark neither waits nor reports it.
 func aDeletedPoolMayBeRemovedMeanwhile(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) {
@@ -93,8 +94,8 @@ func aDeletedPoolMayBeRemovedMeanwhile(w *world) {
 	}
 }
 
-// Before each run OSDs are asked what they hold, and while it measures they are not: that
-// takes a list of all PGs.
+// The manager asks OSDs for their PGs before each run and not during one, because that needs a list
+// of all PGs.
 func dataThatWasMovedIsStillRemoved(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: 4 * time.Second})
 	b := w.benchmark("b", oneWrite, runs(2))
@@ -116,7 +117,7 @@ func dataThatWasMovedIsStillRemoved(w *world) {
 	}
 }
 
-// The first run waits for it, and so does the second, as long again and no longer.
+// Both the first and the second run wait, each for the full limit and not longer.
 func movedDataIsRemovedBeforeEachRun(w *world) {
 	w.strays(1, 5)
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})

@@ -19,8 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Stories of managers that end in the middle of something. Nothing that they knew may
-// be needed to go on, and what is not known any more is not made up.
+// Stories of managers that end in the middle of something. The next manager must continue without
+// their memory, and must not invent what is unknown.
 func restartStories() map[string]story {
 	return map[string]story{
 		"in the queue":                         restartedInTheQueue,
@@ -52,7 +52,8 @@ func restartedInTheQueue(w *world) {
 	w.untilComplete(b)
 }
 
-// How long it has waited is not known any more. It waits as long again, and then goes on.
+// The time already waited is unknown, so the benchmark waits for the full time again, and then
+// continues.
 func restartedWhileADeletedPoolIsRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
@@ -112,7 +113,7 @@ func upgradedWhileOneClientMeasures(w *world) {
 	}
 }
 
-// The note of which OSDs they are was not sealed before, so that it may be anybody's.
+// The earlier version did not seal the note about the OSDs, so anyone may have written it.
 func upgradedWithChosenOSDs(w *world) {
 	w.spreadOut()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
@@ -127,7 +128,8 @@ func upgradedWithChosenOSDs(w *world) {
 	}
 }
 
-// upgrade restarts the manager, as if the one before had the keys of sessions from their names.
+// upgrade restarts the manager as if the earlier version had derived the keys of sessions from
+// their names.
 func (w *world) upgrade(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.stop()
@@ -205,8 +207,8 @@ func restartedAndSuspended(w *world) {
 	w.untilComplete(b)
 }
 
-// Of two that begin within a second, the one that is second by name may have been
-// sooner. It must not wait for the one that waits for it.
+// Both began within the same second. By name, "a" comes first, although "z" has the lock. "z" must
+// not wait for "a", which waits for it.
 func restartedHoldingTheLock(w *world) {
 	w.rook.making = "Rook is slow"
 	first := w.benchmark("z", oneWrite)
@@ -232,7 +234,7 @@ func restartedWithoutTheLock(w *world) {
 	w.untilFailed(b, v1alpha1.ReasonLockLost, "CephTuningSweep/far/away")
 }
 
-// longTeardown is a benchmark that cannot remove an image in a pool of others.
+// longTeardown returns a benchmark that cannot remove an image in an existing pool.
 func (w *world) longTeardown() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["RemoveImage"] = errors.New("it has a watcher") })
@@ -246,7 +248,7 @@ func (w *world) longTeardown() *v1alpha1.CephBenchmark {
 	return b
 }
 
-// untilItTriesAgain waits until a teardown tries once more to remove an image.
+// untilItTriesAgain waits until the teardown tries to remove an image again.
 func (w *world) untilItTriesAgain() {
 	w.t.Helper()
 	tried := len(w.ceph.Calls("RemoveImage"))
@@ -258,7 +260,7 @@ func (w *world) untilItTriesAgain() {
 	})
 }
 
-// lease is the lock in Kubernetes.
+// lease returns the lock in Kubernetes.
 func (w *world) lease() *coordinationv1.Lease {
 	w.t.Helper()
 	lease := &coordinationv1.Lease{}
@@ -268,8 +270,8 @@ func (w *world) lease() *coordinationv1.Lease {
 	return lease
 }
 
-// Removing may take longer than the lock lasts. Who is first in the queue waits all the
-// same, and so does another Kubernetes cluster.
+// A teardown may take longer than the lock lasts. The next in the queue must wait anyway, and so
+// must another Kubernetes cluster.
 func restartedInALongTeardown(w *world) {
 	b := w.longTeardown()
 	next := w.benchmark("next", oneWrite)
@@ -299,8 +301,8 @@ func restartedInALongTeardown(w *world) {
 	w.until(next, "at work", func() bool { return reasonOf(next) != v1alpha1.ReasonQueued })
 }
 
-// What is its own a benchmark removes without the lock, too, which it neither takes back nor
-// gives away.
+// A benchmark removes its own data even if another holder has the lock. It must neither take the
+// lock back nor release it.
 func itsLockIsLostInALongTeardown(w *world) {
 	b := w.longTeardown()
 	w.leaseGoesTo("CephBenchmark/far/away/1")
@@ -318,7 +320,7 @@ func itsLockIsLostInALongTeardown(w *world) {
 	}
 }
 
-// Whether anything was measured is not known any more. The run begins anew.
+// Nothing shows any more whether a measurement has ended, so the run begins again.
 func restartedWithoutTheJob(w *world) {
 	b := w.measuring()
 	w.stop()
@@ -334,7 +336,7 @@ func theFinalizerWasTakenOff(w *world) {
 	if err := w.Patch(w.t.Context(), b, noFinalizer); err != nil {
 		w.t.Fatal(err)
 	}
-	// The operator puts it back as long as the object is there.
+	// The operator adds the finalizer again while the object exists.
 	w.look()
 	w.until(b, "protected", func() bool { return len(b.Finalizers) == 1 })
 	w.delete(b)

@@ -50,7 +50,7 @@ func severalClientsAreAddedUp(w *world) {
 	if b.Status.Headline != "write 3k IOPS" {
 		w.t.Errorf("headline %q", b.Status.Headline)
 	}
-	// How much more than that depends on how busy this machine is.
+	// The rest of the spread depends on how busy this machine is.
 	if spread, err := figure.ParseDecimal(b.Status.Runs[0].StartSpread); err != nil || spread < 0.04 || spread > maxSpread.Seconds() {
 		w.t.Errorf("start spread %v, %v, want from 40 ms to %v", spread, err, maxSpread)
 	}
@@ -69,7 +69,7 @@ func clientsThatStartTooFarApart(w *world) {
 	}
 }
 
-// varying has runs that differ by a tenth.
+// varying scripts runs that differ by a tenth.
 func varying(w *world) {
 	for run, operations := range []int64{27000, 30000, 33000} {
 		r := runnertest.DefaultResult(task.Task{Measure: &task.Measurement{RequestedSeconds: 30}})
@@ -124,7 +124,7 @@ func expecting(atLeast v1alpha1.Threshold, verdict v1alpha1.BenchmarkVerdict, ou
 	}
 }
 
-// onceArchived lets nobody write status any more, as soon as there are results.
+// onceArchived lets writes of status fail as soon as results are archived.
 func onceArchived(w *world) (crashed <-chan struct{}) {
 	archived, told := false, make(chan struct{})
 	w.writes.refuseIf(func(what string) error {
@@ -157,7 +157,7 @@ func resultsAreWrittenOnce(w *world) {
 	}
 }
 
-// The archive knows that clients started together; the next manager does not.
+// The archive shows that clients started together, and the next manager does not know it otherwise.
 func resultsOutliveARestart(w *world) {
 	crashed := onceArchived(w)
 	b := w.benchmark("b", oneWrite, clients(2))

@@ -28,7 +28,7 @@ func roomStories() map[string]story {
 	}
 }
 
-// endlessWrite writes objects for as long as time is left.
+// endlessWrite writes new objects until the phase ends.
 const endlessWrite = `
 repetitions: 2
 template:
@@ -45,7 +45,7 @@ func nearfull() ceph.HealthCheck {
 	return ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Summary: "1 nearfull osd(s)"}
 }
 
-// A cluster that fills up is left at once, and what was written is removed.
+// When a cluster fills up, the benchmark ends at once and removes its data.
 func osdsBecomeNearfull(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", endlessWrite)
@@ -67,7 +67,7 @@ func osdsMayBecomeNearfull(w *world) {
 	w.untilComplete(b)
 }
 
-// The tool stops at the number of objects for which there is room. Another run would, too.
+// The tool stops at the number of objects that fit. Another run would stop there too.
 func noRoomForAnotherObject(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Failure: &task.Failure{Reason: "EndedEarly", Message: "it had nothing left to do"}})
 	b := w.benchmark("b", endlessWrite)
@@ -77,8 +77,8 @@ func noRoomForAnotherObject(w *world) {
 	}
 }
 
-// Rook does nothing for a cluster in HEALTH_ERR, so that the pool which is the cause has
-// to be emptied first.
+// Rook does nothing for a cluster in HEALTH_ERR, so the manager must empty the pool first, which is
+// the cause.
 func rookKeepsAFullPool(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", endlessWrite)
@@ -103,7 +103,7 @@ func rookKeepsAFullPool(w *world) {
 	w.wantClean()
 }
 
-// setFull has Ceph take no more writes, or writes again.
+// setFull sets whether Ceph refuses writes because it is full.
 func (w *world) setFull(full bool) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.Health, a.OSDMap.Pools[0].Flags = ceph.Health{Status: "HEALTH_OK"}, nil
@@ -114,7 +114,7 @@ func (w *world) setFull(full bool) {
 	})
 }
 
-// Where an OSD is full, clients would wait for room to remove what is there.
+// If an OSD is full, clients cannot remove their data: they would wait for room.
 func clientsCannotRemoveAThing(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	w.kubelet.script(cleanupID, runnertest.Script{Preparing: time.Hour})
@@ -132,8 +132,8 @@ func clientsCannotRemoveAThing(w *world) {
 	})
 }
 
-// What was written since does not make less of the room of a benchmark at work, nor does a
-// manager that looks anew.
+// Neither data written since the start nor a restarted manager reduces the room of a running
+// benchmark.
 func theRoomIsThatOfTheStart(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", endlessWrite)
@@ -149,7 +149,7 @@ func theRoomIsThatOfTheStart(w *world) {
 	w.until(b, "complete", func() bool { return isTrue(b, v1alpha1.ConditionComplete) })
 }
 
-// fill has each OSD use so much.
+// fill sets the used bytes of each OSD.
 func (w *world) fill(bytes int64) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		osds := slices.Clone(a.OSDs)
@@ -160,7 +160,7 @@ func (w *world) fill(bytes int64) {
 	})
 }
 
-// limitOf is with which limit of objects a task of the first client was handed over.
+// limitOf returns the limit of objects in a task of the first client.
 func (w *world) limitOf(id string) string {
 	w.t.Helper()
 	for _, t := range w.kubelet.client(0).Tasks() {
@@ -176,9 +176,9 @@ func (w *world) limitOf(id string) string {
 	return ""
 }
 
-// What was there when a benchmark began to wait says nothing of when it may go on.
+// Space that was used when a benchmark began to wait must not keep it waiting after it was freed.
 func roomThatComesBack(w *world) {
-	w.fill((1<<40)/100*85 - quiescence.LeastRoom) // of 1 TiB: little below the nearfull ratio
+	w.fill((1<<40)/100*85 - quiescence.LeastRoom) // of 1 TiB: a little below the nearfull ratio
 	b := w.benchmark("b", endlessWrite)
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "each client that writes new objects has room for")
 	w.fill(0)

@@ -36,12 +36,13 @@ func sharedStories() map[string]story {
 	}
 }
 
-// sharing has a benchmark be that of a sweep, which shares a pool among those with the same key.
+// sharing makes a benchmark one of a sweep. It shares a pool with the benchmarks that have the same
+// key.
 func sharing(w *world, key string) func(*v1alpha1.CephBenchmark) {
 	return w.sharing(scratchpool.Use{Key: key})
 }
 
-// continuing is sharing, for one that does not make the pool.
+// continuing does the same for a benchmark that must not create the pool.
 func continuing(w *world, key string) func(*v1alpha1.CephBenchmark) {
 	return w.sharing(scratchpool.Use{Key: key, Continues: true})
 }
@@ -55,13 +56,14 @@ func (w *world) sharing(use scratchpool.Use) func(*v1alpha1.CephBenchmark) {
 	}
 }
 
-// ofSweep has a benchmark be that of a sweep. Anybody may do that who may create one.
+// ofSweep sets a sweep as the owner of a benchmark. Everyone who may create a benchmark can do
+// that.
 func ofSweep(b *v1alpha1.CephBenchmark) {
 	sweep := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Name: "sweep", UID: stranger}}
 	b.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(sweep, v1alpha1.GroupVersion.WithKind("CephTuningSweep"))}
 }
 
-// untilMeasured waits until a benchmark of a sweep has its results, and its Job is gone.
+// untilMeasured waits until a benchmark of a sweep has its results and its Job is gone.
 func (w *world) untilMeasured(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.until(b, "Complete and torn down", func() bool {
@@ -69,7 +71,7 @@ func (w *world) untilMeasured(b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// wantShared checks whose the scratch pool is, how often one was made, and that it is empty.
+// wantShared checks the owner of the scratch pool, how often one was created, and that it is empty.
 func (w *world) wantShared(made int) {
 	w.t.Helper()
 	w.rook.set(func(f *fakeRook) {
@@ -103,7 +105,7 @@ func onePoolForABlock(w *world) {
 	}
 }
 
-// oneOverwrite writes over an image, and writes objects.
+// oneOverwrite overwrites an image, and then writes objects.
 const oneOverwrite = `
 repetitions: 1
 template:
@@ -114,7 +116,8 @@ template:
   - {name: new, radosBench: {mode: Write, ramp: 0s, duration: 30s}}
 `
 
-// The first run prefills an image that later ones write over. What else a run writes goes with it.
+// The first run prefills an image, and later runs overwrite it. All other data of a run is removed
+// with the run.
 func oneDatasetForABlock(w *world) {
 	image := settings.ScratchPool + "/" + blockDataset + "-0-w1x64m-0"
 	use := scratchpool.Use{Key: "1/1/1", Data: true}
@@ -142,8 +145,8 @@ func oneDatasetForABlock(w *world) {
 	})
 }
 
-// leaves has the benchmark at work have an image and objects in the scratch pool, which its
-// clients do not remove.
+// leaves adds an image and objects of the running benchmark to the scratch pool. Its clients do not
+// remove them.
 func (w *world) leaves(b *v1alpha1.CephBenchmark) {
 	name := sessionOf(b.UID, "1").name
 	w.ceph.Change(func(a *cephtest.Answers) {
@@ -152,7 +155,8 @@ func (w *world) leaves(b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// atWorkInShared is a benchmark that measures in a pool of its sweep, and has left something.
+// atWorkInShared returns a benchmark that is measuring in its sweep's pool, and has left data
+// there.
 func (w *world) atWorkInShared(measuring time.Duration) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: measuring})
@@ -188,7 +192,7 @@ func theManagerOfASharedRunIsKilled(w *world) {
 	w.wantShared(1)
 }
 
-// A run that finds no pool makes another one, as each run does that shares none.
+// A run that does not find the pool creates it again, as a run without sharing would.
 func theSharedPoolIsDeleted(w *world) {
 	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
 	w.rook.set(func(f *fakeRook) { f.owner = objectref.Ref{} })
@@ -196,12 +200,12 @@ func theSharedPoolIsDeleted(w *world) {
 	w.wantShared(2)
 }
 
-// The pool that is there does not count against the limit of PGs once more.
+// The existing pool must not count twice against the limit of PGs.
 func sharedPGsAreCountedOnce(w *world) {
 	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for i := range a.OSDs {
-			a.OSDs[i].PGs = 195 // of the 200 that are 80 % of the limit
+			a.OSDs[i].PGs = 195 // of 200, which are 80 % of the limit
 		}
 	})
 	w.untilMeasured(w.benchmark("b2", oneWrite, sharing(w, "1/1/1")))
@@ -209,7 +213,7 @@ func sharedPGsAreCountedOnce(w *world) {
 	w.untilReason(b, "TooManyPGs", "203 PGs")
 }
 
-// A run that goes on where others have measured takes no other pool for theirs.
+// A run that continues on the earlier runs' pool must not use another pool instead.
 func aRunThatContinuesMakesNoPool(w *world) {
 	w.untilMeasured(w.benchmark("b1", oneWrite, sharing(w, "1/1/1")))
 	w.untilMeasured(w.benchmark("b2", oneWrite, continuing(w, "1/1/1")))
@@ -225,7 +229,8 @@ func aRunThatContinuesMakesNoPool(w *world) {
 	})
 }
 
-// What anybody may copy from a benchmark of a sweep does not open the sweep's pool.
+// Annotations and owners can be copied from a sweep's benchmark by anyone, so they must not give
+// access to the sweep's pool.
 func aCopyDoesNotShare(w *world) {
 	b := w.benchmark("b", oneWrite, sharing(w, "1/1/1"))
 	w.untilMeasured(b)

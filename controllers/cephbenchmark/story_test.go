@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// oneWrite is the shortest benchmark there is.
+// oneWrite is the shortest benchmark.
 const oneWrite = `
 repetitions: 1
 template:
@@ -25,8 +25,8 @@ template:
   - {name: write, fio: {engine: RADOS, pattern: RandWrite, ramp: 0s, duration: 30s}}
 `
 
-// TestMain lets more stories be told at once than there are processors: they wait most
-// of the time.
+// TestMain runs more stories at once than there are processors, because stories wait most of the
+// time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(max(16, runtime.GOMAXPROCS(0)))); err != nil {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A story is told in a world of its own.
+// Each story has its own world.
 type story func(*world)
 
 // Stories of benchmarks, from creation to a clean cluster, by topic.

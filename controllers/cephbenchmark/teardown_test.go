@@ -29,7 +29,7 @@ func TestNeverHeld(t *testing.T) {
 	}
 }
 
-// What is asked of Ceph at the end depends on what is known of the session.
+// The pools to look into at the end depend on what is known about the session.
 func TestPoolsToLookInto(t *testing.T) {
 	noJob := func(f *facts) { f.job = nil }
 	open := func(f *facts) { f.cluster.ExistingPools = []string{"open", "more"} }

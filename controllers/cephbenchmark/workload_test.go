@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// fakeLoad measures for half a minute, and neither needs data nor leaves any.
+// fakeLoad measures for half a minute. It needs no data and leaves none.
 type fakeLoad struct{}
 
 func (fakeLoad) Datasets(place.Place) []engine.Dataset { return nil }
@@ -25,7 +25,7 @@ func (fakeLoad) Timing() engine.Timing { return engine.Timing{MeasuredSeconds: 3
 
 func (fakeLoad) Namespaces(place.Place) []string { return nil }
 
-// pilotedLoad has to be sized by pilots.
+// pilotedLoad needs pilots to find its size.
 type pilotedLoad struct{ fakeLoad }
 
 func (pilotedLoad) NeedsPilot() bool { return true }
@@ -36,7 +36,7 @@ func (pilotedLoad) PilotTask(_ place.Place, run engine.Run, bytes int64) (task.T
 	return task.Task{ID: run.ID, Measure: &task.Measurement{RequestedBytes: bytes}}, nil
 }
 
-// scriptOf has a phase for each load: p1, p2 and so on.
+// scriptOf returns a script with a phase for each load: p1, p2 and so on.
 func scriptOf(clients int, loads ...engine.Load) *workload.Script {
 	s := &workload.Script{Places: make([]place.Place, clients)}
 	for i, l := range loads {
@@ -45,12 +45,12 @@ func scriptOf(clients int, loads ...engine.Load) *workload.Script {
 	return s
 }
 
-// withBackground is a script of one client and two phases, and a load beside them.
+// withBackground returns a script of one client and two phases, with a background load.
 func withBackground(load engine.Load) *workload.Script {
 	s := scriptOf(1, fakeLoad{}, fakeLoad{})
 	s.Background = &workload.Background{Load: load, Place: place.Place{Clients: 1}}
 	return s
 }
 
-// newTasks are the tasks of one client that has not been given any.
+// newTasks returns the tasks of one client that has none yet.
 func newTasks() workload.Tasks { return workload.Tasks{map[string]task.Status{}} }

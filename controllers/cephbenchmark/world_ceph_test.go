@@ -18,11 +18,11 @@ import (
 const (
 	lockKey = "cephtune/lock"
 	fsid    = "11111111-2222-3333-4444-555555555555"
-	// stranger is somebody who has the scratch pool and is not of this world.
+	// stranger is a foreign owner of the scratch pool.
 	stranger = "stranger"
 )
 
-// quietCeph is a healthy cluster of three OSDs with nothing to do.
+// quietCeph returns a healthy, quiescent cluster of three OSDs.
 func quietCeph() *cephtest.Cluster {
 	fake := cephtest.NewCluster()
 	fake.Change(func(a *cephtest.Answers) {
@@ -60,10 +60,10 @@ func poolInCeph(id int64, name string) ceph.Pool {
 	}
 }
 
-// cutCeph makes Ceph unreachable, until the function that it returns is called.
+// cutCeph makes Ceph unreachable until the returned function is called.
 func (w *world) cutCeph() (mend func()) { return w.breakCeph(errors.New("no monitor answers")) }
 
-// breakCeph has each verb end with an error.
+// breakCeph makes each verb return an error.
 func (w *world) breakCeph(err error) (mend func()) {
 	verbs := []string{
 		"Status", "OSDMap", "OSDs", "DF", "OSDPerf", "OSDIO", "PoolIO", "Versions", "ConfigDump", "ConfigShow",
@@ -78,19 +78,19 @@ func (w *world) breakCeph(err error) (mend func()) {
 	return func() { w.ceph.Change(func(a *cephtest.Answers) { clear(a.Errors) }) }
 }
 
-// key is an entry of Ceph's config-key.
+// key returns an entry of Ceph's config-key.
 func (w *world) key(name string) (value string) {
 	w.ceph.Change(func(a *cephtest.Answers) { value = a.Keys[name] })
 	return value
 }
 
-// lockInCeph is the entry of Ceph's config-key that says who works on the cluster.
+// lockInCeph returns the lock in Ceph's config-key.
 func (w *world) lockInCeph() (value string) {
 	w.ceph.Change(func(a *cephtest.Answers) { value = a.Keys[lockKey] })
 	return value
 }
 
-// lockElsewhere lets another Kubernetes cluster have the Ceph cluster.
+// lockElsewhere gives the lock of the Ceph cluster to another Kubernetes cluster.
 func (w *world) lockElsewhere() {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Keys[lockKey] = fmt.Sprintf(`{"cluster":"other","holder":"CephTuningSweep/far/away/1","epoch":4,"since":%[1]q,"renewed":%[1]q}`,
@@ -98,20 +98,20 @@ func (w *world) lockElsewhere() {
 	})
 }
 
-// fakeRook makes pools in its second pass, and removes them at once, unless it is told
-// otherwise, or images are in them.
+// fakeRook creates pools in its second pass and removes them at once, unless it is told to wait or
+// the pool has images.
 type fakeRook struct {
 	mu    sync.Mutex
 	ceph  *cephtest.Cluster
 	owner objectref.Ref // of the scratch pool
-	key   string        // that it was made for
+	key   string        // with which it was created
 	made  int
-	asked v1alpha1.ScratchPool // to be made last
-	// clusterIs is what is wrong with the CephCluster.
+	asked v1alpha1.ScratchPool // the last request
+	// clusterIs is the CephCluster's problem, if any.
 	clusterIs error
-	// making and removing are what it waits for; "" for nothing.
+	// making and removing say what it waits for; "" for nothing.
 	making, removing string
-	// removesOSDs is removeOSDsIfOutAndSafeToRemove of the CephCluster.
+	// removesOSDs is the CephCluster's removeOSDsIfOutAndSafeToRemove.
 	removesOSDs bool
 }
 

@@ -21,7 +21,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// kubelet is what the API server lacks: it gives Jobs pods, and pods runners.
+// kubelet plays the part of components that the API server lacks: it creates pods for Jobs, and
+// runners for pods.
 type kubelet struct {
 	client.Client
 	namespace string
@@ -31,17 +32,17 @@ type kubelet struct {
 	keys    map[string][]byte             // of runners, by address
 	all     []*runnertest.Runner          // in the order of their pods
 	scripts map[string]runnertest.Script
-	// become changes the status with which pods appear.
+	// become changes the initial status of pods.
 	become func(*corev1.PodStatus)
-	// refuse is why Jobs get no pods; "" if they do.
+	// refuse says why Jobs get no pods; "" if they get them.
 	refuse string
-	// skew is that of all runners.
+	// skew is the clock skew of all runners.
 	skew time.Duration
-	// wall keeps the manager from all runners, if there is one.
+	// wall is the error with which the manager reaches no runner; nil if it does.
 	wall error
-	// keeps has pods go on whose Job is gone.
+	// keeps lets pods run on after their Job is gone.
 	keeps bool
-	// lose counts requests that do not get there, by "put 1", "start 1" and so on.
+	// lose is how many requests get lost, by "put 1", "start 1" and so on.
 	lose map[string]int
 }
 
@@ -75,7 +76,7 @@ func (k *kubelet) run(ctx context.Context) {
 	}
 }
 
-// collect removes pods whose Job is gone, as the garbage collector would.
+// collect removes pods without a Job, as the garbage collector would.
 func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 	k.mu.Lock()
 	keeps := k.keeps
@@ -92,7 +93,7 @@ func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 	}
 }
 
-// serve does for a Job what its controller, the scheduler and a kubelet would.
+// serve does what a Job's controller, the scheduler and a kubelet would do.
 func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
 	var pods corev1.PodList
 	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{labelSession: job.Name}) != nil {
@@ -125,8 +126,8 @@ func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Po
 	}
 }
 
-// endOwned removes the Jobs that a Job owns, as the garbage collector would, and reports
-// whether they are gone.
+// endOwned removes the Jobs that a Job owns, as the garbage collector would, and reports whether
+// they are gone.
 func (k *kubelet) endOwned(ctx context.Context, owner *batchv1.Job) (gone bool) {
 	var jobs batchv1.JobList
 	if k.List(ctx, &jobs, client.InNamespace(k.namespace)) != nil {
@@ -158,8 +159,8 @@ func (k *kubelet) startJob(ctx context.Context, job *batchv1.Job) {
 	}
 }
 
-// hasSecrets reports whether the Secrets are there that pods of a Job mount, without which
-// they do not start.
+// hasSecrets reports whether the Secrets that pods of a Job mount exist. Without them, pods do not
+// start.
 func (k *kubelet) hasSecrets(ctx context.Context, job *batchv1.Job) bool {
 	for _, volume := range job.Spec.Template.Spec.Volumes {
 		if volume.Secret == nil {
@@ -172,7 +173,7 @@ func (k *kubelet) hasSecrets(ctx context.Context, job *batchv1.Job) bool {
 	return true
 }
 
-// warn makes an event about an object.
+// warn creates an event about an object.
 func (k *kubelet) warn(ctx context.Context, o client.Object, kind, reason, message string) error {
 	return client.IgnoreAlreadyExists(k.Create(ctx, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName() + "." + strings.ToLower(reason)},
@@ -207,7 +208,7 @@ func (k *kubelet) startPod(ctx context.Context, job *batchv1.Job, index int) {
 	_ = k.Status().Update(ctx, pod)
 }
 
-// keyOf is the key of the session, as the pod has it; nil for one that works alone.
+// keyOf returns the session's key in a pod's Secret; nil for a standalone client.
 func (k *kubelet) keyOf(ctx context.Context, pod *corev1.Pod) []byte {
 	secret := &corev1.Secret{}
 	for _, volume := range pod.Spec.Volumes {
@@ -250,7 +251,7 @@ func (k *kubelet) dial(address string, key []byte) (runner.Client, error) {
 	return way{Runner: r, kubelet: k}, nil
 }
 
-// way is the way to a runner, on which requests may be lost.
+// way is a connection to a runner that may lose requests.
 type way struct {
 	*runnertest.Runner
 	kubelet *kubelet
@@ -281,7 +282,7 @@ func (k *kubelet) loses(what string, r *runnertest.Runner) error {
 	return fmt.Errorf("%s was lost", what)
 }
 
-// script says what becomes of tasks of clients that are yet to start.
+// script sets the outcome of tasks, by prefix, for clients that start later.
 func (k *kubelet) script(prefix string, s runnertest.Script) {
 	k.set(func(k *kubelet) { k.scripts[prefix] = s })
 }
@@ -320,7 +321,7 @@ func (w *world) podBecomes(index int, change func(*corev1.PodStatus)) {
 	}
 }
 
-// untilTask waits until the nth client has a task in that state, whose ID begins so.
+// untilTask waits until the nth client has a task in a state, whose ID has a prefix.
 func (w *world) untilTask(n int, id string, state task.State) {
 	w.t.Helper()
 	w.eventually(func() string {

@@ -42,17 +42,16 @@ import (
 
 const (
 	rookNamespace = "rook-ceph"
-	// soon is the deadline of whatever should happen soon.
+	// soon is the deadline of everything that should happen soon.
 	soon = 90 * time.Second
 )
 
-// world is a namespace of a real API server with a controller, and around it what a
-// cluster has beside: Jobs that get pods, runners in them, Rook, Ceph, and a clock that
-// can be put forward.
+// world is a namespace of a real API server with the controller, and simulates the rest of a
+// cluster: pods of Jobs, their runners, Rook, Ceph, and a clock that can be advanced.
 type world struct {
 	client.Client
 	t         *testing.T
-	server    *rest.Config // of the manager, which may do what the manifests allow
+	server    *rest.Config // for the manager, with the rights in the manifests
 	namespace string
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
@@ -63,17 +62,17 @@ type world struct {
 	counts    *exporter.Events
 	ahead     atomic.Int64 // of the clock, in nanoseconds
 	started   int
-	// kill is the step of a change of OSDs at which the manager dies, once; died tells
-	// that it did.
+	// kill is the step of a change of OSDs at which the manager dies, once. died receives when it
+	// has died.
 	kill atomic.Pointer[tuning.Step]
 	died chan struct{}
-	// keepEvery is how often managers that start look for OSDs that nobody lets up.
+	// keepEvery is how often managers that start look for orphaned outages.
 	keepEvery  time.Duration
 	reconciler *Reconciler
 	stop       context.CancelFunc
 }
 
-// newWorld starts a world with a namespace of its own on an API server.
+// newWorld starts a world with its own namespace on an API server.
 func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -103,7 +102,7 @@ func newWorld(t *testing.T, server *rest.Config, namespace string) *world {
 	return w
 }
 
-// start starts the manager, anew if it ran before.
+// start starts the manager, or starts another after it has ended.
 func (w *world) start() {
 	w.t.Helper()
 	skip := true
@@ -163,7 +162,7 @@ func (w *world) start() {
 	w.t.Cleanup(w.stop)
 }
 
-// restart is the crash of a manager, and the start of the next.
+// restart simulates a crash of the manager and a new start.
 func (w *world) restart() {
 	w.t.Helper()
 	w.stop()
@@ -189,14 +188,14 @@ func allowances() *settings.Settings {
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// wait puts the clock forward, and has everything looked at.
+// wait advances the clock and wakes the reconciler for all objects.
 func (w *world) wait(d time.Duration) {
 	w.t.Helper()
 	w.ahead.Add(int64(d))
 	w.look()
 }
 
-// look has everything looked at now.
+// look wakes the reconciler for all objects.
 func (w *world) look() {
 	w.t.Helper()
 	var all v1alpha1.CephBenchmarkList
@@ -208,11 +207,11 @@ func (w *world) look() {
 	}
 }
 
-// writes counts what the manager writes, Events aside, by verb and kind.
+// writes counts the manager's writes, except Events, by verb and kind.
 type writes struct {
 	mu     sync.Mutex
 	counts map[string]int
-	// refuse may make a write fail.
+	// refuse may let a write fail.
 	refuse func(what string) error
 }
 
@@ -236,7 +235,7 @@ func (w *writes) note(verb string, c client.Client, o client.Object) error {
 	return nil
 }
 
-// so reports the counts, and their sum.
+// so returns the counts and their sum.
 func (w *writes) so() (map[string]int, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -248,7 +247,7 @@ func (w *writes) so() (map[string]int, int) {
 	return counts, sum
 }
 
-// refuseIf makes writes fail from now on, of which the function says why.
+// refuseIf lets writes fail from now on, with the error of the function.
 func (w *writes) refuseIf(refuse func(what string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,8 +289,8 @@ func (w *writes) funcs() interceptor.Funcs {
 	}
 }
 
-// benchmark creates a benchmark from the part of its spec that is given as YAML; the
-// cluster is added, and no rest.
+// benchmark creates a benchmark from a part of its spec in YAML. It adds the cluster, and turns
+// rests off.
 func (w *world) benchmark(name, spec string, change ...func(*v1alpha1.CephBenchmark)) *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	b := &v1alpha1.CephBenchmark{}
@@ -319,7 +318,8 @@ func (w *world) edit(b *v1alpha1.CephBenchmark, change func(*v1alpha1.CephBenchm
 		}
 		before := b.DeepCopy()
 		change(&b.Spec)
-		// Not an update: what JSON leaves out of it, the API server fills in.
+		// Use a patch: an update would leave out empty fields, and the API server would set their
+		// defaults.
 		if err := w.Patch(w.t.Context(), b, client.MergeFrom(before)); err != nil {
 			return err.Error()
 		}
@@ -346,7 +346,7 @@ func (w *world) untilGone(b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// until reads a benchmark until it is as wanted.
+// until waits until a benchmark is in a state.
 func (w *world) until(b *v1alpha1.CephBenchmark, what string, is func() bool) {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -360,7 +360,7 @@ func (w *world) until(b *v1alpha1.CephBenchmark, what string, is func() bool) {
 	})
 }
 
-// untilReason waits for the reason of Ready, and a part of its message.
+// untilReason waits for the reason of Ready, and for parts of its message.
 func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...string) {
 	w.t.Helper()
 	w.until(b, reason, func() bool { return reasonOf(b) == reason })
@@ -375,7 +375,7 @@ func (w *world) untilReason(b *v1alpha1.CephBenchmark, reason string, says ...st
 	}
 }
 
-// untilFailed waits until a benchmark has failed, and nothing is left of it.
+// untilFailed waits until a benchmark has failed and its teardown is complete.
 func (w *world) untilFailed(b *v1alpha1.CephBenchmark, reason string, says ...string) {
 	w.t.Helper()
 	w.untilReason(b, reason, says...)
@@ -386,7 +386,7 @@ func (w *world) untilFailed(b *v1alpha1.CephBenchmark, reason string, says ...st
 	w.wantClean()
 }
 
-// untilComplete waits until a benchmark has its results, and nothing else is left.
+// untilComplete waits until a benchmark has results and nothing else of it remains.
 func (w *world) untilComplete(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.until(b, "Ready", func() bool {
@@ -409,7 +409,7 @@ func (w *world) eventually(problem func() string) {
 	w.t.Fatal(last)
 }
 
-// wantClean waits until nothing that a benchmark has made is left.
+// wantClean waits until nothing that a benchmark has created remains.
 func (w *world) wantClean() {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -427,7 +427,7 @@ func (w *world) wantClean() {
 	})
 }
 
-// results are the archives of a benchmark.
+// results returns the archives of benchmarks.
 func (w *world) results() []corev1.ConfigMap {
 	w.t.Helper()
 	var maps corev1.ConfigMapList
@@ -441,8 +441,7 @@ func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, kind)
 }
 
-// untilCounted waits until something was counted that often: that is after status was
-// written.
+// untilCounted waits until a counter has a value. It changes only after status was written.
 func (w *world) untilCounted(want float64, metric string, of ...string) {
 	w.t.Helper()
 	w.eventually(func() string {
