@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Clients and background stay where they were in the first run, each in its place.
+// Clients and background load stay on the nodes of the first run, each on its own.
 func TestNodesOfTheFirstRun(t *testing.T) {
 	cases := map[string]struct {
 		annotation     string
@@ -43,7 +43,7 @@ func TestNodesOfTheFirstRun(t *testing.T) {
 	}
 }
 
-// fio does not tell what it wrote in its ramp; rados bench tells of all.
+// fio does not report what it writes during its ramp; rados bench reports it.
 func TestRampBytes(t *testing.T) {
 	minute, ramp := metav1.Duration{Duration: time.Minute}, &metav1.Duration{Duration: 15 * time.Second}
 	template := v1alpha1.BenchmarkTemplate{Phases: []v1alpha1.Phase{
@@ -59,7 +59,7 @@ func TestRampBytes(t *testing.T) {
 	}
 }
 
-// What somebody else has put where results are expected is not read, and does not stop a sweep.
+// A foreign ConfigMap with the name of results is not read, and does not stop a sweep.
 func TestResultsThatAreNotOfTheBenchmark(t *testing.T) {
 	start := metav1.Now()
 	child := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "b", UID: "u"}}

@@ -20,8 +20,7 @@ import (
 // today is the time of the facts in tests.
 func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
-// atWork are the facts of a sweep that has its plan and the lock, and whose first run is
-// next.
+// atWork returns the facts of a sweep that has its plan and the lock, before its first run.
 func atWork(t *testing.T, change ...func(*facts)) facts {
 	t.Helper()
 	s := &v1alpha1.CephTuningSweep{
@@ -70,7 +69,7 @@ func atWork(t *testing.T, change ...func(*facts)) facts {
 	return f
 }
 
-// with sets a condition, in the place of one that is there.
+// with sets a condition, or replaces it.
 func with(kind string, status metav1.ConditionStatus, reason string) func(*facts) {
 	return func(f *facts) {
 		setCondition(&f.sweep.Status, kind, status, kstatus.Outcome{Reason: reason, Message: "Because of X."})
@@ -120,7 +119,7 @@ func child(conditions ...string) func(*facts) {
 	}
 }
 
-// applied says that Ceph was told the configuration that is next.
+// applied says that Ceph has the settings of the next configuration.
 func applied(settled bool) func(*facts) {
 	return func(f *facts) {
 		f.memory.slot = slotMemory{run: f.run(), want: []tuning.Change{}, settled: settled}
@@ -131,12 +130,12 @@ func concluded(f *facts) {
 	f.next = sweep.Decision{Action: sweep.Conclude, Conclusion: &sweep.Conclusion{}}
 }
 
-// waited says that the same has been waited for longer than quiescence.timeout.
+// waited says that the sweep has waited for the same thing for longer than quiescence.timeout.
 func waited(what string) func(*facts) {
 	return func(f *facts) { f.memory.waits = reconcile.Waiting{For: what, Since: today().Add(-31 * time.Minute)} }
 }
 
-// upgrade says that the cluster is another than when the sweep was planned.
+// upgrade says that Ceph or Rook has another version than in the sweep's plan.
 func upgrade(change func(*rook.ClusterInfo)) func(*facts) {
 	return func(f *facts) {
 		f.sweep.Status.Environment = &v1alpha1.Environment{CephVersion: "18.2.7", RookVersion: "v1.17.2"}

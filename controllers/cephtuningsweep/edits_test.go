@@ -34,25 +34,26 @@ import (
 )
 
 const (
-	// firstSeed is that of the first sequence, and sequences is how many there are. After
-	// sequencesWithin none is begun any more, and the one under way has no more edits.
+	// firstSeed is the seed of the first sequence, and sequences is their number. After
+	// sequencesWithin, no sequence begins, and the current one gets no more edits.
 	firstSeed       = 1
 	sequences       = 6
 	sequencesWithin = 25 * time.Second
-	// edits is how many a sequence has.
+	// edits is the number of edits in a sequence.
 	edits = 25
-	// maxPasses bounds the end of a sequence.
+	// maxPasses limits the end of a sequence.
 	maxPasses = 500
 )
 
-// TestRandomEdits plays random sequences of edits, by somebody who may edit sweeps and nothing
-// else, while the manager is killed now and then, Ceph refuses changes or loses answers for a while,
-// and the administrator allows less. Ceph is never told a value that the administrator does not allow
-// at that moment, nor one that the plan under way does not have. Whenever the journal has gone, each
-// setting has its original value, or somebody has said what that was.
+// TestRandomEdits plays random sequences of edits by a user who may only edit sweeps. Meanwhile the
+// manager is killed now and then, Ceph refuses changes or loses answers for a while, and the
+// administrator allows less. Ceph must never get a value that the administrator does not allow at
+// that moment, or that the current plan does not have. Whenever no journal is left, each setting
+// must have its original value, or a message must have named the original.
 //
-// One goroutine does it all, with a clock of its own, so that a seed plays the same sequence again:
-// CEPHTUNE_EDITS=SEED plays that one alone, CEPHTUNE_EDITS=FIRST-LAST all of them ("make edits").
+// One goroutine does everything, with a simulated clock, so that a seed always results in the same
+// sequence. CEPHTUNE_EDITS=SEED plays one sequence, and CEPHTUNE_EDITS=FIRST-LAST plays several
+// ("make edits").
 func TestRandomEdits(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -87,7 +88,7 @@ func seedOf(t *testing.T, text string) uint64 {
 	return seed
 }
 
-// play plays a sequence, and returns how many values Ceph was told.
+// play plays a sequence, and returns how many changes Ceph got.
 func play(w *world, seed uint64, until time.Time) int {
 	w.t.Helper()
 	w.ceph.Act(func(c *cephtest.Cluster) {
@@ -104,7 +105,7 @@ func play(w *world, seed uint64, until time.Time) int {
 		e.edit()
 		passes := e.random.IntN(16)
 		if e.random.IntN(3) == 0 {
-			passes = 70 // Enough for all runs.
+			passes = 70 // enough for all runs
 		}
 		for n := 0; n < passes && !e.rests(); n++ {
 			e.pass()
@@ -118,27 +119,28 @@ func play(w *world, seed uint64, until time.Time) int {
 	return e.told
 }
 
-// editor edits a sweep, and is the manager in between.
+// editor edits a sweep, and runs the manager's passes in between.
 type editor struct {
 	*world
 
 	random *rand.Rand
-	// before is what settings were when there was last no journal, and said what conditions and
-	// events have said since.
+	// before has the settings at the last time without a journal. said has the messages of
+	// conditions and events since then.
 	before map[string]string
 	said   map[string]bool
 	did    map[string]int
-	// course is what happened, in turn.
+	// course lists what happened, in order.
 	course []string
-	// values are what may be told under a plan, by its digest, as changes are recorded.
+	// values has the changes that a plan permits, by the digest of its spec, in the form of
+	// recorded changes.
 	values map[string][]string
-	// checked is how many changes were checked, by verb, and told how many there were.
+	// checked is how many changes were checked, by verb. told is the number of all changes.
 	checked map[string]int
 	told    int
 	// strict says that the administrator allows less than before.
 	strict bool
-	// loses says that Ceph loses an answer, and lost when it has, while it may still carry that
-	// change out; zero for none.
+	// loses says that Ceph loses the next answer. lost is when it did, while Ceph may still carry
+	// that change out; zero for none.
 	loses bool
 	lost  time.Time
 
@@ -147,12 +149,12 @@ type editor struct {
 	manager *Reconciler
 	keeper  *keeper
 	kept    time.Time // when the keeper has looked last
-	// during says that a pass is under way, and refuses for how many more changes Ceph refuses.
+	// during says that a pass is running. refuses is how many more changes Ceph refuses.
 	during  bool
 	refuses int
-	// ends says that nobody interferes any more.
+	// ends says that nothing interferes any more.
 	ends bool
-	// seen is what has come of the passes, and same is how many of them it did not change in.
+	// seen is the outcome of the last pass, and same is how many passes had it.
 	seen string
 	same int
 }
@@ -162,7 +164,7 @@ func (e *editor) Eventf(_, _ kruntime.Object, _, _, _, note string, args ...any)
 	e.said[fmt.Sprintf(note, args...)] = true
 }
 
-// startAnew ends the manager and starts another one, which dies at a random step of some change.
+// startAnew ends the manager and starts another one, which dies at a random step of a change.
 func (e *editor) startAnew() {
 	ctx, die := context.WithCancel(e.t.Context())
 	o := e.options(e.asManager())
@@ -178,7 +180,7 @@ func (e *editor) startAnew() {
 	e.life, e.manager, e.keeper = ctx, New(o), newKeeper(o)
 }
 
-// interfere edits the sweep in the middle of some changes, and has Ceph refuse others.
+// interfere edits the sweep during some changes, and lets Ceph refuse others.
 func (e *editor) interfere(verb string) error {
 	if e.ends || !slices.Contains(tuningVerbs(), verb) {
 		return nil
@@ -193,12 +195,12 @@ func (e *editor) interfere(verb string) error {
 	return nil
 }
 
-// pass is one of the manager, after which time goes on as far as it waits.
+// pass runs one pass of the manager. Then the clock advances by the time that the pass asked for.
 func (e *editor) pass() {
 	e.during = true
 	plans := []string{e.planned()}
 	came, _ := e.manager.Reconcile(e.life, ctrl.Request{NamespacedName: client.ObjectKey{Namespace: e.namespace, Name: "s"}})
-	e.during = false // What fails is tried again.
+	e.during = false // A failed pass is tried again.
 	if e.life.Err() != nil {
 		e.startAnew()
 	}
@@ -213,12 +215,13 @@ func (e *editor) pass() {
 		e.ceph.Tick()
 	}
 	e.bench.work()
-	if _, there := e.current(); !there { // The garbage collector.
+	if _, there := e.current(); !there { // as the garbage collector does
 		e.removeChildren()
 	}
 }
 
-// timeGoesOn lets Ceph carry out what it has not answered, in the last moment or before.
+// timeGoesOn advances the clock. If Ceph has lost an answer, it carries that change out at a random
+// time, or at the last moment at which it may.
 func (e *editor) timeGoesOn(d time.Duration) {
 	if !e.lost.IsZero() {
 		until := e.lost.Add(ceph.LongestChange - time.Second).Sub(e.now())
@@ -240,7 +243,7 @@ func (e *editor) land() {
 
 func (e *editor) notes(what string) { e.course = append(e.course, what) }
 
-// planned is the digest of the spec that the sweep is planned with; "" without a plan.
+// planned returns the digest of the spec in the sweep's plan; "" without a plan.
 func (e *editor) planned() string {
 	if s, there := e.current(); there && s.Status.Plan != nil {
 		return s.Status.Plan.SpecDigest
@@ -248,7 +251,7 @@ func (e *editor) planned() string {
 	return ""
 }
 
-// check checks what was done under these plans.
+// check checks the changes that were made under these plans.
 func (e *editor) check(plans []string) {
 	e.t.Helper()
 	e.ceph.Act(func(c *cephtest.Cluster) {
@@ -278,7 +281,7 @@ func (e *editor) check(plans []string) {
 	}
 }
 
-// wantSaid checks, when there is no journal, that nothing is lost.
+// wantSaid checks, while there is no journal, that no original value is lost.
 func (e *editor) wantSaid() {
 	e.t.Helper()
 	e.current()
@@ -291,7 +294,7 @@ func (e *editor) wantSaid() {
 	}
 }
 
-// pause is how long nobody looks at the sweep: longer and longer, as long as nothing happens.
+// pause returns the time until the next pass. It grows while nothing happens.
 func (e *editor) pause() time.Duration {
 	now := fmt.Sprint(e.told, e.bench.count())
 	if s, there := e.current(); there {
@@ -304,7 +307,7 @@ func (e *editor) pause() time.Duration {
 	return min(time.Second<<(e.same/4), time.Minute)
 }
 
-// rests reports whether nothing happens before the next edit.
+// rests reports whether nothing will happen before the next edit.
 func (e *editor) rests() bool {
 	s, there := e.current()
 	if !there {
@@ -314,7 +317,7 @@ func (e *editor) rests() bool {
 	return settled && !facts{sweep: s}.replaced() && (facts{sweep: s}.ended() || s.Spec.Suspend)
 }
 
-// current reads the sweep, and keeps in mind what it says of its restore.
+// current reads the sweep, and records the message of its condition Restored.
 func (e *editor) current() (*v1alpha1.CephTuningSweep, bool) {
 	s := &v1alpha1.CephTuningSweep{}
 	err := e.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: "s"}, s)
@@ -330,7 +333,7 @@ func (e *editor) current() (*v1alpha1.CephTuningSweep, bool) {
 	return s, true
 }
 
-// shown is what each setting is, as messages name it.
+// shown returns the value of each setting, with the setting's name in messages.
 func (w *world) shown() map[string]string {
 	all := map[string]string{}
 	for _, option := range []string{"osd_mclock_profile", "osd_client_message_cap", "osd_memory_target", "osd_max_backfills", "osd_op_num_shards"} {
@@ -353,7 +356,7 @@ func tuningVerbs() []string {
 	return []string{"SetConfig", "RemoveConfig", "SetPoolOption", "UnsetPoolOption"}
 }
 
-// told is the setting of a change, as messages name it, and its value.
+// told returns the setting of a change, with its name in messages, and the value.
 func told(call cephtest.Call) (setting, value string) {
 	words := strings.Fields(call.Args)
 	value = "unset"
@@ -376,7 +379,7 @@ func (e *editor) may(setting, value string) bool {
 	case "osd osd_mclock_profile":
 		return !e.strict && slices.Contains([]string{"unset", "balanced", "high_recovery_ops", "high_client_ops", "custom"}, value)
 	case "osd osd_client_message_cap":
-		return value == "unset" || value == "1K" || within(128, 16384) || !e.strict && within(16, 16384) // Its default is 256.
+		return value == "unset" || value == "1K" || within(128, 16384) || !e.strict && within(16, 16384) // The default is 256.
 	case "pg_num of pool open":
 		return within(8, 48) || !e.strict && within(8, 128)
 	case "pg_autoscale_mode of pool open":
@@ -385,7 +388,7 @@ func (e *editor) may(setting, value string) bool {
 	return false
 }
 
-// mayTell notes what a spec's plan has.
+// mayTell records the changes that the plan of a spec permits.
 func (e *editor) mayTell(s *v1alpha1.CephTuningSweep) {
 	e.t.Helper()
 	digest, err := sweepspec.Digest(&s.Spec)
@@ -410,7 +413,7 @@ func (e *editor) mayTell(s *v1alpha1.CephTuningSweep) {
 	e.values[digest] = all
 }
 
-// allowedParameters are what editors may have.
+// allowedParameters returns parameters that editors may use.
 func allowedParameters() []string {
 	return []string{
 		`{name: a, config: {option: osd_mclock_profile}, values: [high_client_ops]}`,
@@ -420,7 +423,7 @@ func allowedParameters() []string {
 	}
 }
 
-// otherParameters are what they may not have.
+// otherParameters returns parameters that they may not use.
 func otherParameters() []string {
 	return []string{
 		`{name: a, config: {option: osd_client_message_cap}, values: ["1"]}`,
@@ -439,10 +442,10 @@ func otherParameters() []string {
 	}
 }
 
-// anyOf picks one.
+// anyOf returns a random element.
 func anyOf[T any](e *editor, all []T) T { return all[e.random.IntN(len(all))] }
 
-// spec is a random one.
+// spec returns a random spec.
 func (e *editor) spec() string {
 	parameters := allowedParameters()
 	if e.random.IntN(3) == 0 {
@@ -459,12 +462,12 @@ runID: "` + anyOf(e, []string{"1", "2"}) + `"
 	return spec
 }
 
-// respec gives a sweep what decides its verdict from another one.
+// respec copies the fields that decide the verdict from another sweep.
 func respec(s, from *v1alpha1.CephTuningSweep) {
 	s.Spec.Parameters, s.Spec.Template, s.Spec.OnCompletion = from.Spec.Parameters, from.Spec.Template, from.Spec.OnCompletion
 }
 
-// edits are what may be done to a sweep, by name.
+// edits returns the possible edits of a sweep, by name.
 func (e *editor) edits() map[string]func(s *v1alpha1.CephTuningSweep) {
 	run := func(id v1alpha1.RunID) func(*v1alpha1.CephTuningSweep) {
 		return func(s *v1alpha1.CephTuningSweep) { s.Spec.RunID = id }
@@ -474,7 +477,7 @@ func (e *editor) edits() map[string]func(s *v1alpha1.CephTuningSweep) {
 		"resume":  func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false },
 		"run 1":   run("1"),
 		"run 2":   run("2"),
-		resumeAsPlanned: func(s *v1alpha1.CephTuningSweep) { // With whatever spec it has now.
+		resumeAsPlanned: func(s *v1alpha1.CephTuningSweep) { // with its current spec, whatever that is
 			s.Spec.RunID, s.Spec.Suspend = cmp.Or(s.Status.ObservedRunID, "1"), false
 		},
 		"another spec": func(s *v1alpha1.CephTuningSweep) {
@@ -499,12 +502,12 @@ func (e *editor) edits() map[string]func(s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// sweep is a random one, which is not in the API server.
+// sweep returns a random sweep. It does not create it.
 func (e *editor) sweep() *v1alpha1.CephTuningSweep {
 	return e.parse("s", e.spec())
 }
 
-// edit does one thing, which admission may refuse.
+// edit makes one random edit, which admission may refuse.
 func (e *editor) edit() {
 	s, there := e.current()
 	if !there {
@@ -518,12 +521,13 @@ func (e *editor) edit() {
 	}
 	names := e.likely(s)
 	e.patch(s, names)
-	if slices.Contains(names, anotherSpec) && e.random.IntN(3) > 0 { // Before anybody looks.
+	if slices.Contains(names, anotherSpec) && e.random.IntN(3) > 0 { // before the next pass
 		e.patch(s, []string{resumeAsPlanned})
 	}
 }
 
-// disturb does what is no edit of the sweep, by the number that was drawn, and reports whether there is such a thing.
+// disturb does something other than an edit of the sweep, if there is such an action for the random
+// number n. It reports whether there was one.
 func (e *editor) disturb(s *v1alpha1.CephTuningSweep, n int) bool {
 	switch {
 	case n == 0:
@@ -555,7 +559,7 @@ const (
 	resumeAsPlanned = "resume as planned"
 )
 
-// likely are edits that matter to a sweep as it is, and now and then some other.
+// likely returns edits that matter to the sweep in its state, and sometimes another one.
 func (e *editor) likely(s *v1alpha1.CephTuningSweep) (names []string) {
 	likely := []string{anotherSpec, anotherSpec, "suspend", "run 1", "run 2", "abandon", "restore", "keep"}
 	switch {
@@ -574,7 +578,7 @@ func (e *editor) likely(s *v1alpha1.CephTuningSweep) (names []string) {
 	return names
 }
 
-// patch makes some edits at once.
+// patch makes several edits at once.
 func (e *editor) patch(s *v1alpha1.CephTuningSweep, names []string) {
 	before := s.DeepCopy()
 	for _, name := range names {
@@ -584,7 +588,7 @@ func (e *editor) patch(s *v1alpha1.CephTuningSweep, names []string) {
 	e.mayTell(s)
 }
 
-// allow has the administrator allow less, or as much as before.
+// allow toggles whether the administrator allows less.
 func (e *editor) allow() {
 	e.strict = !e.strict
 	e.did["allow"]++
@@ -614,7 +618,7 @@ func (e *editor) done(what string, err error) {
 	}
 }
 
-// end deletes the sweep, and checks what is left.
+// end deletes the sweep, and checks that nothing remains.
 func (e *editor) end() {
 	e.ends, e.loses = true, false
 	e.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "" })

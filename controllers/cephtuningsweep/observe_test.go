@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// A sweep that nobody looks after puts nothing back, though the manager may read it.
+// A sweep that the manager does not handle restores nothing, even if the manager may read it.
 func TestWhoIsThere(t *testing.T) {
 	left := tuning.Sweep{Namespace: "bench", Name: "s", UID: "u"}
 	of := func(uid types.UID, working metav1.ConditionStatus) client.Object {

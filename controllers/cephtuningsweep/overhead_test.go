@@ -20,20 +20,19 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// What a simulated run takes, and a simulated cluster to settle after a change. They are a
-// tenth of what they are at least in earnest, so that what the operator adds weighs ten
-// times as much.
+// The duration of a simulated run, and the time in which a simulated cluster settles. They are a
+// tenth of the shortest real ones, so that the operator's overhead weighs ten times as much.
 const (
 	simulatedRun    = 3 * time.Second
 	simulatedSettle = 3 * time.Second
 )
 
-// BenchmarkSweep is a sweep of twelve runs on a simulated cluster that answers at once:
+// BenchmarkSweep runs a sweep of twelve runs on a simulated cluster that answers at once:
 //
-//   - sweep/runs+settles: how long it takes, restore included, as a multiple of the time
-//     for which its runs last and its cluster is given to settle;
-//   - writes/run: what the manager writes to the API server, Events aside, and, in the
-//     log, what kind of object that is. The benchmarks' own are not in it.
+//   - sweep/runs+settles: the duration of the sweep, restore included, divided by the time for
+//     its runs and for settling;
+//   - writes/run: the manager's writes to the API server, except Events. The log has them by
+//     kind. Writes of benchmarks are not included.
 func BenchmarkSweep(b *testing.B) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -60,23 +59,23 @@ func BenchmarkSweep(b *testing.B) {
 		b.ReportMetric(time.Since(began).Seconds()/given(s).Seconds(), "sweep/runs+settles")
 		b.ReportMetric(counter.report(b, len(s.Status.Runs)), "writes/run")
 	}
-	b.ReportMetric(0, "ns/op") // means nothing here
+	b.ReportMetric(0, "ns/op") // the time of one iteration means nothing here
 }
 
-// begun is when the world first saw a benchmark: its own time is in whole seconds.
+// begun returns when the world first saw a benchmark, because the benchmark's own time is in whole
+// seconds.
 func (w *world) begun(child *v1alpha1.CephBenchmark) time.Time {
 	at, _ := w.begins.LoadOrStore(child.Name, time.Now())
 	began, _ := at.(time.Time)
 	return began
 }
 
-// given is how long the runs of a sweep last, and how long the cluster is given to settle
-// before each.
+// given returns the time for a sweep's runs and for settling before each run.
 func given(s *v1alpha1.CephTuningSweep) time.Duration {
 	return time.Duration(len(s.Status.Runs)) * (simulatedRun + simulatedSettle)
 }
 
-// writeCounter counts what is written to an API server.
+// writeCounter counts writes to an API server.
 type writeCounter struct {
 	mu     sync.Mutex
 	byKind map[string]int
@@ -88,8 +87,7 @@ func (c *writeCounter) reset() {
 	clear(c.byKind)
 }
 
-// report logs the writes a run, by kind, and returns how many they are, Events and the
-// leader's Lease aside.
+// report logs the writes per run, by kind. It returns their sum, without Events.
 func (c *writeCounter) report(b *testing.B, runs int) float64 {
 	b.Helper()
 	c.mu.Lock()
@@ -105,7 +103,7 @@ func (c *writeCounter) report(b *testing.B, runs int) float64 {
 	return total
 }
 
-// around counts what goes through a transport.
+// around counts the write requests through a transport.
 func (c *writeCounter) around(to http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet {
@@ -121,7 +119,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// kindOf is the resource of a path such as /apis/G/V/namespaces/NS/RESOURCE/NAME/status.
+// kindOf returns the resource in a path such as /apis/G/V/namespaces/NS/RESOURCE/NAME/status.
 func kindOf(path string) string {
 	_, below, _ := strings.Cut(path, "/namespaces/")
 	parts := strings.Split(below, "/")

@@ -37,8 +37,8 @@ func pgNumOf(pool string) []v1alpha1.Parameter {
 	}}
 }
 
-// What a configuration adds, by which the limit of PGs per OSD is judged, and how many
-// bytes OSDs store for one that clients write.
+// TestDemand checks the placement groups that a configuration adds, which count for the limit of
+// PGs per OSD, and how many bytes OSDs store for each byte that clients write.
 func TestDemand(t *testing.T) {
 	p := &preflight{known: tuning.Known{Facts: tuning.Facts{OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{
 		{Name: "open", PGNum: 32, Size: 2}, {Name: "coded", PGNum: 32, Size: 6, DataChunks: 4},
@@ -70,7 +70,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// The data that runs begin with is projected, where it is the cluster's to store.
+// The size of prefilled data is projected, if the data is in the cluster.
 func TestDemandOfData(t *testing.T) {
 	const mib = 1 << 20
 	bench := func(mode v1alpha1.RadosBenchMode) v1alpha1.Phase {
@@ -88,7 +88,7 @@ func TestDemandOfData(t *testing.T) {
 		"a scratch pool": {
 			v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}, DeviceClass: "ssd"}},
 			reads,
-			quiescence.Demand{Bytes: 200 * mib, RawBytes: 600 * mib, DeviceClass: "ssd"}, // No configuration, and so no PGs.
+			quiescence.Demand{Bytes: 200 * mib, RawBytes: 600 * mib, DeviceClass: "ssd"}, // There is no configuration, so it adds no PGs.
 		},
 		"an existing pool":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},
 		"data elsewhere":     {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "open"}}, reads, quiescence.Demand{Bytes: 200 * mib, RawBytes: 400 * mib, Pool: "open"}},

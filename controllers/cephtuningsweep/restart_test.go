@@ -10,7 +10,7 @@ import (
 func TestUpWithin(t *testing.T) {
 	for lostAfter, want := range map[time.Duration]time.Duration{
 		10 * time.Minute: 5 * time.Minute, // Ceph's default
-		0:                5 * time.Minute, // for ever
+		0:                5 * time.Minute, // never
 		time.Hour:        5 * time.Minute,
 		4 * time.Minute:  2 * time.Minute,
 	} {

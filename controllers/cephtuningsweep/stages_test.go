@@ -17,7 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// What others see of a sweep, from its creation to each of its ends.
+// These tests store a sweep at each stage, from its creation to each of its ends, as other programs
+// see it.
 func TestStages(t *testing.T) {
 	all := map[string]runtime.Object{}
 	for name, s := range map[string]*v1alpha1.CephTuningSweep{
@@ -61,20 +62,20 @@ func TestStages(t *testing.T) {
 	stages.Check(t, "CephTuningSweep", all)
 }
 
-// settleTimes takes from conditions when they were written.
+// settleTimes replaces the times of conditions by a fixed time.
 func settleTimes(conditions []metav1.Condition) {
 	for i := range conditions {
 		conditions[i].LastTransitionTime = metav1.NewTime(today())
 	}
 }
 
-// untouched is a sweep that the operator has yet to look at.
+// untouched returns a sweep that the operator has not seen yet.
 func untouched(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	return atWork(t, change...).sweep
 }
 
-// passed is a sweep after a pass that has not brought it to an end.
+// passed returns a sweep after a pass that has not ended it.
 func passed(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, change...)
@@ -85,14 +86,14 @@ func passed(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	return statusAfter(seen, p, came, nil)
 }
 
-// unhealthy has the sweep fail.
+// unhealthy lets the sweep fail.
 func unhealthy(f *facts) {
 	failed(kstatus.Outcome{
 		Reason: v1alpha1.ReasonClusterUnhealthy, Message: "Ceph has reported HEALTH_ERR since settings were changed: OSD_FULL (1 full osd(s)).",
 	}).edit(&f.sweep.Status)
 }
 
-// afterRestore is a sweep after the pass in which its restore has come to its end.
+// afterRestore returns a sweep after the pass that has completed its restore.
 func afterRestore(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, change...)
@@ -104,7 +105,7 @@ func afterRestore(t *testing.T, change ...func(*facts)) *v1alpha1.CephTuningSwee
 	return statusAfter(seen, p, came, nil)
 }
 
-// unseen is a sweep with what the API server gives one that is new.
+// unseen returns a new sweep with the defaults of the API server.
 func unseen(f *facts) {
 	fresh(f)
 	f.sweep.Status.ObservedGeneration = -1
@@ -118,13 +119,13 @@ func failsOn(verdicts ...v1alpha1.SweepVerdict) func(*facts) {
 	return func(f *facts) { f.sweep.Spec.FailOn = verdicts }
 }
 
-// A speed is the figure of the nth run, or 0 for one that fails.
+// speed returns the figure of the nth run, or 0 if the run fails.
 type speed func(n int, baseline bool) float64
 
-// steady is a cluster that is so many times as fast as before with what is varied.
+// steady returns a cluster on which candidates are faster than the baseline by a ratio.
 func steady(ratio float64) speed {
 	return func(n int, baseline bool) float64 {
-		figure := 1000 * (1 + float64(n*7919%21-10)/1000) // Noise of about one in a hundred.
+		figure := 1000 * (1 + float64(n*7919%21-10)/1000) // noise of about 1 %
 		if baseline {
 			return figure
 		}
@@ -132,16 +133,16 @@ func steady(ratio float64) speed {
 	}
 }
 
-// noisy is a cluster on which nothing can be told.
+// noisy returns a cluster with so much noise that no verdict is possible.
 func noisy() speed {
 	random := rand.New(rand.NewPCG(1, 2))
 	return func(int, bool) float64 { return 1000 * math.Exp(0.3*random.NormFloat64()) }
 }
 
-// failing is one on which every run fails.
+// failing is a cluster on which every run fails.
 func failing(int, bool) float64 { return 0 }
 
-// measured has all runs of a sweep made, until the planner has its verdict.
+// measured enters runs of a sweep until the planner has its verdict.
 func measured(t *testing.T, as speed) func(*facts) {
 	t.Helper()
 	return func(f *facts) {
@@ -162,7 +163,7 @@ func measured(t *testing.T, as speed) func(*facts) {
 	}
 }
 
-// concludedStage is a sweep that has its verdict, and has put everything back or not yet.
+// concludedStage returns a sweep with its verdict, whose settings are restored or not yet.
 func concludedStage(t *testing.T, as speed, restoreSettings bool, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, append(change, limited, measured(t, as))...)
@@ -184,18 +185,18 @@ func concludedStage(t *testing.T, as speed, restoreSettings bool, change ...func
 	return statusAfter(seen, p, came, nil)
 }
 
-// limited gives the sweep of the facts the limits that its schema would.
+// limited sets limits that the schema would set by default.
 func limited(f *facts) {
 	f.sweep.Spec.Budget.Duration = &metav1.Duration{Duration: 4 * time.Hour}
 }
 
-// endedStage is a sweep that has ended with the verdict on such a cluster.
+// endedStage returns a sweep that has ended on such a cluster.
 func endedStage(t *testing.T, as speed, change ...func(*facts)) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	return concludedStage(t, as, true, change...)
 }
 
-// endedWith makes the facts those of a sweep that has ended so.
+// endedWith returns facts of a sweep that has ended in this way.
 func endedWith(t *testing.T, as speed, change ...func(*facts)) func(*facts) {
 	t.Helper()
 	return func(f *facts) {
@@ -204,7 +205,7 @@ func endedWith(t *testing.T, as speed, change ...func(*facts)) func(*facts) {
 	}
 }
 
-// leftAlone is a sweep that has ended, and of which something has stayed in Ceph.
+// leftAlone returns a sweep that has ended without restoring one setting.
 func leftAlone(t *testing.T, state tuning.State) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	found := tuning.Of("high_recovery_ops")
@@ -214,7 +215,7 @@ func leftAlone(t *testing.T, state tuning.State) *v1alpha1.CephTuningSweep {
 	return endedStage(t, steady(1), func(f *facts) { setRestored(&f.sweep.Status, report, "") })
 }
 
-// plannedStage is a sweep that only had to be planned.
+// plannedStage returns a sweep of mode Plan that has ended.
 func plannedStage(t *testing.T) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	seen := atWork(t, planMode)

@@ -13,8 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// At every step of a change the manager is killed once. One that is never reached fails
-// its story.
+// The manager is killed once at every step of a change. A story fails if its step is never reached.
 func crashStories() map[string]story {
 	stories := map[string]story{
 		"killed while a benchmark runs":                        killedWhileABenchmarkRuns,
@@ -39,7 +38,7 @@ func (w *world) killedAt(step tuning.Step) {
 	w.wantState(before)
 }
 
-// wantVerdictOf checks that a sweep has come to its verdict, from runs that all count.
+// wantVerdictOf checks the verdict of a sweep, and that all its runs are valid.
 func (w *world) wantVerdictOf(s *v1alpha1.CephTuningSweep, want v1alpha1.SweepVerdict) {
 	w.t.Helper()
 	if s.Status.Verdict != want || runsThatAre(s, v1alpha1.SweepRunValid) != len(s.Status.Runs) {
@@ -100,7 +99,7 @@ func aBenchmarkIsRemoved(w *world) {
 	w.wantState(before)
 }
 
-// A later version of the operator wrote it, and was taken back.
+// A later version of the operator has written the journal, and was then downgraded.
 func theJournalCannotBeRead(w *world) {
 	before := w.state()
 	s := w.inMidRun()

@@ -74,8 +74,8 @@ func errorsAfterAChange(w *world) {
 	w.wantState(before)
 }
 
-// inactiveSince has a PG be inactive from the first change of a setting on, and returns the
-// sweep that makes it.
+// inactiveSince makes a PG inactive from the first change of a setting on. It returns the sweep
+// that makes the change.
 func (w *world) inactiveSince(state string) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	var changed atomic.Bool
@@ -95,7 +95,7 @@ func (w *world) inactiveSince(state string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// inactive has one PG be inactive, or none for "".
+// inactive makes one PG inactive, or none for "".
 func (w *world) inactive(pg, state string) {
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Inactive = nil
@@ -110,7 +110,7 @@ func pgsStayInactive(w *world) {
 	s := w.inactiveSince("down")
 	looks := 0
 	w.await(s, "failed", func(s *v1alpha1.CephTuningSweep) bool {
-		if now := len(w.ceph.Calls("PGs")); now > looks { // Nobody looks away for long.
+		if now := len(w.ceph.Calls("PGs")); now > looks { // The steps are small, so that samples have no long gaps.
 			looks = now
 			w.ahead.Add(int64(9 * time.Second))
 		}
@@ -133,7 +133,7 @@ func pgsPeerInTurn(w *world) {
 	w.wantState(before)
 }
 
-// Without the runs that filled the cluster, those that write less would look better.
+// Without the runs that filled the cluster, configurations that write less would look better.
 func aRunHasNoRoom(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) {
@@ -196,7 +196,7 @@ func theBudgetIsTooSmall(w *world) {
 	w.wantUntouched(before)
 }
 
-// wantUntouched checks that nothing was done at all.
+// wantUntouched checks that nothing was changed or created.
 func (w *world) wantUntouched(before string) {
 	w.t.Helper()
 	for _, verb := range []string{"SetBalancer", "SetConfig", "RemoveConfig", "SetPoolOption", "UnsetPoolOption", "SetFlag"} {
@@ -210,7 +210,7 @@ func (w *world) wantUntouched(before string) {
 	w.wantState(before)
 }
 
-// warn has Ceph report a warning, or none for "".
+// warn lets Ceph report a warning, or none for "".
 func (w *world) warn(code string) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Status.Health = ceph.Health{Status: "HEALTH_OK"}
@@ -234,7 +234,7 @@ func anUnhealthyClusterIsWaitedFor(w *world) {
 	w.wantState(before)
 }
 
-// keys are those of Ceph, as a state has them.
+// keys returns the part of the state about Ceph's keys.
 func (w *world) keys() string {
 	_, keys, _ := strings.Cut(w.state(), "keys ")
 	return "keys " + keys
@@ -262,14 +262,14 @@ func aClusterThatIsNotThere(w *world) {
 	w.wantState(before)
 }
 
-// missing is what Rook has to say of a CephCluster that is not there.
+// missing is Rook's error for a CephCluster that does not exist.
 type missing struct{}
 
 // Error implements error.
 func (*missing) Error() string { return "there is no CephCluster rook-ceph/my-cluster" }
 
-// capsThatTheKeyLacks are seen before anything is changed where the CephClient tells, and
-// otherwise at once when Ceph is asked for the change.
+// capsThatTheKeyLacks checks that missing caps are noticed: before any change if the CephClient
+// shows its caps, otherwise when Ceph refuses the first change.
 func capsThatTheKeyLacks(w *world) {
 	before := w.state()
 	const lacks = `allow command "config set" with who=osd name=osd_mclock_profile`

@@ -23,7 +23,7 @@ func inertStories() map[string]story {
 	}
 }
 
-// backfills varies an option that mClock keeps to itself.
+// backfills varies an option that mClock controls itself.
 var backfills = strings.Replace(profile, "{option: osd_mclock_profile}, values: [high_client_ops]", `{option: osd_max_backfills}, values: ["4"]`, 1)
 
 func mClockLocks(w *world) {
@@ -34,7 +34,7 @@ func mClockLocks(w *world) {
 	w.wantUntouched(before)
 }
 
-// The OSDs have another scheduler when the sweep is planned, and mClock later.
+// The OSDs have another scheduler while the sweep is planned, and mClock later.
 func mClockTakesBack(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_op_queue", Value: "wpq"}}
@@ -54,7 +54,7 @@ func mClockTakesBack(w *world) {
 	w.wantState(before)
 }
 
-// wantInvalid checks that a sweep says that nothing was measured of its one candidate.
+// wantInvalid checks that the only candidate of a sweep has no valid run.
 func (w *world) wantInvalid(s *v1alpha1.CephTuningSweep, because v1alpha1.SweepRunValidity) {
 	w.t.Helper()
 	if s.Status.Verdict != v1alpha1.VerdictInvalid || runsThatAre(s, because) == 0 {
@@ -95,7 +95,7 @@ func rookSetsTheOption(w *world) {
 	w.wantUntouched(before)
 }
 
-// Somebody edits the CephBlockPool after the plan was made.
+// Another user edits the CephBlockPool after the plan was made.
 func rookSetsBack(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })

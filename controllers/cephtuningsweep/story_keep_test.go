@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Stories of winners that are to stay.
+// Stories of winners whose settings are kept.
 func keepStories() map[string]story {
 	const keep = profile + "onCompletion: KeepBest\n"
 	osd := ceph.ConfigWho{Section: "osd"}
@@ -84,8 +84,8 @@ func keepStories() map[string]story {
 	}
 }
 
-// keeping is a sweep that is about to apply its winner for good, and cannot. Its last run is
-// of the baseline, so that nothing else is set after the one before.
+// keeping returns a sweep that is about to keep its winner's settings, and cannot. Its last run is
+// of the baseline, so no setting is changed after the run before.
 func (w *world) keeping() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.bench.set(func(b *bench) { b.speed = w.faster() })
@@ -121,7 +121,7 @@ func suspendedWhileKeeping(w *world) {
 	}
 }
 
-// The lock is renewed all the time, which must not look like getting on.
+// The lock is renewed all the time. That must not count as progress.
 func theWinnerCannotBeApplied(w *world) {
 	s := w.keeping()
 	w.advanceUntil(s, lock.RenewAfter+time.Minute, "complete", is(v1alpha1.ConditionComplete))
@@ -131,8 +131,8 @@ func theWinnerCannotBeApplied(w *world) {
 	}
 }
 
-// wantKeptAndRunAgain checks that no copy of the journal is left, and that the next run of
-// the sweep comes to its end, with what the last one has kept as its baseline.
+// wantKeptAndRunAgain checks that no copy of the journal remains. It also checks that the next run
+// ID ends, with the kept settings as its baseline.
 func (w *world) wantKeptAndRunAgain(s *v1alpha1.CephTuningSweep, reached bool) {
 	w.t.Helper()
 	w.ceph.Act(func(c *cephtest.Cluster) {

@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Stories of sweeps that are gone without having restored anything, and of which no other takes
-// the place.
+// Stories of sweeps that are gone without a restore, and of which no other sweep restores the
+// settings.
 func keeperStories() map[string]story {
 	return map[string]story{
 		"the finalizer is taken off":                        orphanedInMidRun,
@@ -41,15 +41,15 @@ func keeperStories() map[string]story {
 	}
 }
 
-// withKeeper has managers look for orphaned journals.
+// withKeeper lets managers look for orphaned journals.
 func (w *world) withKeeper() {
 	w.t.Helper()
 	w.tune = func(o *Options) { o.KeepEvery = 20 * time.Millisecond }
 	w.restart()
 }
 
-// orphan takes the finalizer off a sweep, and deletes it, while no manager is there: that would
-// add it again in between, or restore.
+// orphan removes the finalizer of a sweep and deletes the sweep while no manager runs. A manager
+// would add the finalizer again, or restore.
 func (w *world) orphan(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
@@ -59,14 +59,14 @@ func (w *world) orphan(s *v1alpha1.CephTuningSweep) {
 	w.removeChildren()
 }
 
-// journalInCeph is the copy in Ceph of what is to be restored; "" for nothing.
+// journalInCeph returns the journal's copy in Ceph; "" for none.
 func (w *world) journalInCeph() (text string) {
 	w.ceph.Act(func(c *cephtest.Cluster) { text = c.Keys["cephtune/journal"] })
 	return text
 }
 
-// untilRestored moves the clock until nothing is left to restore. On a busy machine one pass
-// may take longer than all 200 steps of the clock: it waits for that pass, too.
+// untilRestored advances the clock until nothing is left to restore. On a busy machine, one pass
+// may take longer than all 200 steps of the clock, so it also waits for that pass.
 func (w *world) untilRestored() {
 	w.t.Helper()
 	deadline := time.Now().Add(soon)
@@ -83,7 +83,7 @@ func (w *world) untilRestored() {
 	w.t.Fatalf("the journal is still there: %s", w.journalInCeph())
 }
 
-// passes lets time pass, in which nothing is to be restored.
+// passes advances the clock by steps. Meanwhile nothing may be restored.
 func (w *world) passes(d time.Duration) {
 	w.t.Helper()
 	for end := w.now().Add(d); w.now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -105,9 +105,9 @@ func orphanedInMidRun(w *world) {
 	w.delete(s)
 	w.await(s, "waiting", func(s *v1alpha1.CephTuningSweep) bool { return strings.Contains(messageOf(s), "EPERM") })
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { controllerutil.RemoveFinalizer(s, Finalizer) })
-	w.untilQuiet() // The last pass for the sweep may be under way, and may restore too.
+	w.untilQuiet() // The sweep's last pass may still be running, and could restore too.
 	w.refuse("")
-	w.passes(lock.Duration / 2) // The lock of who is gone expires first.
+	w.passes(lock.Duration / 2) // The lock of the deleted sweep must expire first.
 	w.untilRestored()
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
 	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonRestored)
@@ -147,7 +147,7 @@ func orphanedAndKilled(w *world) {
 	w.wantState(before)
 }
 
-// The lock is not kept meanwhile: whoever comes may try.
+// The keeper does not hold the lock between attempts, so others may try.
 func orphanedAndRefused(w *world) {
 	w.withKeeper()
 	before := w.state()
@@ -166,7 +166,7 @@ func orphanedAndRefused(w *world) {
 	w.wantState(before)
 }
 
-// refuse has Ceph refuse a verb; "" for none.
+// refuse lets Ceph refuse a verb; "" for none.
 func (w *world) refuse(refused string) {
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Before = func(verb string) error {
@@ -178,7 +178,7 @@ func (w *world) refuse(refused string) {
 	})
 }
 
-// untilQuiet waits until nobody has asked anything of Ceph for a second.
+// untilQuiet waits until no verb was called for a second.
 func (w *world) untilQuiet() {
 	w.t.Helper()
 	for range 30 {
@@ -191,7 +191,8 @@ func (w *world) untilQuiet() {
 	w.t.Fatal("Ceph is asked without end")
 }
 
-// unrestoredInCeph is a journal whose copy in Kubernetes somebody has deleted, and changed the other.
+// unrestoredInCeph leaves a journal only in Ceph: it deletes the copy in Kubernetes and edits the
+// copy in Ceph.
 func (w *world) unrestoredInCeph(edit func(text string) string) {
 	w.t.Helper()
 	s := w.inMidRun()
@@ -264,7 +265,7 @@ func notOrphanedByAnOutage(w *world) {
 	}
 }
 
-// A person's word holds for as long as the sweep is there to tell of it.
+// A person's decision to abandon a restore holds while the sweep exists.
 func notOrphanedButGivenUp(w *world) {
 	w.withKeeper()
 	before := w.state()
@@ -299,8 +300,8 @@ func orphanedWithAnothersFinalizer(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Finalizers = nil })
 }
 
-// Whichever of them is first, nothing is restored twice, and the next one measures what there
-// was before.
+// Either the keeper or the next sweep restores first. Nothing must be restored twice, and the next
+// sweep must have the original values as its baseline.
 func orphanedBeforeTheNext(w *world) {
 	w.withKeeper()
 	before := w.state()
@@ -319,11 +320,11 @@ func orphanedBeforeTheNext(w *world) {
 	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
 		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
 	}
-	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
+	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // one for the first sweep, and one for its own
 	w.wantState(before)
 }
 
-// wantFreeLock tells of a lock that the keeper holds when it has nothing to do.
+// wantFreeLock checks that the keeper releases the lock.
 func (w *world) wantFreeLock() {
 	w.t.Helper()
 	lease := &coordinationv1.Lease{}

@@ -84,8 +84,8 @@ func anOptionThatHelps(w *world) {
 	w.wantState(before)
 }
 
-// everyRunSoaks: a run whose settings are those of the run before begins no sooner than one
-// that follows a change.
+// everyRunSoaks checks that each run waits for the soak time, also if it has the same settings as
+// the run before.
 func everyRunSoaks(w *world) {
 	const soak = 300 * time.Millisecond
 	w.tune = func(o *Options) {
@@ -95,7 +95,7 @@ func everyRunSoaks(w *world) {
 	}
 	w.restart()
 	var last time.Time
-	gaps := map[string]time.Duration{} // before each run but the first
+	gaps := map[string]time.Duration{} // before each run except the first
 	w.bench.set(func(b *bench) {
 		b.holdIf = func(child *v1alpha1.CephBenchmark) bool {
 			if began := w.begun(child); !last.IsZero() && gaps[child.Name] == 0 {
@@ -107,7 +107,7 @@ func everyRunSoaks(w *world) {
 	})
 	s := w.create("s", profile)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.bench.set(func(*bench) { // Which holds the lock under which gaps is written.
+	w.bench.set(func(*bench) { // This takes the lock that protects gaps.
 		if len(gaps) < 5 {
 			w.t.Fatalf("%d runs were seen to begin, at least 5 were expected", len(gaps))
 		}
@@ -176,7 +176,7 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 	w.wantState(before)
 }
 
-// scratchPGs varies the number of PGs of pools that are made for it.
+// scratchPGs varies the number of PGs of scratch pools.
 const scratchPGs = `
 template:
   target: {scratchPool: {replicated: {size: 3}}}
@@ -261,8 +261,8 @@ strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 	w.wantState(before)
 }
 
-// pgsInPlace varies the number of PGs of a pool that is there, up to the most that an
-// autoscaler would not choose.
+// pgsInPlace varies the number of PGs of an existing pool, up to the largest number that an
+// autoscaler would accept.
 const pgsInPlace = `
 template:
   target: {existingPool: {name: open}}
@@ -308,7 +308,7 @@ func inPlace(w *world) {
 func onlyAPlan(w *world) {
 	before := w.state()
 	s := w.create("s", strings.ReplaceAll(`
-mode: Plan`+profile, "osd_mclock_profile", "osd_memory_target")) // which nobody has allowed
+mode: Plan`+profile, "osd_mclock_profile", "osd_memory_target")) // The administrator has not allowed it.
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "could not be carried out")
 	if plan := s.Status.Plan; plan == nil || plan.MinimumRuns == 0 || plan.EstimatedDuration == nil || len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0], "osd_memory_target") {
@@ -372,8 +372,8 @@ func aNewRunIDAfterTheEnd(w *world) {
 	w.wantState(before)
 }
 
-// resumedWithAnotherSpec: a runID that is changed and changed back makes a spec that admission
-// would not let in the same run.
+// resumedWithAnotherSpec checks a spec that admission would refuse within a run, and that gets in
+// by changing the run ID and changing it back.
 func resumedWithAnotherSpec(w *world) {
 	before := w.state()
 	s := w.create("s", profile)
@@ -394,8 +394,8 @@ func resumedWithAnotherSpec(w *world) {
 	w.wantState(before)
 }
 
-// anAdministratorWhoAllowsLess: what was allowed when the sweep was planned is asked for again
-// before it is told.
+// anAdministratorWhoAllowsLess checks that values are checked again before each change, even though
+// they were allowed when the sweep was planned.
 func anAdministratorWhoAllowsLess(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
@@ -450,14 +450,14 @@ func suspendedAndResumed(w *world) {
 	w.wantState(before)
 }
 
-// The first run of a block is not interrupted in the ledger, so the next one has its
-// number, and must not be taken for it.
+// The ledger does not record the interruption of a block's first run. So the next run has the same
+// number, and the old benchmark must not be taken for it.
 func suspendedInTheFirstRun(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
 	s := w.create("s", profile)
 	old := w.awaitChild()
-	// It ends just when the sweep is suspended, and is not entered.
+	// The old benchmark ends just when the sweep is suspended, so it is not entered.
 	w.stop()
 	w.bench.set(func(b *bench) { b.hold = false })
 	for end := time.Now().Add(soon); w.bench.count() == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -478,7 +478,7 @@ func suspendedInTheFirstRun(w *world) {
 	w.wantState(before)
 }
 
-// Half of what was put back is no state to measure in.
+// A partly completed restore is no state to measure in.
 func resumedWhileItPutsBack(w *world) {
 	before := w.state()
 	s := w.inMidRunOfPGs("")
@@ -503,7 +503,7 @@ func resumedBeforeItsBenchmarkGoes(w *world) {
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "waiting for its benchmark", waitsForBenchmark)
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
-	// A pass has seen that, and has done what it does.
+	// By now a pass has handled the suspension.
 	w.await(s, "looked at", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.ObservedGeneration == s.Generation })
 	if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "" {
 		w.t.Error("settings were put back under a benchmark that had no time to end")
@@ -517,7 +517,7 @@ func resumedBeforeItsBenchmarkGoes(w *world) {
 	w.wantState(before)
 }
 
-// Nothing has to be told to Ceph, which is no reason to wait.
+// No setting of Ceph has to be changed, and the sweep must not wait for a change.
 func nothingIsHeldStill(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Balancer.Active = false })
 	before := w.state()
@@ -539,7 +539,7 @@ func suspendedFromTheBeginning(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 }
 
-// inWindow is a spec with a window between two times of day, from now.
+// inWindow returns a spec with a window between two times, relative to now.
 func (w *world) inWindow(spec string, opens, closes time.Duration) string {
 	at := func(d time.Duration) string { return w.now().Add(d).UTC().Format("15:04") }
 	return fmt.Sprintf("window: {start: %q, end: %q, timeZone: UTC}\n%s", at(opens), at(closes), spec)
@@ -565,7 +565,7 @@ func theWindowCloses(w *world) {
 	w.bench.set(func(b *bench) { b.hold = true })
 	w.awaitChild()
 	w.advance(s, 2*time.Hour+time.Minute)
-	// The run under way ends first.
+	// The current run ends first.
 	time.Sleep(300 * time.Millisecond)
 	w.awaitChild()
 	w.bench.set(func(b *bench) { b.hold = false })
@@ -604,7 +604,7 @@ func nodesAndDataStay(w *world) {
 	w.await(s, "pinned to the node", func(s *v1alpha1.CephTuningSweep) bool {
 		return slices.Contains(nodesOfRun(s), "node-7")
 	})
-	// There is less room now, of which the size of the data must not depend any more.
+	// There is less room now. The size of the data must not depend on it any more.
 	w.ceph.Change(func(a *cephtest.Answers) { a.DF.AvailableBytes /= 8 })
 	w.bench.set(func(b *bench) { b.hold = false })
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -694,8 +694,8 @@ func whatWasWritten(w *world) {
 	}
 }
 
-// What kubectl wait, Flux and Argo CD go by: never two words at once, and always about
-// the spec that there is.
+// kubectl wait, Flux and Argo CD rely on these conditions: only one state at a time, and always for
+// the current spec.
 func conditionsOnTheWay(w *world) {
 	w.bench.set(func(b *bench) { b.speed, b.hold = w.faster(), true })
 	s := w.create("s", profile)
@@ -727,7 +727,7 @@ func conditionsOnTheWay(w *world) {
 	w.awaitEvent(v1alpha1.ReasonComplete, "profile=high_client_ops")
 }
 
-// sensible tells what conditions must not say together.
+// sensible returns an error if conditions contradict each other.
 func sensible(s *v1alpha1.CephTuningSweep) error {
 	has := func(kind string) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, kind) }
 	var states []string
@@ -748,7 +748,7 @@ func sensible(s *v1alpha1.CephTuningSweep) error {
 	return nil
 }
 
-// Nothing is changed for who is in a namespace in which no benchmark may run.
+// In a namespace where benchmarks may not run, the sweep changes nothing.
 func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	before := w.state()
 	giveBack := rights.Take(w.t, w.Client, w.server, w.namespace)
@@ -764,7 +764,7 @@ func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 }
 
-// doubtful does not answer the first time.
+// doubtful fails the first time.
 type doubtful struct {
 	Namespaces
 
@@ -793,7 +793,8 @@ func inANamespaceThatCannotBeAskedAbout(w *world) {
 	w.wantState(before)
 }
 
-// Later it would run beside another, with the lock that both have through the sweep.
+// If it began later, it would run at the same time as another benchmark, under the lock of the same
+// sweep.
 func aBenchmarkThatMayNotBegin(w *world) {
 	before := w.state()
 	first := ""

@@ -24,7 +24,7 @@ func osdStories() map[string]story {
 	}
 }
 
-// onOSDs varies on how many of three OSDs a pool is.
+// onOSDs varies the number of OSDs, out of three, that a pool uses.
 const onOSDs = `
 template:
   target: {scratchPool: {replicated: {size: 1}, osds: {count: 1}, parameters: {pg_num: "8"}}}
@@ -37,7 +37,7 @@ objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
-// onClasses varies on OSDs of which device class a pool is.
+// onClasses varies the device class of the OSDs that a pool uses.
 const onClasses = `
 template:
   target: {scratchPool: {replicated: {size: 1}, deviceClass: hdd, parameters: {pg_num: "8"}}}
@@ -50,7 +50,7 @@ objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
-// twoClasses puts the first OSD into a class of its own.
+// twoClasses moves the first OSD to a class of its own.
 func (w *world) twoClasses() {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.OSDs, a.OSDTree = slices.Clone(a.OSDs), slices.Clone(a.OSDTree)
@@ -64,8 +64,8 @@ func (w *world) twoClasses() {
 	})
 }
 
-// wantBestWithoutPatch checks that a sweep ends with a configuration that is Superior, and
-// says why there is no patch for it.
+// wantBestWithoutPatch checks that a sweep ends with a Superior configuration, and says why it has
+// no patch.
 func (w *world) wantBestWithoutPatch(s *v1alpha1.CephTuningSweep, best, says string) {
 	w.t.Helper()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -163,7 +163,7 @@ func copiesThatCannotBeApart(w *world) {
 	}
 }
 
-// A pool that is on all OSDs is looked at too: CRUSH would make it, and never clean.
+// A pool on all OSDs is checked too. CRUSH would create it, but it could never become clean.
 func onOneHost(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		for i := range a.OSDTree {
@@ -186,7 +186,7 @@ func nobodyMayPlace(w *world) {
 	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "leave out scratchPool.osds and osdCount")
 }
 
-// What the benchmark says of its OSDs makes the run no evidence, and it is repeated once.
+// A problem with the OSDs in the benchmark makes the run invalid, and it is repeated once.
 func osdsWereNotKept(w *world) {
 	const why = "OSDs: placement group 9.3 is on osd.2, which is not among the 1 OSDs of the pool"
 	w.bench.set(func(b *bench) {

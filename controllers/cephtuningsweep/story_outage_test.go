@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Stories of OSDs that benchmarks have down.
+// Stories of benchmarks with outages.
 func outageStories() map[string]story {
 	return map[string]story{
 		"one of its own benchmarks has an OSD down": anOSDIsDownOnPurpose,
@@ -37,7 +37,7 @@ objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
-// What the benchmark does is its own to judge; the sweep does not end for it.
+// The benchmark judges its own outage, and the sweep does not end because of it.
 func anOSDIsDownOnPurpose(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
@@ -68,7 +68,8 @@ func anOSDIsDown(w *world) {
 	w.wantState(before)
 }
 
-// It is let up before anything else, once what a dead manager has asked for must have ended.
+// anOSDIsLeftDown checks that a sweep brings orphaned OSDs back before anything else, once requests
+// of a dead manager have ended.
 func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 	before := w.state()
 	journal := &tuning.Journal{

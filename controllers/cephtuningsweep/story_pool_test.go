@@ -39,18 +39,18 @@ func poolStories() map[string]story {
 
 var masterKey = make([]byte, 32)
 
-// profileOnPools is a sweep over an option of OSDs whose blocks have a scratch pool each.
+// profileOnPools is a sweep over an option of OSDs, with a scratch pool for each block.
 var profileOnPools = strings.Replace(profile, "existingPool: {name: open}", "scratchPool: {replicated: {size: 3}, image: {size: 1Gi}}", 1)
 
-// scratch is the scratch pool of the world, and what was done with it.
+// scratch is the scratch pool of the world, and its history.
 type scratch struct {
 	owner    objectref.Ref
 	key      string
 	made     []string // keys of the pools, in order
 	runs     []string // keys of the benchmarks that used one, in order
-	alone    int      // benchmarks that share none
-	removing string   // why the pool that is being removed is not gone; "" if it goes at once
-	asked    bool     // that it be removed
+	alone    int      // benchmarks that shared no pool
+	removing string   // why the deleted pool is not gone yet; "" if it goes at once
+	asked    bool     // whether its removal was requested
 }
 
 func (f *fakeRook) HasScratchPool(_ context.Context, _ settings.Cluster, owner objectref.Ref) (bool, error) {
@@ -78,7 +78,7 @@ func (f *fakeRook) DeleteScratchPool(_ context.Context, _ settings.Cluster, owne
 	return true, "", nil
 }
 
-// use is what a benchmark does that begins; false if it cannot.
+// use sets up the pool for a benchmark that begins. It returns false if the benchmark cannot begin.
 func (f *fakeRook) use(child *v1alpha1.CephBenchmark) (bool, error) {
 	use, err := scratchpool.Shared(masterKey, child)
 	f.mu.Lock()
@@ -100,7 +100,7 @@ func (f *fakeRook) use(child *v1alpha1.CephBenchmark) (bool, error) {
 	return true, nil
 }
 
-// scratchPool is the scratch pool as it is now.
+// scratchPool returns the current scratch pool.
 func (w *world) scratchPool() (now scratch) {
 	w.rook.set(func(f *fakeRook) { now = f.pool })
 	return now
@@ -114,7 +114,8 @@ func (w *world) wantNoPool() {
 	}
 }
 
-// wantPools checks that a pool was made for each block, once, and that all runs shared one.
+// wantPools checks that one pool was created for each block, and that all runs of a block shared
+// it.
 func (w *world) wantPools(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	now := w.scratchPool()
@@ -142,13 +143,13 @@ func aPoolForEachBlock(w *world) {
 	w.wantState(before)
 }
 
-// inSecondRun is a sweep whose second run measures, on the pool of the first.
+// inSecondRun returns a sweep whose second run measures, on the pool of the first run.
 func (w *world) inSecondRun() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	return w.heldAt(2)
 }
 
-// heldAt is a sweep in a run of that number, which does not end.
+// heldAt returns a sweep in a run of that number, which does not end.
 func (w *world) heldAt(run int) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.bench.set(func(b *bench) { b.holdIf = func(*v1alpha1.CephBenchmark) bool { return b.ended >= run-1 } })
@@ -172,7 +173,7 @@ func killedInABlock(w *world) {
 	w.wantState(before)
 }
 
-// Rook has been asked to remove the pool of the first block, and has not yet.
+// Rook was asked to remove the first block's pool, and has not done so yet.
 func killedBetweenBlocks(w *world) {
 	before := w.state()
 	w.rook.set(func(f *fakeRook) { f.pool.removing = "Rook removes it" })
@@ -239,7 +240,7 @@ func aPoolDeleted(w *world) {
 	w.wantState(before)
 }
 
-// A sweep over the load changes nothing in Ceph, and still has a pool to remove.
+// A sweep that varies only the load changes no setting of Ceph, but must still remove a pool.
 func aPoolThatCannotBeRemoved(w *world) {
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Balancer.Active = false })
 	w.bench.set(func(b *bench) { b.holdIf = func(*v1alpha1.CephBenchmark) bool { return b.ended >= 1 } })
@@ -295,8 +296,8 @@ func aPoolOfASweepThatFails(w *world) {
 	w.wantState(before)
 }
 
-// Somebody removes the pool between two runs of a block: the first run is not compared with one
-// on other OSDs.
+// The pool is removed between two runs of a block. The first run must not be compared with a run on
+// other OSDs.
 func thePoolOfABlockIsGone(w *world) {
 	before := w.state()
 	s := w.heldAt(1)

@@ -43,7 +43,7 @@ func oneAfterTheOther(w *world) {
 	w.wantState(before)
 }
 
-// claimElsewhere is what the operator of another Kubernetes cluster leaves in Ceph.
+// claimElsewhere takes the lock in Ceph for another Kubernetes cluster.
 func (w *world) claimElsewhere() {
 	record, err := json.Marshal(map[string]any{
 		"cluster": "another-cluster", "holder": "CephTuningSweep/elsewhere/theirs/1", "epoch": 3,
@@ -71,7 +71,7 @@ func anotherKubernetesCluster(w *world) {
 	w.wantState(before)
 }
 
-// Somebody else has it: the sweep is over, and puts back once it has the lock again.
+// Another holder has taken the lock, so the sweep ends. It restores once it has the lock again.
 func theLockIsLost(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
@@ -96,9 +96,9 @@ func theLockIsLost(w *world) {
 	w.wantState(before)
 }
 
-// Another manager that believes to lead, for a while, takes over the lock of the sweep. This
-// one keeps its hands off the cluster, and off what the sweep comes to. It goes on when
-// the other one has gone.
+// For a while, another manager believes that it is the leader and takes over the sweep's lock. This
+// manager must not change the cluster or the sweep's results. It continues when the other one is
+// gone.
 func anotherManagerTakesOver(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -134,8 +134,8 @@ func running(all []v1alpha1.CephBenchmark) (some []v1alpha1.CephBenchmark) {
 	return some
 }
 
-// Then the next in the queue may be quicker. It must not keep the lock while it waits for
-// the other to put back what it has changed, for which that needs the lock.
+// The next sweep in the queue may take the expired lock first. It must release the lock while it
+// waits for the first sweep to restore, because that needs the lock.
 func awayForLongerThanTheLock(w *world) {
 	before := w.state()
 	w.bench.set(func(b *bench) { b.hold = true })
@@ -146,7 +146,7 @@ func awayForLongerThanTheLock(w *world) {
 	})
 	w.stop()
 	w.ahead.Add(int64(lock.Duration + time.Minute))
-	// The first cannot get on before the second has the lock.
+	// The first sweep cannot take the lock before the second has it.
 	second := w.create("second", profile)
 	w.onlyFor("second")
 	w.start()

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// Stories of options that OSDs take only when they start.
+// Stories of options that OSDs read only when they start.
 func restartStories() map[string]story {
 	return map[string]story{
 		"OSDs are restarted one after another, and again with what they had": osdsAreRestarted,
@@ -27,14 +27,14 @@ func restartStories() map[string]story {
 	}
 }
 
-// shards is a sweep over an option that OSDs take only when they start.
+// shards is a sweep over an option that OSDs read only when they start.
 func shards() string {
 	return strings.NewReplacer("osd_mclock_profile", "osd_op_num_shards", "high_client_ops", `"2"`).Replace(profile)
 }
 
 func restarting() string { return shards() + "guardrails: {osdRestarts: Allow}\n" }
 
-// runsWith are the shards that each OSD runs with.
+// runsWith returns the number of shards with which each OSD runs.
 func (w *world) runsWith() (values []string) {
 	w.t.Helper()
 	running, err := w.ceph.RunningConfig(w.t.Context(), ceph.Connection{}, []int{0, 1, 2}, []string{"osd_op_num_shards"})
@@ -48,7 +48,7 @@ func (w *world) runsWith() (values []string) {
 	return values
 }
 
-// wantShards checks what OSDs run with.
+// wantShards checks the number of shards of the running OSDs.
 func (w *world) wantShards(want ...string) {
 	w.t.Helper()
 	if now := w.runsWith(); !slices.Equal(now, want) {
@@ -73,7 +73,7 @@ func osdsAreRestarted(w *world) {
 	}
 	w.wantState(before)
 	w.rook.set(func(f *fakeRook) {
-		// Before each run, and in the end.
+		// OSDs restart before each run, and at the end.
 		if want := (len(s.Status.Runs) + 1) * 3; len(f.restarted) != want {
 			w.t.Errorf("%d restarts, want %d: %v", len(f.restarted), want, f.restarted)
 		}
@@ -94,7 +94,7 @@ func restartsAreRefused(w *world) {
 	}
 }
 
-// crashLoop has OSDs not start with the value of the sweep, and come up once it is gone.
+// crashLoop lets OSDs fail to start with the sweep's value, and start again without it.
 func (w *world) crashLoop() {
 	w.rook.set(func(f *fakeRook) {
 		f.starts = func(int) bool {
@@ -126,7 +126,7 @@ func (w *world) awaitDown(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// awaitCalls waits until something was asked of Ceph some times more.
+// awaitCalls waits for a number of further calls of a verb.
 func (w *world) awaitCalls(s *v1alpha1.CephTuningSweep, verb string, n int) {
 	w.t.Helper()
 	before := len(w.ceph.Calls(verb))
@@ -152,7 +152,7 @@ func anOSDDoesNotStart(w *world) {
 	w.wantShards("0", "0", "0")
 }
 
-// No time has to pass for that.
+// The sweep must fail at once, without any wait.
 func anotherOSDGoesDown(w *world) {
 	before := w.state()
 	w.crashLoop()
@@ -165,7 +165,7 @@ func anotherOSDGoesDown(w *world) {
 	w.wantState(before)
 }
 
-// inRestartedRun is a sweep that measures, with OSDs that were restarted for that.
+// inRestartedRun returns a sweep that is measuring with restarted OSDs.
 func (w *world) inRestartedRun() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	changed := func() bool {
@@ -181,7 +181,7 @@ func (w *world) inRestartedRun() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// suspendUntil suspends a sweep, and has it put back what it can for so long.
+// suspendUntil suspends a sweep, and lets it try to restore for a while.
 func (w *world) suspendUntil(s *v1alpha1.CephTuningSweep, while time.Duration) {
 	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
@@ -194,8 +194,8 @@ func (w *world) suspendUntil(s *v1alpha1.CephTuningSweep, while time.Duration) {
 	})
 }
 
-// wantNotRestarted checks what is said of OSDs that run with what Ceph has not any more, and
-// that nothing keeps the sweep from being deleted.
+// wantNotRestarted checks what the sweep reports about OSDs that still run with its value, and that
+// the sweep can be deleted.
 func (w *world) wantNotRestarted(s *v1alpha1.CephTuningSweep, before, why string) {
 	w.t.Helper()
 	for _, says := range []string{"osd_op_num_shards", why, "osd.0, osd.1, osd.2", "kubectl -n rook-ceph delete pod -l app=rook-ceph-osd,ceph-osd-id=ID"} {
@@ -226,7 +226,8 @@ func noOSDIsSpared(w *world) {
 	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: 1 PGs would become unavailable")
 }
 
-// Ceph 20.2.4 overlooks a placement group whose last OSD is not the one that is to stop.
+// Ceph 20.2.4 says "ok to stop" although a placement group would have too few OSDs, if its last OSD
+// is not the one to stop.
 func theClusterIsWronglySpared(w *world) {
 	before := w.state()
 	s := w.inRestartedRun()
@@ -255,7 +256,7 @@ func theRestarterIsWithdrawn(w *world) {
 	w.wantNotRestarted(s, before, "the sweep may no longer restart OSDs")
 }
 
-// It varies another option, of whose kind nobody has asked for.
+// The next sweep varies another option, so its user has not permitted restarts for this one.
 func theNextDoesNotRestart(w *world) {
 	before := w.state()
 	w.nextAfter(w.inRestartedRun(), func() {})

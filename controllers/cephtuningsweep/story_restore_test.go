@@ -64,7 +64,7 @@ func restoreStories() map[string]story {
 	}
 }
 
-// inMidRun is a sweep that has changed the profile of OSDs and measures with it.
+// inMidRun returns a sweep that is measuring with a changed profile of OSDs.
 func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.bench.set(func(b *bench) {
@@ -81,7 +81,7 @@ func (w *world) inMidRun() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// inMidRunOfPGs is a sweep that has split the PGs of a pool and measures with them.
+// inMidRunOfPGs returns a sweep that is measuring after it has split the PGs of a pool.
 func (w *world) inMidRunOfPGs(more string) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.bench.set(func(b *bench) {
@@ -156,7 +156,7 @@ func abandoned(w *world) {
 	w.wantNoJournal()
 }
 
-// giveUp has a sweep not put back any more what it has changed.
+// giveUp abandons the restore of a sweep.
 func (w *world) giveUp(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
@@ -164,7 +164,7 @@ func (w *world) giveUp(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// wantGivenUp checks that events name what was given up, and nothing else.
+// wantGivenUp checks that events name exactly the settings that were abandoned.
 func (w *world) wantGivenUp(setting string, others ...string) {
 	w.t.Helper()
 	w.awaitEvent(v1alpha1.ReasonAbandoned, setting)
@@ -181,7 +181,8 @@ func (w *world) wantGivenUp(setting string, others ...string) {
 	}
 }
 
-// What was held still, and the autoscaler that would have waited for pg_num, are as before.
+// Paused functions of Ceph are resumed. So is the autoscaler, although it would normally wait for
+// pg_num.
 func abandonedPools(w *world) {
 	s := w.inMidRunOfPGs("quiescence: {scrub: Pause}\n")
 	w.ceph.Act(func(c *cephtest.Cluster) { c.MaxPGs = 16 })
@@ -194,7 +195,7 @@ func abandonedPools(w *world) {
 	w.wantState("open 64 on map[]\nbalancer true, flags [], keys map[]")
 }
 
-// Whoever may write a sweep cannot leave anything paused by that.
+// A user who may write sweeps cannot use this annotation to leave anything paused.
 func abandonedForNothing(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -239,7 +240,7 @@ func abandonedWithCephThere(w *world) {
 	}
 }
 
-// wantNoJournal checks that nothing waits to be put back.
+// wantNoJournal checks that nothing is left to restore.
 func (w *world) wantNoJournal() {
 	w.t.Helper()
 	var journals corev1.ConfigMapList
@@ -251,7 +252,7 @@ func (w *world) wantNoJournal() {
 	}
 }
 
-// theirs has somebody else change the profile.
+// theirs changes the profile as another user.
 func (w *world) theirs(profile string) {
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Answers.ConfigDump = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: profile, Runtime: true}}
@@ -300,7 +301,7 @@ func changedBeforeTheRestore(w *world) {
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonLeftAlone, "balanced")
 	w.awaitCounted(1, metrics.Restores, v1alpha1.ReasonLeftAlone)
 	w.wantState("open 32 on map[]\nosd/ osd_mclock_profile=balanced\nbalancer true, flags [], keys map[]")
-	// From now on that is how it was before.
+	// From now on, this value is the original.
 	w.goOn()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = false })
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -309,8 +310,8 @@ func changedBeforeTheRestore(w *world) {
 
 func theFinalizerIsTakenOff(w *world) { w.leavesWhatTheNextPutsBack(func() {}) }
 
-// What is left in Kubernetes goes with the operator's namespace, the Lease as well. That there
-// is something to be put back, for which the benchmark ahead waits, only Ceph tells.
+// The journal in Kubernetes and the Lease are deleted with the operator's namespace. Only Ceph
+// still has the settings to restore, and the benchmark that is first in the queue waits for that.
 func onlyCephKnows(w *world) {
 	w.leavesWhatTheNextPutsBack(func() {
 		for _, o := range []client.Object{
@@ -324,21 +325,22 @@ func onlyCephKnows(w *world) {
 	})
 }
 
-// leavesWhatTheNextPutsBack is a sweep that is gone without having put anything back.
+// leavesWhatTheNextPutsBack removes a sweep that has restored nothing, and checks that the next
+// sweep does it.
 func (w *world) leavesWhatTheNextPutsBack(alsoGone func()) {
 	w.t.Helper()
 	before := w.state()
 	next := w.nextAfter(w.inMidRun(), alsoGone)
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
-	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // For the other one, and its own.
+	w.awaitCounted(2, metrics.Restores, v1alpha1.ReasonRestored) // one for the first sweep, and one for its own
 	if len(next.Status.Plan.Baseline) != 1 || next.Status.Plan.Baseline[0].Value != v1alpha1.Unset {
 		w.t.Errorf("baseline %+v, want what there was before the first sweep", next.Status.Plan.Baseline)
 	}
 	w.wantState(before)
 }
 
-// nextAfter is a sweep that has ended after another whose finalizer was taken off, and from
-// which more may have been taken.
+// nextAfter removes a sweep's finalizer and the sweep, and more if alsoGone does. It returns the
+// next sweep after it has ended.
 func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	w.stop()
@@ -351,7 +353,7 @@ func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha
 	w.start()
 	next := w.create("next", profile)
 	w.awaitAfterCrash(next, "complete", func(s *v1alpha1.CephTuningSweep) bool {
-		// The lock of who is gone expires.
+		// The lock of the deleted sweep expires.
 		if hasReason(v1alpha1.ReasonQueued)(s) && w.ahead.Load() < int64(11*time.Minute) {
 			w.advance(s, 11*time.Minute)
 		}
@@ -360,7 +362,7 @@ func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha
 	return next
 }
 
-// The lock can be renewed meanwhile, which is no headway.
+// The lock can be renewed meanwhile. That must not count as progress.
 func theManagerOfCephIsAway(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -384,7 +386,7 @@ func theManagerOfCephIsAway(w *world) {
 	w.wantState(before)
 }
 
-// What holds nothing of a cluster needs no way to it.
+// A sweep that has changed nothing in a cluster needs no connection to it.
 func deletedWithoutKeys(w *world) {
 	s := w.create("s", profile)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -395,7 +397,7 @@ func deletedWithoutKeys(w *world) {
 	w.awaitGone(s)
 }
 
-// benchmarkAhead is one that waits until somebody puts back what a sweep has left.
+// benchmarkAhead creates a benchmark that waits until a sweep's settings are restored.
 func (w *world) benchmarkAhead() {
 	w.t.Helper()
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "ahead"}}
@@ -413,9 +415,9 @@ func (w *world) benchmarkAhead() {
 	}
 }
 
-// While Ceph does not answer, its copy cannot be removed. It cannot be told from one that
-// somebody else has left, so the next sweep puts back what it says, while the one that was
-// given up is still to be seen.
+// While Ceph does not answer, the journal's copy in Ceph cannot be removed. The next sweep cannot
+// distinguish it from an orphaned one, so it restores the values in it, although the abandoned
+// sweep still exists.
 func abandonedAndLeftInCeph(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -433,7 +435,7 @@ func abandonedAndLeftInCeph(w *world) {
 	w.wantNoJournal()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Before = nil })
 	w.goOn()
-	w.ahead.Add(int64(11 * time.Minute)) // Its lock could not be given back, either.
+	w.ahead.Add(int64(11 * time.Minute)) // Its lock could not be released either.
 	next := w.create("next", profile)
 	w.awaitAfterCrash(next, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent(v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s/s", w.namespace))
@@ -450,8 +452,8 @@ func abandonedAndLeftInCeph(w *world) {
 	w.wantState(before)
 }
 
-// Somebody edits the sweep while it is given up, so that the status of that pass cannot be
-// written. The original is named all the same.
+// A user edits the sweep while its restore is abandoned, so the status of that pass cannot be
+// written. The original must be named anyway.
 func abandonedAndEdited(w *world) {
 	s := w.inMidRun()
 	edited := s.DeepCopy()
@@ -477,8 +479,8 @@ func abandonedAndEdited(w *world) {
 	w.wantNoJournal()
 }
 
-// Another Kubernetes cluster got the lock while this one was away, and has changed settings since.
-// Its journal is not this sweep's to remove.
+// Another Kubernetes cluster took the lock while this one was away, and has changed settings since.
+// This sweep must not remove the other one's journal.
 func abandonedWithAnotherSweep(w *world) {
 	s := w.inMidRun()
 	w.stop()
@@ -502,7 +504,7 @@ func abandonedWithAnotherSweep(w *world) {
 	})
 }
 
-// removeChildren is the garbage collector, which a test's API server has not.
+// removeChildren plays the garbage collector, which the API server of tests lacks.
 func (w *world) removeChildren() {
 	w.t.Helper()
 	if err := w.DeleteAllOf(w.t.Context(), &v1alpha1.CephBenchmark{}, client.InNamespace(w.namespace)); err != nil {
@@ -510,9 +512,9 @@ func (w *world) removeChildren() {
 	}
 }
 
-// deleteNamespace does what Kubernetes does when somebody deletes the namespace: everything in
-// it goes in any order, the manager's rights among it. Journals and locks stay, which otherwise
-// are in a namespace of the manager's own.
+// deleteNamespace does what Kubernetes does when a namespace is deleted: it removes everything in
+// any order, including the manager's rights. Journals and locks stay: outside tests, they are in
+// the manager's own namespace.
 func (w *world) deleteNamespace() {
 	w.t.Helper()
 	if err := w.Delete(w.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}); err != nil {
@@ -605,7 +607,8 @@ func cephRefusesTheRestore(w *world) {
 	w.wantState(before)
 }
 
-// The restore waits for tools that can read the cluster's keys, and is whole once they are there.
+// The restore waits for tools that can read the cluster's keys. Once there are such tools, it must
+// be complete.
 func keysThatToolsCannotRead(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -628,8 +631,8 @@ func keysThatToolsCannotRead(w *world) {
 	w.wantState(before)
 }
 
-// What a benchmark waits for may never come: a node that is gone, or an OSD that does not start
-// with what is to be put back.
+// A benchmark may never complete its teardown, because a node is gone or an OSD does not start with
+// the changed value.
 func aBenchmarkThatDoesNotGo(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -652,7 +655,7 @@ func aBenchmarkThatDoesNotGo(w *world) {
 	w.wantState(before)
 }
 
-// What was given up must not be taken for how it was by the run that comes next.
+// The next run must not take abandoned values for the originals.
 func givenUpForAnotherRun(w *world) {
 	s := w.inMidRun()
 	w.ceph.Act(func(c *cephtest.Cluster) {
@@ -691,7 +694,7 @@ func anotherCephCluster(w *world) {
 	w.wantState(before)
 }
 
-// The manager is killed after a change, and Rook cannot be asked when it is back.
+// The manager is killed after a change, and cannot reach Rook's objects after its restart.
 func deletedBeforeStatusIsWritten(w *world) {
 	before := w.state()
 	w.killAt(tuning.StepChanged)
@@ -711,7 +714,7 @@ func waitsForBenchmark(s *v1alpha1.CephTuningSweep) bool {
 	return strings.Contains(messageOf(s), "Waiting for the teardown of benchmark")
 }
 
-// keep has a benchmark stay that is deleted, until it is called without finalizers.
+// keep prevents the removal of a deleted benchmark, until it is called without finalizers.
 func (w *world) keep(child *v1alpha1.CephBenchmark, finalizers ...string) {
 	w.t.Helper()
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, jsonOf(w.t, finalizers)))

@@ -18,10 +18,10 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// hastenedWindow is how long a setting holds in a hastened session.
+// hastenedWindow is how long a setting stays in a hastened session.
 const hastenedWindow = session.DefaultWindow / 20
 
-// switchedSpec is a sweep whose setting is switched under one running load.
+// switchedSpec is a sweep that switches a setting under one running load.
 const switchedSpec = `
 template:
   target: {existingPool: {name: open}}
@@ -79,7 +79,7 @@ func sessionStories() map[string]story {
 	}
 }
 
-// inSession is a sweep that has switched the option.
+// inSession returns a sweep that has switched the option.
 func (w *world) inSession() *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	s := w.create("quick", switchedSpec)
@@ -87,7 +87,7 @@ func (w *world) inSession() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// awaitSwitched waits until the option was switched under a load that runs.
+// awaitSwitched waits until the option was switched under a running load.
 func (w *world) awaitSwitched(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	told := -1
@@ -113,13 +113,13 @@ func (w *world) childrenOfSessions() (sessions []v1alpha1.CephBenchmark) {
 	return sessions
 }
 
-// sessionsThatAre are how many entries say so of a session.
+// sessionsThatAre returns how many entries of sessions have a validity.
 func sessionsThatAre(s *v1alpha1.CephTuningSweep, v v1alpha1.SweepSessionValidity) int {
 	return runsThatAre(s, v1alpha1.SweepRunValidity(v))
 }
 
-// wantDrawnAgain checks that a session was void, and that the one in its place is valid. How
-// sure its verdict is depends on how busy the machine is, so only a gain is wrong.
+// wantDrawnAgain checks that one session was void, and that its replacement is valid. The
+// confidence of the verdict depends on how busy the machine is, so only a gain would be wrong.
 func (w *world) wantDrawnAgain(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.SweepSessionValidity) {
 	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
@@ -152,7 +152,7 @@ func deletedInMidSession(w *world) {
 	w.wantNoMoreSwitches()
 }
 
-// wantNoMoreSwitches checks that nothing is told Ceph any more.
+// wantNoMoreSwitches checks that no more settings are changed.
 func (w *world) wantNoMoreSwitches() {
 	w.t.Helper()
 	told := len(w.ceph.Calls("SetConfig"))
@@ -191,7 +191,7 @@ func lostAnswerInMidSession(w *world) {
 	s := w.inSession()
 	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetConfig" })
 	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
-	w.ceph.Land() // Ceph carries it out after all.
+	w.ceph.Land() // Ceph carries the change out after all.
 	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionFailed)
 }
 
@@ -204,8 +204,8 @@ func clientsLostInMidSession(w *world) {
 	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionFailed)
 }
 
-// twoSwitchedCandidates has a load that only reads, so that a winner may stay.
-// twoCandidatesInOneSession are one that is worse and one that does nothing.
+// twoCandidatesInOneSession compares a candidate that is slower and one without effect in one
+// session.
 func twoCandidatesInOneSession(w *world) {
 	before := w.state()
 	s := w.create("demo", strings.NewReplacer(`["16"]`, `["16", "512"]`, "sessions: 1", "sessions: 1, pairs: 8").Replace(switchedSpec))
@@ -242,7 +242,7 @@ func twoSwitchedCandidates(w *world) {
 	w.wantReplayed(s, 3)
 }
 
-// windows are the ConfigMaps that keep sessions.
+// windows returns the ConfigMaps with archived sessions.
 func (w *world) windows() []corev1.ConfigMap {
 	w.t.Helper()
 	var all corev1.ConfigMapList
@@ -252,7 +252,8 @@ func (w *world) windows() []corev1.ConfigMap {
 	return all.Items
 }
 
-// wantReplayed checks that so many sessions were kept, and that they give what status says.
+// wantReplayed checks how many sessions were archived, and that a replay results in the same
+// status.
 func (w *world) wantReplayed(s *v1alpha1.CephTuningSweep, sessions int) {
 	w.t.Helper()
 	found, err := archive.SessionsIn(s, w.windows())
@@ -291,7 +292,7 @@ func windowsOfEarlierRuns(w *world) {
 	w.wantReplayed(s, 1)
 }
 
-// A ConfigMap of somebody else that has the name is left alone, and the session counts.
+// A foreign ConfigMap with the archive's name is left alone, and the session counts.
 func windowsInTheWay(w *world) {
 	s := w.inSession()
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{

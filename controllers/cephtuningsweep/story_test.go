@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// profileTemplate is what a sweep over an option of OSDs measures with.
+// profileTemplate is the template of a sweep over an option of OSDs.
 const profileTemplate = `
 template:
   target: {existingPool: {name: open}}
@@ -29,7 +29,7 @@ objective: {phase: write, metric: IOPS}
 strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3, seed: 11}
 `
 
-// A story is told in a world of its own.
+// Each story has its own world.
 type story func(*world)
 
 // Stories of sweeps, by topic.
@@ -50,13 +50,13 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// Sessions have windows of real time, in which a busy machine is a disturbance: their stories
-// do not run beside all others.
+// Sessions have windows of real time, and a busy machine would disturb them. So their stories do
+// not run in parallel with all others.
 func TestSessionStories(t *testing.T) {
 	tell(t, "session", map[string]map[string]story{"session": sessionStories()})
 }
 
-// tell runs stories in parallel, each in a namespace of its own.
+// tell runs stories in parallel, each in its own namespace.
 func tell(t *testing.T, prefix string, topics map[string]map[string]story) {
 	t.Helper()
 	ctrl.SetLogger(logr.Discard())
@@ -75,7 +75,7 @@ func tell(t *testing.T, prefix string, topics map[string]map[string]story) {
 	}
 }
 
-// faster is a cluster that is faster by 40 % with the profile that is varied.
+// faster returns a cluster that is faster by 40 % with the candidate's profile.
 func (w *world) faster() func(*v1alpha1.CephBenchmark) float64 {
 	return func(*v1alpha1.CephBenchmark) float64 {
 		if now, _ := w.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"); now == "high_client_ops" {

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/session"
 )
 
-// hastened is a session whose windows take a twentieth of their time.
+// hastened returns a plan whose windows are twenty times shorter.
 func hastened(p session.Plan) session.Plan {
 	p.Window /= 20
 	p.ProofEvery /= 40
@@ -24,13 +24,13 @@ func hastened(p session.Plan) session.Plan {
 	return p
 }
 
-// load is what the clients of sessions do: as the option that is varied is set at that moment.
+// load simulates the clients of sessions. Their rate depends on the option's current value.
 type load struct {
 	world *world
 	mu    sync.Mutex
-	// rate is what a value gives; nil gives 300 for 16 and 1000 for all others.
+	// rate returns the rate for a value. nil means 300 for 16, and 1000 for all others.
 	rate func(value string) float64
-	// broken is why clients do not answer.
+	// broken is the error of clients that do not answer.
 	broken error
 	began  time.Time
 	rows   []result.Second
@@ -43,7 +43,7 @@ func (l *load) set(change func(*load)) {
 	change(l)
 }
 
-// work is a few milliseconds of load.
+// work adds a few milliseconds of load.
 func (l *load) work() {
 	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
 	l.mu.Lock()
@@ -67,7 +67,7 @@ func (l *load) work() {
 	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
 }
 
-// Course implements Courses. The tool of a benchmark is started when it is first asked for.
+// Course implements Courses. The first request for a benchmark starts its tool.
 func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

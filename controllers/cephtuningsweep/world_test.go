@@ -52,17 +52,16 @@ import (
 const (
 	rookNamespace = "rook-ceph"
 	clusterName   = "my-cluster"
-	// soon is the deadline of whatever should happen soon.
+	// soon is the deadline of everything that should happen soon.
 	soon = 8 * time.Minute
 )
 
-// world is a namespace of a real API server with a controller, and around it what a
-// cluster has beside: Ceph in memory, Rook, somebody who runs benchmarks, and a clock
-// that can be put forward.
+// world is a namespace of a real API server with the controller, and simulates the rest of a
+// cluster: Ceph in memory, Rook, the benchmarks, and a clock that can be advanced.
 type world struct {
 	client.Client
 	t         testing.TB
-	server    *rest.Config // of the manager, which may do what the manifests allow
+	server    *rest.Config // for the manager, with the rights in the manifests
 	namespace string
 	ceph      *cephtest.Cluster
 	rook      *fakeRook
@@ -72,32 +71,32 @@ type world struct {
 	counted   *prometheus.Registry
 	counts    *exporter.Events
 	ahead     atomic.Int64 // of the clock, in nanoseconds
-	stopped   time.Time    // where the clock stands apart from that; zero for one that goes on
-	begins    sync.Map     // of benchmarks, by name
+	stopped   time.Time    // a fixed time for the clock; zero for the real time
+	begins    sync.Map     // when benchmarks began, by name
 	stop      context.CancelFunc
-	tune      func(*Options) // what the next manager has otherwise; nil for nothing
+	tune      func(*Options) // changes the next manager's options; may be nil
 
-	// pass is held for reading by each pass, and passed counts those that have ended.
+	// pass is read-locked by each pass, and passed counts the passes that have ended.
 	pass   sync.RWMutex
 	passed atomic.Int64
 
 	mu sync.Mutex
-	// kill tells at which step of a change the manager dies; nil lets it live.
+	// kill says whether the manager dies at a step of a change; nil never kills.
 	kill func(tuning.Step) bool
-	// died has one for each manager that was killed.
+	// died receives once for each manager that was killed.
 	died chan struct{}
 	// turn is the only sweep whose requests for the lock are answered; "" for all.
 	turn string
 }
 
-// passes are those of a manager.
+// passes runs a manager's passes.
 type passes struct {
 	*Reconciler
 
 	world *world
 }
 
-// turns is the lock, as long as it is somebody's turn to ask for it.
+// turns is a lock that answers only the sweep whose turn it is.
 type turns struct {
 	Lock
 
@@ -114,14 +113,14 @@ func (l turns) Acquire(ctx context.Context, at ceph.Connection, fsid string, hol
 	return l.Lock.Acquire(ctx, at, fsid, holder, now)
 }
 
-// onlyFor lets only one sweep ask for the lock, or all for "".
+// onlyFor lets only one sweep request the lock, or all for "".
 func (w *world) onlyFor(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn = name
 }
 
-// newWorld starts a world with a namespace of its own on an API server.
+// newWorld starts a world with its own namespace on an API server.
 func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
 	w := stillWorld(t, server, namespace)
@@ -132,7 +131,7 @@ func newWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	return w
 }
 
-// stillWorld is one in which nothing happens by itself.
+// stillWorld returns a world in which nothing happens by itself.
 func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	t.Helper()
 	scheme := kruntime.NewScheme()
@@ -157,7 +156,7 @@ func stillWorld(t testing.TB, server *rest.Config, namespace string) *world {
 	return w
 }
 
-// every does something again and again, until the test has ended.
+// every calls a function at an interval until the end of the test.
 func (w *world) every(pause time.Duration, do func()) {
 	for w.t.Context().Err() == nil {
 		do()
@@ -165,7 +164,7 @@ func (w *world) every(pause time.Duration, do func()) {
 	}
 }
 
-// start starts the manager, anew if it ran before.
+// start starts the manager, or starts another after it has ended.
 func (w *world) start() {
 	w.t.Helper()
 	skip := true
@@ -200,7 +199,7 @@ func (w *world) start() {
 	w.t.Cleanup(w.stop)
 }
 
-// asManager may do what the manager may, and has no cache.
+// asManager returns a client with the manager's rights and without a cache.
 func (w *world) asManager() client.Client {
 	w.t.Helper()
 	direct, err := client.New(w.server, client.Options{Scheme: w.Scheme()})
@@ -210,7 +209,7 @@ func (w *world) asManager() client.Client {
 	return direct
 }
 
-// options are those of another process.
+// options returns options for a new process.
 func (w *world) options(direct client.Client) Options {
 	process := string(uuid.NewUUID())
 	return Options{
@@ -232,8 +231,8 @@ func (w *world) options(direct client.Client) Options {
 	}
 }
 
-// reached kills the manager if it is to die at a step: from then on nothing that it asks
-// of Ceph or of the API server is carried out.
+// reached kills the manager if it has to die at this step. From then on, none of its requests to
+// Ceph or the API server is carried out.
 func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,14 +245,14 @@ func (w *world) reached(step tuning.Step, stop context.CancelFunc) error {
 	return cephtest.ErrKilled
 }
 
-// killAt has the manager die when it next reaches a step.
+// killAt lets the manager die when it next reaches a step.
 func (w *world) killAt(step tuning.Step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kill = func(s tuning.Step) bool { return s == step }
 }
 
-// awaitDeath waits until the manager was killed, and starts the next.
+// awaitDeath waits until the manager was killed, and starts the next one.
 func (w *world) awaitDeath() {
 	w.t.Helper()
 	select {
@@ -264,7 +263,7 @@ func (w *world) awaitDeath() {
 	w.restart()
 }
 
-// restart is the crash of a manager, and the start of the next.
+// restart simulates a crash of the manager and a new start.
 func (w *world) restart() {
 	w.t.Helper()
 	w.stop()
@@ -293,8 +292,7 @@ func (w *world) now() time.Time {
 	return time.Now().Add(time.Duration(w.ahead.Load()))
 }
 
-// quietCeph is a healthy cluster of three OSDs with nothing to do, and a pool whose
-// autoscaler is on.
+// quietCeph returns a healthy, quiescent cluster of three OSDs, with a pool whose autoscaler is on.
 func quietCeph() *cephtest.Cluster {
 	c := cephtest.NewCluster("open")
 	c.Change(func(a *cephtest.Answers) {
@@ -315,16 +313,16 @@ func quietCeph() *cephtest.Cluster {
 // fakeRook has one CephCluster.
 type fakeRook struct {
 	mu sync.Mutex
-	// clusterIs is what is wrong with the CephCluster, connectionIs with the Secrets of keys.
+	// clusterIs is the CephCluster's problem, and connectionIs that of the keys' Secrets.
 	clusterIs, connectionIs error
-	fsid                    string // of another Ceph cluster in its place; "" for none
+	fsid                    string // of a replaced Ceph cluster; "" for none
 	owned                   rook.Owned
-	monCaps                 string // of the tuner; "" is for caps that allow everything
+	monCaps                 string // of the tuner; "" allows everything
 	ceph                    *cephtest.Cluster
 	restarted               []int // OSDs, in order
 	pool                    scratch
-	// ends tells whether an OSD ends that is told to restart, and starts whether it comes up
-	// again; nil for all.
+	// ends reports whether an OSD ends when it has to restart, and starts whether it comes up
+	// again; nil means all do.
 	ends, starts func(osd int) bool
 }
 
@@ -378,22 +376,22 @@ func (f *fakeRook) RestartOSD(_ context.Context, _ v1alpha1.ClusterReference, id
 	return nil
 }
 
-// bench runs the benchmarks of the world: each has its result in the second look at it.
+// bench simulates the benchmarks of the world. Each has its result at the second look.
 type bench struct {
 	world *world
 	mu    sync.Mutex
-	// speed is the figure of a benchmark, as the cluster is when it ends; nil gives 1000.
+	// speed returns the figure of a benchmark, in the cluster's state at its end; nil means 1000.
 	speed func(*v1alpha1.CephBenchmark) float64
-	// hold keeps benchmarks from ending.
+	// hold prevents benchmarks from ending.
 	hold bool
-	// holdIf keeps some of them.
+	// holdIf prevents some of them.
 	holdIf func(*v1alpha1.CephBenchmark) bool
-	// spoil may make a benchmark end otherwise, endsAs is the reason with which any ends.
+	// spoil may replace a benchmark's outcome. endsAs is the reason with which all benchmarks end.
 	spoil  func(*v1alpha1.CephBenchmark) *v1alpha1.BenchmarkRun
 	endsAs string
-	// stall keeps some from beginning.
+	// stall prevents some benchmarks from beginning.
 	stall func(*v1alpha1.CephBenchmark) bool
-	// keep stores the full results of a benchmark, and returns where.
+	// keep stores the full results of a benchmark, and returns their name.
 	keep  func(*v1alpha1.CephBenchmark) string
 	seen  map[string]bool
 	ended int
@@ -411,11 +409,11 @@ func (b *bench) count() int {
 	return b.ended
 }
 
-// work goes round once.
+// work handles each benchmark once.
 func (b *bench) work() {
 	var all v1alpha1.CephBenchmarkList
 	if err := b.world.List(b.world.t.Context(), &all, client.InNamespace(b.world.namespace)); err != nil {
-		return // The API server is ending.
+		return // The API server is stopping.
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -438,7 +436,7 @@ func (b *bench) work() {
 	}
 }
 
-// begin has a benchmark use its pool, and ends it where it cannot.
+// begin prepares the benchmark's pool, and ends the benchmark if that fails.
 func (b *bench) begin(child *v1alpha1.CephBenchmark) bool {
 	if child.Spec.Template.Target.ScratchPool == nil {
 		return true
@@ -465,7 +463,7 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 	if b.speed != nil {
 		value = b.speed(child)
 	}
-	// Noise of about one in a hundred, the same each time.
+	// The noise is about 1 %, and the same each time.
 	value *= 1 + float64(b.ended*7919%21-10)/1000
 	run := v1alpha1.BenchmarkRun{Number: 1, State: v1alpha1.RunValid}
 	if b.keep != nil {
@@ -499,11 +497,11 @@ func (b *bench) end(child *v1alpha1.CephBenchmark) {
 
 func (b *bench) write(child *v1alpha1.CephBenchmark) {
 	if err := b.world.Status().Update(b.world.t.Context(), child); client.IgnoreNotFound(err) != nil && b.world.t.Context().Err() == nil {
-		b.ended-- // Somebody else has written it: next time.
+		b.ended-- // Another writer was faster: try again next time.
 	}
 }
 
-// create makes a sweep from a spec, without clusterRef.
+// create creates a sweep from a spec without clusterRef.
 func (w *world) create(name, spec string) *v1alpha1.CephTuningSweep {
 	w.t.Helper()
 	s := w.parse(name, spec)
@@ -525,7 +523,7 @@ func (w *world) parse(name, spec string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// await waits until a sweep is as it should be.
+// await waits until a sweep is in a state.
 func (w *world) await(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
 	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
@@ -558,8 +556,8 @@ func (w *world) awaitGone(s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// awaitAfterCrash waits until a sweep is as it should be, and puts the clock forward
-// where a manager waits for what an earlier one may have asked of Ceph.
+// awaitAfterCrash waits until a sweep is in a state. It advances the clock if a manager waits for
+// requests of an earlier one to end.
 func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, what string, is func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
 	w.await(s, what, func(s *v1alpha1.CephTuningSweep) bool {
@@ -568,8 +566,8 @@ func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, what string, is fun
 	})
 }
 
-// waitOutJournal puts the clock forward to where nothing is under way any more that an
-// earlier manager asked of Ceph, if that is what a sweep waits for.
+// waitOutJournal advances the clock until no request of an earlier manager can be carried out any
+// more, if the sweep waits for that.
 func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	if !strings.Contains(messageOf(s), "may not have ended yet") {
@@ -581,14 +579,14 @@ func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// advance puts the clock forward and has the sweep looked at, as time would.
+// advance advances the clock and triggers a pass for the sweep.
 func (w *world) advance(s *v1alpha1.CephTuningSweep, by time.Duration) {
 	w.t.Helper()
 	w.ahead.Add(int64(by))
 	w.annotate(s)
 }
 
-// annotate edits a sweep, and so has it looked at.
+// annotate edits a sweep, which triggers a pass.
 func (w *world) annotate(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
@@ -596,9 +594,9 @@ func (w *world) annotate(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// advanceUntil puts the clock forward again and again, each time after another pass, until a
-// sweep is as it should be. It does so between two passes: one under way would take what it
-// has asked before for too old, and its status could not be written.
+// advanceUntil advances the clock repeatedly, each time after another pass, until a sweep is in a
+// state. It does so between two passes. Otherwise the current pass would consider its observations
+// too old, and could not write its status.
 func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, by time.Duration, what string, is func(*v1alpha1.CephTuningSweep) bool) {
 	w.t.Helper()
 	passed := int64(-1)
@@ -616,7 +614,7 @@ func (w *world) advanceUntil(s *v1alpha1.CephTuningSweep, by time.Duration, what
 	})
 }
 
-// Reconcile is a pass of the manager.
+// Reconcile runs one pass of the manager.
 func (p passes) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p.world.pass.RLock()
 	defer p.world.pass.RUnlock()
@@ -624,7 +622,7 @@ func (p passes) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	return p.Reconciler.Reconcile(ctx, req)
 }
 
-// children are the benchmarks of the world, by name.
+// children returns the benchmarks of the world, by name.
 func (w *world) children() []v1alpha1.CephBenchmark {
 	w.t.Helper()
 	var all v1alpha1.CephBenchmarkList
@@ -634,7 +632,7 @@ func (w *world) children() []v1alpha1.CephBenchmark {
 	return all.Items
 }
 
-// awaitChild waits for a benchmark that goes on.
+// awaitChild waits for a running benchmark.
 func (w *world) awaitChild() *v1alpha1.CephBenchmark {
 	w.t.Helper()
 	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -648,7 +646,7 @@ func (w *world) awaitChild() *v1alpha1.CephBenchmark {
 	return nil
 }
 
-// awaitEvent waits until something was told.
+// awaitEvent waits for an event.
 func (w *world) awaitEvent(reason, part string) {
 	w.t.Helper()
 	var all eventsv1.EventList
@@ -677,7 +675,7 @@ func (w *world) wantSays(s *v1alpha1.CephTuningSweep, kind string, status metav1
 	}
 }
 
-// runsThatAre are the runs of that validity.
+// runsThatAre returns the number of runs with a validity.
 func runsThatAre(s *v1alpha1.CephTuningSweep, v v1alpha1.SweepRunValidity) int {
 	n := 0
 	for _, run := range s.Status.Runs {
@@ -706,7 +704,7 @@ func (w *world) change(s *v1alpha1.CephTuningSweep, edit func(*v1alpha1.CephTuni
 	}
 }
 
-// state is everything in Ceph that a sweep may change, once it is at rest.
+// state returns everything in Ceph that a sweep may change, once the cluster is quiescent.
 func (w *world) state() string {
 	for range 16 {
 		w.ceph.Tick()
@@ -729,7 +727,7 @@ func (w *world) state() string {
 	return text
 }
 
-// wantNeverSent checks that Ceph was never sent a value of an option.
+// wantNeverSent checks that Ceph never got a value of an option.
 func (w *world) wantNeverSent(option string) {
 	w.t.Helper()
 	for _, call := range w.ceph.Calls("SetConfig") {
@@ -739,7 +737,7 @@ func (w *world) wantNeverSent(option string) {
 	}
 }
 
-// wantState checks that Ceph is as it was.
+// wantState checks that Ceph's state is as before.
 func (w *world) wantState(before string) {
 	w.t.Helper()
 	if now := w.state(); now != before {
@@ -757,8 +755,8 @@ func (w *world) wantState(before string) {
 	}
 }
 
-// TestMain lets more stories be told at once than there are processors: they wait most
-// of the time.
+// TestMain runs more stories at once than there are processors, because stories wait most of the
+// time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(max(16, runtime.GOMAXPROCS(0)))); err != nil {
@@ -767,8 +765,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// awaitCounted waits until something was counted that often: that is after status was
-// written.
+// awaitCounted waits until a counter has a value. It changes only after status was written.
 func (w *world) awaitCounted(want float64, metric string, labels ...string) {
 	w.t.Helper()
 	got := 0.0
