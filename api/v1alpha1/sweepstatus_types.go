@@ -360,6 +360,9 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
+	// SweepSessionDwells: each setting held for minutes, twice. Its ratio has to support the
+	// verdict of the windows.
+	SweepSessionDwells SweepSessionValidity = "Dwells"
 	// SweepSessionInterrupted: the manager was stopped, or the sweep suspended.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
 	// SweepSessionFailed: a switch had no answer, or the load ended.

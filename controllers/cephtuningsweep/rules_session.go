@@ -55,6 +55,9 @@ func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if m := seen.memory; m != nil && m.switching.loop != nil {
 		doing = "Settings are switched under a running load."
+		if seen.sessions != nil && seen.sessions.Dwells > 0 {
+			doing = "Each setting holds for minutes, twice."
+		}
 	}
 	return plan{
 		step: stepWatchSession, again: seen.pace.Watch, progress: seen.sessionProgress("preparing"), outcome: seen.inSession(doing),

@@ -113,7 +113,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 
 // beginSession creates the benchmark of a session. Ceph must have the baseline.
 func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
-	child, err := sweepspec.SessionBenchmark(sweepspec.Child{
+	child, err := seen.sessions.SessionBenchmark(sweepspec.Child{
 		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
 		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
 	})
@@ -156,7 +156,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with the sweep or the leader.
-	eta := seen.now.Add(seen.sweep.Status.Plan.RunDuration.Duration)
+	eta := seen.now.Add(seen.sessions.Expected().Time)
 	return effect{edit: seen.expects(eta)}, nil
 }
 
@@ -186,7 +186,7 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 // loopOf returns everything that a loop needs. The loop runs concurrently with passes: of their
 // memory it uses only the engine, which is safe for concurrent use.
 func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
-	plan, err := sweepspec.SessionPlan(seen.sweep.Status.Plan, seen.run())
+	plan, err := seen.sessions.SessionPlan()
 	if err != nil {
 		return loopPlan{}, err
 	}
@@ -296,21 +296,21 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	if err != nil {
 		return void(v1alpha1.SweepSessionFailed, err.Error())
 	}
+	if plan := s.loop.evidence.Plan; plan.Dwells {
+		k, err := s.loop.evidence.Dwells(question)
+		return sweepspec.EnterDwells(f.run(), plan.Candidate(), k, err, seconds, f.sessionMiB(s))
+	}
 	summary, has, err := s.loop.evidence.Summarize(question)
 	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
 
-// sessionMiB returns the MiB that a session has written, as far as its clients reported.
+// sessionMiB returns the MiB that a session has written: its estimate, by the share of its time.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
-	expected := int64(0)
-	if b := f.sweep.Status.Plan.RunBytesWritten; b != nil {
-		expected = b.Value()
+	expected, share := f.sessions.Expected(), 1.0
+	if expected.Time > 0 {
+		share = min(1, f.now.Sub(s.since).Seconds()/expected.Time.Seconds())
 	}
-	share := 1.0
-	if d := f.sweep.Status.Plan.RunDuration; d != nil && d.Duration > 0 {
-		share = min(1, f.now.Sub(s.since).Seconds()/d.Seconds())
-	}
-	return int64(share*float64(expected)) >> 20
+	return int64(share*float64(expected.Bytes)) >> 20
 }
 
 // enteredSession returns the status with additional session entries.

@@ -217,6 +217,10 @@ const fullAnswer = 1000
 
 // enough reports whether the data are sufficient. It uses figures only at the looks of the plan.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
+	if p.plan.Dwells {
+		l.saw(fmt.Sprintf("%d of %d dwells of %v", len(e.Record.Switches), len(p.plan.Order), p.plan.Window))
+		return false, nil
+	}
 	pairs, err := e.Pairs()
 	if err != nil {
 		return false, err

@@ -76,6 +76,7 @@ func sessionStories() map[string]story {
 		"clients do not answer":                    clientsLostInMidSession,
 		"two candidates, in sessions of their own": twoSwitchedCandidates,
 		"two candidates, in one session":           twoCandidatesInOneSession,
+		"settings that hold for minutes":           dwellsAfterWindows,
 	}
 }
 
@@ -222,6 +223,26 @@ func twoCandidatesInOneSession(w *world) {
 	}
 }
 
+// dwellsAfterWindows has a load that writes: a gain in windows has to hold for minutes, too.
+func dwellsAfterWindows(w *world) {
+	before := w.state()
+	w.load.set(func(l *load) {
+		l.rate = func(value string) float64 { return map[string]float64{"16": 2000, "256": 1000}[value] }
+	})
+	s := w.create("held", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3, pairs: 4", 1))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	last := s.Status.Runs[len(s.Status.Runs)-1]
+	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Claim != v1alpha1.ClaimThisCluster || len(s.Status.Runs) != 4 || !strings.HasSuffix(string(last), " Dwells") {
+		w.t.Errorf("%s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
+	}
+	if !strings.Contains(s.Status.Summary, "Where each setting held for 4 minutes, twice, the ratio was") {
+		w.t.Errorf("summary %q", s.Status.Summary)
+	}
+	w.wantReplayed(s, 4)
+}
+
+// twoSwitchedCandidates has a load that only reads, so that a winner may stay.
 func twoSwitchedCandidates(w *world) {
 	w.load.set(func(l *load) {
 		l.rate = func(value string) float64 { return map[string]float64{"16": 300, "256": 1000, "512": 1500}[value] }

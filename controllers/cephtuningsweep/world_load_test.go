@@ -18,6 +18,9 @@ import (
 // hastened returns a plan whose windows are twenty times shorter.
 func hastened(p session.Plan) session.Plan {
 	p.Window /= 20
+	if p.Dwells {
+		p.Window = 2 * hastenedWindow
+	}
 	p.ProofEvery /= 40
 	p.Timing.WashOut /= 20
 	p.Timing.MaxSwitch, p.Timing.ClockError, p.Timing.Coverage = time.Minute, time.Minute, 0.2

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
@@ -134,6 +135,20 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	}
 	summary.Objective, err = s.Counted.Entries()
 	return summary, err == nil, err
+}
+
+// Dwells computes the ratio of a session of dwells again, and returns the candidate that they are about. is
+// reports whether it is such a session.
+func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
+	if !s.Evidence.Plan.Dwells {
+		return k, 0, false, nil
+	}
+	if len(s.Dropped) > 0 && s.Evidence.Record.Void == "" && s.Counted != nil {
+		k, err = session.DwellContrast(*s.Counted)
+	} else {
+		k, err = s.Evidence.Dwells(q)
+	}
+	return k, s.Evidence.Plan.Candidate(), true, err
 }
 
 // SessionMap makes the immutable ConfigMap for a session, with a name and with labels that

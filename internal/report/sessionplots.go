@@ -65,7 +65,9 @@ func sessionPlot(s *archive.SwitchedSession) *Plot {
 // drawWindows draws a strip for each window, without its wash-out. Pale strips do not count.
 func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
 	washOut := s.Evidence.Plan.Timing.WashOut
-	for i, w := range s.Evidence.Record.Switches {
+	each := s.Evidence.Plan.WindowsOfSwitch()
+	for n, w := range s.Evidence.Record.Switches {
+		i := n * each // the first of its windows
 		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"

@@ -63,15 +63,44 @@ func General(seed uint64, number, candidates, pairs int, window time.Duration) (
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
 
-// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each.
-func Dwell(seed uint64, candidate int, length time.Duration) (Plan, error) {
-	p, err := planned(seed, 1, candidate, 1, length)
-	p.Order, p.Dwells = []switchback.Group{{switchback.Baseline, candidate, switchback.Baseline, candidate}}, true
-	return p, err
+// DwellTime is the time for which a setting holds in a dwell.
+const DwellTime = 4 * time.Minute
+
+// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each. Each is
+// a group of its own, so that the operator reads the clients' rows in between.
+func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
+	p, err := planned(seed, number, candidates, 1, DwellTime)
+	if err != nil {
+		return p, err
+	}
+	if candidate < 1 || candidate > candidates {
+		return p, fmt.Errorf("%w: dwells of candidate %d of %d", stats.ErrParameter, candidate, candidates)
+	}
+	p.Dwells, p.Order = true, nil
+	for range 2 {
+		p.Order = append(p.Order, switchback.Group{switchback.Baseline}, switchback.Group{candidate})
+	}
+	return p, nil
+}
+
+// Candidate returns the candidate that dwells are about; 0 for a session of windows.
+func (p Plan) Candidate() int {
+	if !p.Dwells || len(p.Order) < 2 || len(p.Order[1]) == 0 {
+		return 0
+	}
+	return p.Order[1][0]
 }
 
 // dwellPieces is the number of windows of a dwell.
 const dwellPieces = 4
+
+// WindowsOfSwitch is the number of windows that are cut from the time between two switches.
+func (p Plan) WindowsOfSwitch() int {
+	if p.Dwells {
+		return dwellPieces
+	}
+	return 1
+}
 
 // windows returns the switches and the timing from which windows are cut. It omits the first half of a dwell,
 // in which the setting takes effect.

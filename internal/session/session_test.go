@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -183,6 +184,52 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 			t.Errorf("%+v after %d windows, %v", found, len(e.Record.Switches), err)
 		}
 	})
+}
+
+// The second of two candidates holds for minutes, in turn with the baseline.
+func TestDwellsOfASession(t *testing.T) {
+	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricLatencyP99} {
+		synctest.Test(t, func(t *testing.T) {
+			q := quick(metric)
+			q.Quick, q.Candidates, q.MaxSessions = false, 2, 3
+			p, err := Dwell(7, 4, 2, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gathered, c := NewCollector(p, 1), &cluster{proves: true}
+			var e Evidence
+			e.Record = Run(t.Context(), p, c, func(_ context.Context, so Record) (bool, error) {
+				rows := load(so, 1)[gathered.Next(0):]
+				for i := range rows { // The setting takes its effect late: all of it after two minutes.
+					at := time.Duration(rows[i].FromNanoseconds)
+					for _, w := range so.Switches {
+						if w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended {
+							rows[i].Done.Operations *= 0.8
+							rows[i].Done.Latencies.Bins[1].Nanoseconds = result.BinNanoseconds(result.BinIndex(2 * rows[i].Done.Latencies.Bins[1].Nanoseconds))
+						}
+					}
+				}
+				gathered.Add(0, rows, so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond))
+				e, err = gathered.Evidence(so, nil)
+				return false, err
+			})
+			k, err := e.Dwells(q)
+			want := math.Log(0.8)
+			if metric == v1alpha1.MetricLatencyP99 {
+				want = math.Log(2)
+			}
+			if err != nil || math.Abs(k.LogRatio-want) > 0.05 || k.Runs != dwellPieces || k.StdErr <= 0 || p.Candidate() != 2 || e.Record.End.Minutes() < 16 {
+				t.Errorf("%s: %+v, want %.3f, after %v, %v", metric, k, want, e.Record.End, err)
+			}
+			e.Record.Switches[3].Proven = false
+			if _, err := e.Dwells(q); !errors.Is(err, ErrVoid) {
+				t.Errorf("a dwell was not proven: %v", err)
+			}
+		})
+	}
+	if _, err := Dwell(7, 4, 2, 3); err == nil {
+		t.Error("there are dwells of a third candidate of two")
+	}
 }
 
 func TestWhatComesAfterTheLastLookDoesNotCount(t *testing.T) {

@@ -97,13 +97,25 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	}
 	s := switchback.Session{
 		Number: e.Plan.Number, Seed: e.Plan.Seed, Candidates: e.Plan.Candidates, Order: e.Plan.Order, Windows: windows,
-		Faults: switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing),
+		Faults: e.faults(covered),
 	}
-	if !q.Quick {
+	if !q.Quick || e.Plan.Dwells {
 		return s, true, nil
 	}
 	s, has := atLook(s, q.LastLook)
 	return s, has, nil
+}
+
+// faults reports the invalid windows. covered has an element for each window, of which dwells have several
+// for each switch.
+func (e Evidence) faults(covered []bool) (faults []bool) {
+	each := e.Plan.WindowsOfSwitch()
+	for i, s := range e.Record.Switches {
+		for _, own := range covered[i*each : (i+1)*each] {
+			faults = append(faults, switchback.Faults([]switchback.Switch{s}, []bool{own}, e.Disturbed, e.Plan.Timing)...)
+		}
+	}
+	return faults
 }
 
 // AtLook reports whether the number of pairs is that of a look in quick mode. Figures may be judged only
@@ -140,7 +152,7 @@ func (e Evidence) counted() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return counts(e.Plan.Order, switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing)), nil
+	return counts(e.Plan.Order, e.faults(covered)), nil
 }
 
 func counts(order []switchback.Group, faults []bool) (after []int) {
@@ -179,7 +191,7 @@ func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 // Judge returns the verdict on each candidate from the summaries of the sessions, and from the
 // candidate's dwells if it has any. Void sessions have no summary. Judge is a pure function, so a ledger
 // and an archive give the same verdict.
-func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]Finding, error) {
+func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Finding, error) {
 	var entries []switchback.Entry
 	for i, s := range sessions {
 		if len(s.Constraints) != len(q.Constraints) {
@@ -213,26 +225,30 @@ func Judge(q Question, sessions []Summary, dwells map[int]switchback.Dwells) ([]
 	return findings, nil
 }
 
-// Dwells returns the dwells of a session that was planned by [Dwell].
-func (e Evidence) Dwells(f Figure) (d switchback.Dwells, err error) {
-	if e.Record.Void != "" {
-		return d, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
+// DwellContrast returns the ratio of a candidate's dwells to those of the baseline, from the data of a
+// session that was planned by [Dwell].
+func DwellContrast(s switchback.Session) (stats.Contrast, error) {
+	var d switchback.Dwells
+	if len(s.Windows) != len(d)*dwellPieces || len(s.Faults) != len(s.Windows) {
+		return stats.Contrast{}, fmt.Errorf("%w: %d pieces of dwells, want %d", stats.ErrTooFew, len(s.Windows), len(d)*dwellPieces)
 	}
-	if !e.Plan.Dwells || len(e.Record.Switches) != len(d) {
-		return d, fmt.Errorf("%w: %d dwells of %d", stats.ErrTooFew, len(e.Record.Switches), len(d))
+	if slices.Contains(s.Faults, true) {
+		return stats.Contrast{}, fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported whole by the clients", ErrVoid)
 	}
-	windows, covered, err := e.Windows(f)
-	if err != nil {
-		return d, err
-	}
-	if slices.Contains(covered, false) {
-		return d, fmt.Errorf("%w: what clients did in a part of a dwell is not known", stats.ErrTooFew)
-	}
-	if slices.Contains(switchback.Faults(e.Record.Switches, []bool{true, true, true, true}, e.Disturbed, e.Plan.Timing), true) {
-		return d, fmt.Errorf("%w: a dwell was disturbed, switched slowly or not proven", ErrVoid)
-	}
-	for i, w := range windows {
+	for i, w := range s.Windows {
 		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)
 	}
-	return d, nil
+	return d.Contrast()
+}
+
+// Dwells returns the ratio of the dwells of a session that was planned by [Dwell].
+func (e Evidence) Dwells(q Question) (stats.Contrast, error) {
+	if e.Record.Void != "" {
+		return stats.Contrast{}, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
+	}
+	s, _, err := e.Session(q, q.Objective)
+	if err != nil {
+		return stats.Contrast{}, err
+	}
+	return DwellContrast(s)
 }

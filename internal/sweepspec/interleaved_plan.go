@@ -114,7 +114,7 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 		settle = askTime + own.Duration
 	}
 	candidates := len(e.configurations) - 1
-	measured := time.Duration(candidates+1) * time.Duration(plan.Pairs) * (window + 2*time.Second)
+	measured := time.Duration(candidates+1) * time.Duration(plan.Pairs) * (window + switchTime)
 	bytes := int64(0)
 	if phase, ok := sessionPhase(e.spec); ok {
 		if load, err := engine.LoadOf(phase); err == nil {
@@ -136,8 +136,13 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
 	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
-	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs)*each.Time + fixed.Budget.Reserve).Round(time.Second)}
-	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
+	most := sweep.Cost{Time: time.Duration(runs) * each.Time, Bytes: runs * each.Bytes}
+	if plan.Sessions > 1 {
+		dwells := dwellsCost(plan)
+		most.Time, most.Bytes = most.Time+dwells.Time, most.Bytes+dwells.Bytes
+	}
+	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + fixed.Budget.Reserve).Round(time.Second)}
+	plan.EstimatedBytesWritten = wholeQuantity(most.Bytes)
 	s := &Sessions{spec: spec, plan: plan}
 	q, err := s.Question()
 	if err != nil {
@@ -151,6 +156,25 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 	smallest := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: time.Duration(plan.MinimumRuns) * each.Time, Bytes: int64(plan.MinimumRuns) * each.Bytes}
 	plan.Refusals = boundedRefusals(append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, smallest)...))
 	return nil
+}
+
+// switchTime is the estimated time between two windows.
+const switchTime = 2 * time.Second
+
+// measured is the time for which a session of windows lasts once its load has warmed up.
+func measured(plan *v1alpha1.SweepPlan) time.Duration {
+	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (plan.Window.Duration + switchTime)
+}
+
+// dwellsCost returns the cost of a session of dwells: that of a session of windows, with another time
+// under load. Its bytes are an upper bound, since those of the prefill grow with the time, too.
+func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
+	windows, dwells := measured(plan), 4*(session.DwellTime+switchTime)
+	e := sweep.Cost{Time: plan.RunDuration.Duration - windows + dwells}
+	if b := plan.RunBytesWritten; b != nil && windows > 0 {
+		e.Bytes = int64(float64(b.Value()) * max(1, dwells.Seconds()/windows.Seconds()))
+	}
+	return e
 }
 
 // sessionPhase returns the phase of the objective.
@@ -178,18 +202,22 @@ func Ramp(spec *Spec) time.Duration {
 	return 0
 }
 
-// SessionPlan returns the order of settings in a session, and its timing.
-func SessionPlan(plan *v1alpha1.SweepPlan, number int) (session.Plan, error) {
-	seed := uint64(*plan.Seed) //nolint:gosec // At least 0 by its schema.
-	if plan.Sessions == 1 {
-		return session.Quick(seed, number, int(plan.Configurations), int(plan.Pairs), plan.Window.Duration)
+// SessionPlan returns the order of settings in the next session, and its timing.
+func (s *Sessions) SessionPlan() (session.Plan, error) {
+	seed := uint64(*s.plan.Seed) //nolint:gosec // At least 0 by its schema.
+	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.plan.Window.Duration
+	switch {
+	case s.Dwells > 0:
+		return session.Dwell(seed, s.Next, candidates, s.Dwells)
+	case s.Quick():
+		return session.Quick(seed, s.Next, candidates, pairs, window)
 	}
-	return session.General(seed, number, int(plan.Configurations), int(plan.Pairs), plan.Window.Duration)
+	return session.General(seed, s.Next, candidates, pairs, window)
 }
 
 // SessionBenchmark returns the CephBenchmark of a session. It has only the phase of the
 // objective, and lasts as long as the windows may take.
-func SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
+func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {
 		return nil, err
@@ -198,8 +226,7 @@ func SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	if !ok {
 		return nil, refuse("there is no phase %s", c.Sweep.Spec.Objective.Phase)
 	}
-	plan := c.Sweep.Status.Plan
-	order, err := SessionPlan(plan, c.Run)
+	order, err := s.SessionPlan()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -33,10 +34,21 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
+// EnterDwells returns the ledger entry of a session of dwells. why is empty unless the session is void.
+func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
+	if err != nil {
+		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
+	}
+	return []SessionEntry{dwellsOf(number, candidate, k, seconds, mib)}, ""
+}
+
 // KeptSession is a session with archived evidence.
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
+	// Dwells returns the ratio of a session of dwells, and the candidate that they are about. is reports
+	// whether it is one.
+	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
 }
 
 // Replayed is an interleaved sweep that was judged again from the evidence of its sessions.
@@ -100,9 +112,13 @@ func replaySession(q session.Question, own []SessionEntry, kept []KeptSession) R
 	if at < 0 || first.Validity == v1alpha1.SweepSessionInterrupted {
 		return out
 	}
-	summary, has, err := kept[at].Summarize(q)
 	out.Kept = true
-	out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
+	if k, candidate, is, err := kept[at].Dwells(q); is {
+		out.Entries, out.Why = EnterDwells(first.Session, candidate, k, err, first.Seconds, first.MiB)
+	} else {
+		summary, has, err := kept[at].Summarize(q)
+		out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
+	}
 	out.Same = slices.Equal(WriteSessions(out.Entries), WriteSessions(own))
 	return out
 }

@@ -31,6 +31,22 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
 }
 
+// dwellsOf returns the entry of a session of dwells. Its standard deviation is that of a piece.
+func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
+	return SessionEntry{
+		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
+		Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionDwells,
+	}
+}
+
+func (e SessionEntry) isDwells() bool { return e.Validity == v1alpha1.SweepSessionDwells }
+
+// contrast returns the ratio of dwells from their entry.
+func (e SessionEntry) contrast() stats.Contrast {
+	pieces := float64(e.Groups)
+	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(pieces), DF: 2 * (pieces - 1), Runs: e.Groups}
+}
+
 // WriteSessions encodes the entries for status.
 func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
 	out := make([]v1alpha1.SweepRun, len(entries))
@@ -87,14 +103,14 @@ func readSession(line string) (SessionEntry, error) {
 	if !slices.Contains(sessionValidities(), e.Validity) {
 		return e, fmt.Errorf("%q says nothing about a session", e.Validity)
 	}
-	e.Void = e.Validity != v1alpha1.SweepSessionValid
+	e.Void = e.Validity != v1alpha1.SweepSessionValid && !e.isDwells()
 	return e, nil
 }
 
 func sessionValidities() []v1alpha1.SweepSessionValidity {
 	return []v1alpha1.SweepSessionValidity{
 		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
-		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven,
+		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven, v1alpha1.SweepSessionDwells,
 	}
 }
 
@@ -103,13 +119,16 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 type Sessions struct {
 	// Next is the number of the next session, from 1.
 	Next int
-	// Valid and Void count the sessions of each kind.
+	// Valid and Void count the sessions of each kind. Dwells do not count as valid.
 	Valid, Void int
+	// Dwells is the candidate whose dwells are measured next; 0 if windows are next, or nothing.
+	Dwells int
 	// Stop says why no session follows; "" if another one follows.
 	Stop string
 	// Findings are the verdicts so far, one for each candidate.
 	Findings []session.Finding
 
+	dwells  map[int]stats.Contrast // of candidates
 	entries []SessionEntry
 	spec    *Spec
 	plan    *v1alpha1.SweepPlan
@@ -117,38 +136,76 @@ type Sessions struct {
 
 // SessionsOf computes the state of an interleaved sweep from its ledger.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
-	s := &Sessions{Next: 1, entries: entries, spec: spec, plan: plan}
-	cost := spent{}
-	var judged []session.Summary
+	s := &Sessions{Next: 1, entries: entries, spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
+	judged, cost := s.read(entries)
+	q, err := s.Question()
+	if err != nil {
+		return nil, err
+	}
+	if s.Findings, err = session.Judge(q, judged, s.dwells); err != nil {
+		return nil, err
+	}
+	fixed, err := settingsOf(spec, plan)
+	if err != nil {
+		return nil, err
+	}
+	if s.Stop = s.stop(q, fixed, cost); s.Stop != "" {
+		s.continueWithDwells(fixed, cost)
+	}
+	return s, nil
+}
+
+// read counts the sessions of the ledger, and returns the summaries of the valid ones and the cost of all.
+func (s *Sessions) read(entries []SessionEntry) (judged []session.Summary, cost spent) {
 	before := 0
 	for _, e := range entries {
 		first := e.Session != before
 		before = e.Session
 		s.Next = max(s.Next, e.Session+1)
+		if first {
+			cost.add(e)
+		}
 		switch {
+		case e.isDwells():
+			s.dwells[e.Candidate] = e.contrast()
+			continue
 		case first && e.Void:
 			s.Void++
 		case first:
 			s.Valid++
 			judged = append(judged, session.Summary{})
 		}
-		if first {
-			cost.add(e)
-		}
 		if !e.Void {
 			last := &judged[len(judged)-1]
 			last.Objective = append(last.Objective, e.Entry)
 		}
 	}
-	q, err := s.Question()
-	if err != nil {
-		return nil, err
+	return judged, cost
+}
+
+// continueWithDwells plans dwells of the best candidate after the sessions of windows, if its verdict needs
+// them and the budget holds them.
+func (s *Sessions) continueWithDwells(fixed sweep.Settings, cost spent) {
+	best := s.Best()
+	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
+		return
 	}
-	if s.Findings, err = session.Judge(q, judged, nil); err != nil {
-		return nil, err
+	if s.exceeds(fixed, cost, dwellsCost(s.plan)) != "" {
+		return
 	}
-	s.Stop = s.stop(q, cost)
-	return s, nil
+	s.Dwells, s.Stop = best, ""
+}
+
+// needsDwells reports whether a verdict of the windows is not yet one about settings that hold for minutes.
+// Equivalent always needs dwells, since an effect may take longer than a window. A gain of a load that writes
+// needs them, since work may be put off.
+func (s *Sessions) needsDwells(candidate int) bool {
+	f := s.of(candidate)
+	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None {
+		return false
+	}
+	gain := f.Windows.Verdict == stats.Superior || f.Windows.Verdict == stats.Better
+	return f.Windows.Verdict == stats.Equivalent || gain && writesInSession(s.spec)
 }
 
 // Question returns the question that was fixed before the first session.
@@ -181,16 +238,8 @@ type spent struct {
 
 func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.mib+e.MiB }
 
-// stop says why no session follows; "" if one does.
-func (s *Sessions) stop(q session.Question, cost spent) string {
-	fixed, err := settingsOf(s.spec, s.plan)
-	if err != nil {
-		return "" // Question has returned this error already.
-	}
-	next := sweep.Estimate{
-		Time:  time.Duration(cost.seconds)*time.Second + fixed.Expected.Time + fixed.Budget.Reserve,
-		Bytes: cost.mib<<20 + fixed.Expected.Bytes,
-	}
+// stop says why no session of windows follows; "" if one does.
+func (s *Sessions) stop(q session.Question, fixed sweep.Settings, cost spent) string {
 	switch {
 	case !s.Quick() && s.Valid >= switchback.DefaultSessions && !slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }):
 		return "the sessions decide"
@@ -198,12 +247,31 @@ func (s *Sessions) stop(q session.Question, cost spent) string {
 		return "all sessions have been measured"
 	case s.Void > fixed.MaxFailedRuns:
 		return fmt.Sprintf("%d sessions are void, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
-	case fixed.Budget.Time > 0 && next.Time > fixed.Budget.Time:
+	}
+	return s.exceeds(fixed, cost, fixed.Expected)
+}
+
+// exceeds names the part of the budget that does not hold another session; "" if it holds one.
+func (s *Sessions) exceeds(fixed sweep.Settings, cost spent, session sweep.Cost) string {
+	after := sweep.Cost{
+		Time:  time.Duration(cost.seconds)*time.Second + session.Time + fixed.Budget.Reserve,
+		Bytes: cost.mib<<20 + session.Bytes,
+	}
+	switch {
+	case fixed.Budget.Time > 0 && after.Time > fixed.Budget.Time:
 		return "budget.duration does not hold another session"
-	case fixed.Budget.Bytes > 0 && next.Bytes > fixed.Budget.Bytes:
+	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
 		return "budget.bytesWritten does not hold another session"
 	}
 	return ""
+}
+
+// Expected returns the estimated cost of the next session.
+func (s *Sessions) Expected() sweep.Cost {
+	if s.Dwells > 0 {
+		return dwellsCost(s.plan)
+	}
+	return expectedOf(s.plan)
 }
 
 // Decided reports whether the windows have decided about a candidate. More windows would not
@@ -292,7 +360,20 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
 		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
 		s.amount(best), plural(s.Valid, "session"))
-	return text + s.caveat(f) + s.others(planner, best)
+	return text + s.caveat(f) + s.ofDwells(best) + s.others(planner, best)
+}
+
+// ofDwells states what the dwells of a candidate have shown; "" if it has none.
+func (s *Sessions) ofDwells(candidate int) string {
+	k, has := s.dwells[candidate]
+	if !has {
+		return ""
+	}
+	agree := "which agrees"
+	if s.of(candidate).Contradict {
+		agree = "which contradicts the windows"
+	}
+	return fmt.Sprintf(" Where each setting held for %d minutes, twice, the ratio was %s, %s.", int(session.DwellTime.Minutes()), ratioText(math.Exp(k.LogRatio)), agree)
 }
 
 // others lists the verdicts on all candidates except the best.
@@ -314,14 +395,24 @@ func (s *Sessions) caveat(f session.Finding) string {
 		return " The setting before shows in the windows after it: make strategy.interleaved.window twice as long, or use design Blocks."
 	case f.Remedy == switchback.UseBlocks:
 		return " The setting before shows in the windows after it: use design Blocks."
+	case f.Contradict:
+		return " Use design Blocks, in which a setting holds for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return " In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use design Blocks."
+		return " In switched windows they are equivalent; whether they are where one holds for minutes was not measured: " + s.adviceForDwells()
 	case f.Windows.Verdict == stats.Inconclusive:
 		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
-		return " The load writes, and work that a setting puts off for minutes was not looked for: use design Blocks for that."
+		return " The load writes, and work that a setting puts off for minutes was not looked for: " + s.adviceForDwells()
 	}
 	return ""
+}
+
+// adviceForDwells says how to measure settings that hold for minutes.
+func (s *Sessions) adviceForDwells() string {
+	if s.Quick() {
+		return "use 3 or more sessions, which dwells follow, or design Blocks."
+	}
+	return "give the budget room for dwells, or use design Blocks."
 }
 
 // mostMissing is the largest number of missing pairs or sessions that a message names.
@@ -329,9 +420,9 @@ const mostMissing = 1000
 
 // missing says how many more pairs or sessions a decision would take.
 func (s *Sessions) missing(a stats.Assessment) string {
-	const minutes = "design Blocks, in which a setting holds for minutes"
-	m, of := a.MoreRuns(), "session"
+	minutes, m, of := "dwells, in which a setting holds for minutes", a.MoreRuns(), "session"
 	if s.Quick() {
+		minutes = "design Blocks, in which a setting holds for minutes"
 		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
 	}
 	switch {
@@ -355,7 +446,7 @@ func more(n int, of string) string {
 func (s *Sessions) amount(candidate int) string {
 	pairs := 0
 	for _, e := range s.entries {
-		if !e.Void && e.Candidate == candidate {
+		if !e.Void && !e.isDwells() && e.Candidate == candidate {
 			pairs += e.Groups
 		}
 	}
@@ -437,8 +528,12 @@ func (s *Sessions) Progress() v1alpha1.Progress {
 	if s.Stop != "" {
 		total = s.Valid
 	}
+	summary := fmt.Sprintf("%d/%d sessions", s.Valid, total)
+	if s.Dwells > 0 {
+		summary = fmt.Sprintf("%s, dwells", plural(s.Valid, "session"))
+	}
 	return v1alpha1.Progress{
-		Summary:       fmt.Sprintf("%d/%d sessions", s.Valid, total),
+		Summary:       summary,
 		CompletedRuns: int32(s.Valid), TotalRuns: int32(total), //nolint:gosec // At most 120.
 	}
 }

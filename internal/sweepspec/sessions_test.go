@@ -3,6 +3,7 @@ package sweepspec
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
@@ -42,6 +44,7 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 	entries := []SessionEntry{
 		{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.203973, StdDev: 0.0123, P: 0.9992, Late: -0.51, Lag: 1.22}, Seconds: 260, MiB: 4096, Validity: v1alpha1.SweepSessionValid},
 		VoidSession(2, v1alpha1.SweepSessionInterrupted, 70, 12),
+		dwellsOf(3, 1, stats.Contrast{LogRatio: -0.01, StdDev: 0.04, Runs: 4}, 1100, 7),
 	}
 	lines := WriteSessions(entries)
 	again, err := ReadSessions(lines)
@@ -104,7 +107,7 @@ func TestPlanOfSessions(t *testing.T) {
 
 func TestPlanOfSeveralSessions(t *testing.T) {
 	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
-	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() > 25 {
+	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() < 30 || general.EstimatedDuration.Minutes() > 43 {
 		t.Errorf("general: %+v", general)
 	}
 }
@@ -180,7 +183,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009), by 8 pairs of windows in 1 session." +
-				" In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use design Blocks.",
+				" In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use 3 or more sessions, which dwells follow, or design Blocks.",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
@@ -209,7 +212,11 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 func TestBenchmarkOfASession(t *testing.T) {
 	spec, plan, planner := sessionPlan(t, switchedPatch)
 	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
-	b, err := SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
+	sessions, err := SessionsOf(spec, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := sessions.SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 2, Configuration: planner.Configurations()[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,12 +224,80 @@ func TestBenchmarkOfASession(t *testing.T) {
 	if len(phases) != 1 || phases[0].Name != "write" || phases[0].RadosBench.Duration.Minutes() < 30 || b.Labels[LabelSession] != "2" || b.Spec.Repetitions != 1 {
 		t.Errorf("%+v", b)
 	}
-	one, err := SessionPlan(plan, 1)
+	one, err := sessions.SessionPlan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two, err := SessionPlan(plan, 2); err != nil || cmp.Equal(one.Order, two.Order) || len(one.Order) != 36 {
+	sessions.Next = 2
+	if two, err := sessions.SessionPlan(); err != nil || cmp.Equal(one.Order, two.Order) || len(one.Order) != 36 {
 		t.Errorf("two sessions have one order: %v", err)
+	}
+}
+
+// After three sessions that say so: dwells, unless the answer is one that windows give alone.
+func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
+	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3}", 1)
+	const reads = "reads"
+	sessions := func(mean float64) (entries []SessionEntry) {
+		for n := range 3 {
+			entries = append(entries, SessionEntry{
+				Entry:   switchback.Entry{Session: n + 1, Candidate: 1, Groups: 4, Mean: mean + 0.002*float64(n), StdDev: 0.02},
+				Seconds: 240, Validity: v1alpha1.SweepSessionValid,
+			})
+		}
+		return entries
+	}
+	held := func(ratio float64) SessionEntry {
+		return dwellsOf(4, 1, stats.Contrast{LogRatio: math.Log(ratio), StdDev: 0.02, Runs: 4}, 1100, 7)
+	}
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		dwells  int // the candidate
+		verdict v1alpha1.SweepVerdict
+		claim   v1alpha1.SweepClaim
+		says    string
+	}{
+		"the same, for a load that reads":    {reads, sessions(0), 1, "", "", ""},
+		"a gain for a load that writes":      {general, sessions(0.3), 1, "", "", ""},
+		"a gain for a load that reads":       {reads, sessions(0.3), 0, "Superior", "ThisCluster", "Superior on this cluster"},
+		"a loss for a load that writes":      {general, sessions(-0.3), 0, "Inferior", "SwitchedWindows", "give the budget room for dwells"},
+		"one session alone":                  {strings.Replace(general, "sessions: 3", "sessions: 1", 1), sessions(0)[:1], 0, "Inconclusive", "SwitchedWindows", "use 3 or more sessions"},
+		"a budget without room":              {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(0), 0, "Inconclusive", "SwitchedWindows", "give the budget room"},
+		"they agree that it is the same":     {general, append(sessions(0), held(1.01)), 0, "Equivalent", "ThisCluster", "the ratio was 1.010, which agrees"},
+		"they agree about a gain":            {general, append(sessions(0.3), held(1.35)), 0, "Superior", "ThisCluster", "which agrees"},
+		"they contradict a gain":             {general, append(sessions(0.3), held(0.93)), 0, "Inconclusive", "ThisCluster", "0.930, which contradicts the windows"},
+		"a void session of dwells":           {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0)), 1, "", "", ""},
+		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "was not measured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := c.patch
+			if c.patch == reads {
+				patch = general
+			}
+			spec, plan, planner := sessionPlan(t, patch)
+			for i := range spec.Template.Phases {
+				if own := spec.Template.Phases[i].RadosBench; own != nil && c.patch == reads {
+					own.Mode = v1alpha1.RadosBenchRand
+				}
+			}
+			entries, err := ReadSessions(WriteSessions(c.entries)) // as status has them
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := SessionsOf(spec, plan, entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Outcome(planner, nil)
+			if err != nil || s.Dwells != c.dwells || (s.Stop == "") != (c.dwells > 0) || out.Verdict != c.verdict || out.Claim != c.claim || !strings.Contains(out.Summary, c.says) {
+				t.Errorf("dwells of %d, stop %q, %s, %s: %q, %v", s.Dwells, s.Stop, out.Verdict, out.Claim, out.Summary, err)
+			}
+			order, err := s.SessionPlan()
+			if err != nil || order.Dwells != (c.dwells > 0) || order.Candidate() != c.dwells {
+				t.Errorf("plan %+v, %v", order, err)
+			}
+		})
 	}
 }
 

@@ -83,9 +83,9 @@ type Finding struct {
 // maxDoublings is the maximum number of doublings: windows of 10 s become 20 s, then 40 s.
 const maxDoublings = 2
 
-// Judge returns the verdict on each candidate from entries, and from its dwells if it has any. Void entries
-// do not count. In quick mode each candidate has one entry, whose number of pairs is one of the QuickLooks.
-func Judge(q Question, entries []Entry, dwells map[int]Dwells) ([]Finding, error) {
+// Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it has
+// any. Void entries do not count. In quick mode each candidate has one entry, whose number of pairs is one of the QuickLooks.
+func Judge(q Question, entries []Entry, dwells map[int]stats.Contrast) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, erro
 }
 
 // limit restricts the windows' verdict to the claims that windows can support.
-func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bool, d Dwells, has bool) (Finding, error) {
+func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bool, dwells stats.Contrast, has bool) (Finding, error) {
 	f := Finding{Verdict: a.Verdict, Claim: General, Windows: a}
 	if q.Quick {
 		f.Claim = ThisHour
@@ -172,11 +172,10 @@ func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bo
 		return f, nil
 	}
 	if has {
-		p, err := d.PCompatible(windows)
-		if err != nil {
+		var err error
+		if f.Contradict, err = q.contradicts(a.Verdict, dwells, windows); err != nil {
 			return f, err
 		}
-		f.Contradict = p < 0.05
 	}
 	if carryover {
 		f.Remedy = DoubleWindow
@@ -209,17 +208,17 @@ func Carryover(entries []Entry, candidate int) bool {
 }
 
 // Dwells has the figures of four periods of some minutes in which one setting held: baseline and candidate
-// alternately. Each period has equally many pieces of equal length, such as four of 40 s, after the time in
+// alternately. Each period has equally many pieces of equal length, such as four of 30 s, after the time in
 // which the setting takes effect.
 type Dwells [4][]float64
 
-// PCompatible returns the two-sided p-value against "dwells and windows have the same ratio". Weights of −¼,
-// ¾, −¾ and ¼ cancel a steady drift. The noise is the difference between pieces at the same position in two
-// dwells of one setting. The trend within dwells does not count as noise, since dwells exist to show it.
-func (d Dwells) PCompatible(windows stats.Contrast) (float64, error) {
+// Contrast returns the ratio of the two settings. Weights of −¼, ¾, −¾ and ¼ cancel a steady drift. The
+// noise is the difference between pieces at the same position in two dwells of one setting. The trend within
+// dwells does not count as noise, since dwells exist to show it.
+func (d Dwells) Contrast() (stats.Contrast, error) {
 	logs, err := d.logs()
 	if err != nil {
-		return 0, err
+		return stats.Contrast{}, err
 	}
 	pieces := len(logs[0])
 	ratio, variance := 0.0, 0.0
@@ -232,17 +231,46 @@ func (d Dwells) PCompatible(windows stats.Contrast) (float64, error) {
 		}
 		k, err := stats.PairedDifferences(apart)
 		if err != nil {
-			return 0, err
+			return stats.Contrast{}, err
 		}
 		variance += k.StdDev * k.StdDev / 4 // variance of one piece: half of a difference's variance, averaged over two settings
 	}
-	own := variance * 1.25 / float64(pieces) // Σ weight² is 5/4
-	se2 := windows.StdErr * windows.StdErr
-	if own+se2 == 0 || windows.DF == 0 {
+	of := 1.25 * variance // Σ weight² is 5/4
+	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil
+}
+
+// contradicts reports whether the dwells of a candidate leave a verdict of windows without support. Their
+// ratios have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than within them,
+// so this test alarms more often, which withholds a verdict and never makes one. Where noise is large it also
+// finds too little: so the dwells' own ratio has to be one that the verdict describes.
+func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
+	p, err := compatible(dwells, windows)
+	if err != nil || p < 0.05 {
+		return err == nil, err
+	}
+	gain := dwells.LogRatio
+	if q.Criteria.Direction == stats.LowerIsBetter {
+		gain = -gain
+	}
+	switch v {
+	case stats.Equivalent:
+		return math.Abs(gain) > math.Log1p(q.Criteria.Equivalence), nil
+	case stats.Superior, stats.Better:
+		return gain <= 0, nil
+	default:
+		return false, nil
+	}
+}
+
+// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch and
+// Satterthwaite.
+func compatible(dwells, windows stats.Contrast) (float64, error) {
+	own, se2 := dwells.StdErr*dwells.StdErr, windows.StdErr*windows.StdErr
+	if own+se2 == 0 || windows.DF == 0 || dwells.DF == 0 {
 		return 0, fmt.Errorf("%w: no noise to compare with", stats.ErrTooFew)
 	}
-	nu := (own + se2) * (own + se2) / (own*own/float64(2*(pieces-1)) + se2*se2/windows.DF) // Welch, Satterthwaite
-	t := math.Abs(ratio-windows.LogRatio) / math.Sqrt(own+se2)
+	nu := (own + se2) * (own + se2) / (own*own/dwells.DF + se2*se2/windows.DF)
+	t := math.Abs(dwells.LogRatio-windows.LogRatio) / math.Sqrt(own+se2)
 	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Survival(t), nil
 }
 

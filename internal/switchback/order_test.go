@@ -177,8 +177,12 @@ func TestVerdictsAreLimited(t *testing.T) {
 		}
 		return es
 	}
-	dwells := func(ratio float64) map[int]Dwells {
-		return map[int]Dwells{1: {{1, 1.01, 0.99, 1}, {ratio, ratio * 1.01, ratio, ratio}, {1, 1, 1.01, 1}, {ratio, ratio, ratio, ratio * 0.99}}}
+	dwells := func(ratio float64) map[int]stats.Contrast {
+		k, err := Dwells{{1, 1.01, 0.99, 1}, {ratio, ratio * 1.01, ratio, ratio}, {1, 1, 1.01, 1}, {ratio, ratio, ratio, ratio * 0.99}}.Contrast()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[int]stats.Contrast{1: k}
 	}
 	q := question(false)
 	writes := q
@@ -187,7 +191,7 @@ func TestVerdictsAreLimited(t *testing.T) {
 		name    string
 		q       Question
 		entries []Entry
-		dwells  map[int]Dwells
+		dwells  map[int]stats.Contrast
 		want    stats.Verdict
 		claim   Claim
 		remedy  Remedy

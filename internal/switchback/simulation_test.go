@@ -90,7 +90,8 @@ func (w *world) session(t *testing.T, number, quads int, effect float64) Session
 }
 
 // dwells last 240 s each. Their first half is left out, in which a setting with τ 60 s takes its effect.
-func (w *world) dwells(effect float64) Dwells {
+func (w *world) dwells(t *testing.T, effect float64) stats.Contrast {
+	t.Helper()
 	const washOut = 120
 	var d Dwells
 	for i := range d {
@@ -105,7 +106,11 @@ func (w *world) dwells(effect float64) Dwells {
 			d[i] = append(d[i], sum/(240-washOut)*4)
 		}
 	}
-	return d
+	k, err := d.Contrast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.NormFloat64() }
@@ -113,10 +118,10 @@ func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.
 // sweep plays sessions, or the looks of one, until there is a verdict, and says in how many minutes.
 func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float64) {
 	t.Helper()
-	dwells := map[int]Dwells{}
+	dwells := map[int]stats.Contrast{}
 	minutes := 0.0
 	if withDwells {
-		dwells[1] = w.dwells(w.effect())
+		dwells[1] = w.dwells(t, w.effect())
 		minutes = 16
 	}
 	if q.Quick {
@@ -137,7 +142,7 @@ func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float
 	}
 }
 
-func (w *world) quick(t *testing.T, q Question, dwells map[int]Dwells) (f Finding, minutes float64) {
+func (w *world) quick(t *testing.T, q Question, dwells map[int]stats.Contrast) (f Finding, minutes float64) {
 	t.Helper()
 	looks := QuickLooks(q.LastLook)
 	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect())
@@ -161,7 +166,7 @@ func (w *world) entry(t *testing.T, s Session) Entry {
 	return es[0]
 }
 
-func judge(t *testing.T, q Question, entries []Entry, dwells map[int]Dwells) Finding {
+func judge(t *testing.T, q Question, entries []Entry, dwells map[int]stats.Contrast) Finding {
 	t.Helper()
 	fs, err := Judge(q, entries, dwells)
 	if err != nil {
@@ -278,7 +283,7 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 			for s := range DefaultSessions {
 				entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0)))
 			}
-			f := judge(t, question(false), entries, map[int]Dwells{1: w.dwells(0)})
+			f := judge(t, question(false), entries, map[int]stats.Contrast{1: w.dwells(t, 0)})
 			if f.Remedy != None {
 				alarms++
 			}
