@@ -23,13 +23,12 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// sized is how much there is of what.
+// sized is the size of an example run.
 type sized struct {
 	clients, seconds, bins, osds, output int
 }
 
-// example makes a run of one phase. Its numbers are random, so that they do not
-// compress well.
+// example returns a run of one phase. Its numbers are random, so that they do not compress well.
 func example(t testing.TB, state v1alpha1.RunState, size sized) *Run {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -341,12 +340,12 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Add(`{"schemaVersion":1,"number":1,"environment":{"a":[1,null]},"phases":[{"name":"p","disturbances":"<&>"}]}`)
 	f.Add(`{"schemaVersion":2}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = Unmarshal([]byte(text)) // It is not compressed, and must do no harm.
+		_, _ = Unmarshal([]byte(text)) // The text is not compressed. Reading it must do no harm.
 		run, err := Unmarshal(compressed(t, text))
 		if err != nil {
 			return
 		}
-		// What is read can be written, and then stays as it is.
+		// A run that was read can be written, and then no longer changes.
 		run.RawOutput = v1alpha1.RawOutputAlways
 		first, err := Marshal(run)
 		if err != nil {
@@ -375,7 +374,7 @@ func benchmark(name string) *v1alpha1.CephBenchmark {
 	}
 }
 
-// Names of results can be foretold, so what has one may be somebody else's.
+// Names of results are predictable, so an object with such a name may be foreign.
 func TestOfReadsOwnResultsAlone(t *testing.T) {
 	b := benchmark("nightly")
 	run := example(t, v1alpha1.RunValid, sized{clients: 1, seconds: 60})

@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// exampleBackground is a run with a load beside its phase.
+// exampleBackground returns a run with a background load.
 func exampleBackground(t *testing.T, state v1alpha1.RunState, size sized) *Run {
 	t.Helper()
 	run := example(t, state, size)
@@ -30,7 +30,7 @@ func TestTheBackgroundIsKept(t *testing.T) {
 	got := roundTrip(t, run)
 	want := *run.Background
 	report := *want.Report
-	report.Result = nil // Observation has it.
+	report.Result = nil // The observation contains it.
 	want.Report = &report
 	if diff := cmp.Diff(&want, got.Background); diff != "" {
 		t.Errorf("background (-want +got):\n%s", diff)
@@ -43,7 +43,7 @@ func TestTheBackgroundIsKept(t *testing.T) {
 	}
 }
 
-// Of one that does not fit, its figures are kept to the last.
+// If the background load does not fit, its figures are dropped last.
 func TestTheBackgroundMakesRoom(t *testing.T) {
 	run := exampleBackground(t, v1alpha1.RunInvalid, sized{clients: 1, seconds: 3000, bins: 300, output: 5000})
 	data, err := marshal(run, 3000)

@@ -19,7 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/memory"
 )
 
-// repeated is a compressed document in which one piece is there many times.
+// repeated returns a compressed document that repeats one piece many times.
 func repeated(t testing.TB, before, piece, after string, times int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -36,7 +36,7 @@ func repeated(t testing.TB, before, piece, after string, times int) []byte {
 	return out.Bytes()
 }
 
-// Whoever may make ConfigMaps in a namespace of benchmarks can have the operator read them.
+// Everyone who may create ConfigMaps in a benchmark namespace can make the operator read them.
 func TestHostileDocumentsCostLittle(t *testing.T) {
 	const head, many = `{"schemaVersion":1,"number":1,`, 5_000_000
 	hostile := map[string]func() []byte{
@@ -89,13 +89,13 @@ func settings() string {
 	return `"phases":[{"observation":{"result":{"source":{"settings":{"":""`
 }
 
-// The largest runs that the API allows are written and read, without much of them being
-// made into text that has no room anyway.
+// The largest runs that the API allows can be written and read. Most of the text without room must
+// not even be created.
 func TestTheLargestRunsAreKept(t *testing.T) {
 	for name, tc := range map[string]struct {
 		size   sized
 		phases int
-		want   []Part // dropped at most
+		want   []Part // at most these are dropped
 	}{
 		"clients with outputs":    {sized{clients: 64, seconds: 60, bins: 300, osds: 100, output: task.MaxOutputBytes}, 1, Parts()[:3]},
 		"16 phases":               {sized{clients: 64, seconds: 60, bins: 100, osds: 100}, 16, Parts()[:6]},
@@ -119,7 +119,7 @@ func TestTheLargestRunsAreKept(t *testing.T) {
 	}
 }
 
-// A document of the most memory for its text is read again.
+// A document that needs the most memory for its text can be read again.
 func TestTheDensestRunIsReadAgain(t *testing.T) {
 	run := example(t, v1alpha1.RunFailed, sized{clients: 1, seconds: 10})
 	s := run.Phases[0].Observation.Result.Read.Series
@@ -145,12 +145,12 @@ func TestTheDensestRunIsReadAgain(t *testing.T) {
 	}
 }
 
-// What has no room is not even written: 64 clients with courses of 16 hours are 256 MiB of
+// Parts without room must not even be written: 64 clients with courses of 16 hours are 256 MiB of
 // text.
 func TestMarshalTakesNoMoreMemoryThanARunMay(t *testing.T) {
 	memory.Within(t, func(t *testing.T) {
 		run := example(t, v1alpha1.RunValid, sized{clients: 1, seconds: 16 * 3600, bins: 300})
-		for i := range 63 { // They share their course.
+		for i := range 63 { // The clients share a course.
 			report := run.Phases[0].Clients[0]
 			report.Client = i + 1
 			run.Phases[0].Clients = append(run.Phases[0].Clients, report)

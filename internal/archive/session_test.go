@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// switched is a session of eight pairs in which the candidate has the ratio to the baseline.
+// switched returns a session of eight pairs, in which the candidate has this ratio to the baseline.
 func switched(t *testing.T, clients int, ratio float64) (*SwitchedSession, session.Question) {
 	t.Helper()
 	q := session.Question{

@@ -19,7 +19,7 @@ import (
 
 var someone = Connection{MonHost: "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", User: "cephtune", Key: "AQAhugFrAAAAABAAabcdefghijklmnopqrstuv=="}
 
-// The test binary is ceph, rbd and rados too, under links of those names.
+// The test's binary is also ceph, rbd and rados, through links with these names.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "ceph", "rbd", "rados":
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pretend does what the environment says, after it has noted how it was called.
+// pretend records how it was called, and then does what the environment says.
 func pretend(args []string) int {
 	stdin, _ := io.ReadAll(os.Stdin)
 	var conf []byte
@@ -73,8 +73,8 @@ func pretend(args []string) int {
 	return status
 }
 
-// echo is `ceph` without a command: it answers each line, and complains of some and
-// succeeds nevertheless.
+// echo plays `ceph` without a command: it answers each line, prints errors for some lines, and
+// still exits with 0.
 func echo(stdin string) int {
 	calls, err := os.OpenFile(os.Getenv("FAKE_NOTE")+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -93,7 +93,7 @@ func echo(stdin string) int {
 	return 0
 }
 
-// removeWithMissing is `rados rm` in a namespace without some objects.
+// removeWithMissing plays `rados rm` in a namespace in which some objects do not exist.
 func removeWithMissing(args []string) int {
 	objects := args[slices.Index(args, "--")+1:]
 	for _, object := range objects {
@@ -108,7 +108,7 @@ func removeWithMissing(args []string) int {
 	return 0
 }
 
-// removeWithSnapshots is `rbd` where an image has snapshots.
+// removeWithSnapshots plays `rbd` for an image with snapshots.
 func removeWithSnapshots(args []string) int {
 	purged := os.Getenv("FAKE_NOTE") + ".purged"
 	if slices.Contains(args, "purge") {
@@ -134,7 +134,7 @@ func appendLine(path, line string) error {
 	return errors.Join(err, file.Close())
 }
 
-// commands are all that a fake CLI has executed, sorted: some are executed side by side.
+// commands returns all commands of a fake CLI, sorted, because some run concurrently.
 func commands(t *testing.T, cli *CLI) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(cli.programs, "note.all"))
@@ -148,7 +148,7 @@ type fake struct {
 	stdout, stderr, status, hang, missing, snapshots string
 }
 
-// fakeCLI returns a CLI whose programs do what f says, and what notes their call.
+// fakeCLI returns a CLI whose programs do what f says, and the file that records their calls.
 func fakeCLI(t *testing.T, f fake) (*CLI, func() string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -283,7 +283,8 @@ func TestVerbsAreTheseCommands(t *testing.T) {
 	}
 }
 
-// Nothing of others is listed for removal or removed, and no name is an option.
+// The CLI must not list or remove foreign keys, images or objects, and a name must never be an
+// option.
 func TestCallsThatAreRefusedUnasked(t *testing.T) {
 	tests := map[string]func(context.Context, *CLI) error{
 		"a key of others": func(ctx context.Context, c *CLI) error {
@@ -354,7 +355,7 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 	}
 }
 
-// The texts and states are those of Ceph 18.2.7.
+// The texts and states are from Ceph 18.2.7.
 func TestErrorsTellWhatCephSaid(t *testing.T) {
 	tests := map[string]struct {
 		stdout, stderr, status string
@@ -388,7 +389,7 @@ func TestErrorsTellWhatCephSaid(t *testing.T) {
 	}
 }
 
-// What 18.2.7 says of a keyring that 20.2.4 has made, and its version.
+// The error of 18.2.7 for a keyring that 20.2.4 has created, and the version.
 func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 	const key = "AgDpNARrAAAAACAAQPracFeGho13ZeP2hnJIEFMH7ImUykP/aS45E2moF+4="
 	complains := "2026-11-23T13:15:08.266+0000 7f7a99aa96c0 -1 auth: error parsing file /c/keyring: error setting modifier for [client.cephtune] type=key val=" + key + ": Malformed input [buffer:3]\n" +

@@ -17,7 +17,7 @@ func TestQuestionsAreAskedTogether(t *testing.T) {
 	tests := map[string]struct {
 		ask     []string
 		refuses string
-		want    []string // that have an answer
+		want    []string // the questions with an answer
 		calls   int
 	}{
 		"of the monitors":                   {ask: []string{"status", "osd dump", "versions"}, want: []string{"status", "osd dump", "versions"}, calls: 1},
@@ -53,7 +53,8 @@ func TestQuestionsAreAskedTogether(t *testing.T) {
 	}
 }
 
-// askAll asks so closely that all are of one round, and returns what was answered.
+// askAll asks all questions at nearly the same time, so that they form one round. It returns the
+// answers.
 func askAll(t *testing.T, cli *CLI, verbs []string) map[string]string {
 	t.Helper()
 	var mu sync.Mutex
@@ -80,9 +81,9 @@ func callsOf(t *testing.T) []string {
 	return slices.Collect(strings.Lines(string(noted)))
 }
 
-// Who asks gets an answer although what he was asked together with was refused.
+// A caller gets an answer even if another question in the same round was refused.
 func TestWhoeverIsNotAnsweredAsksAlone(t *testing.T) {
-	cli, _ := fakeCLI(t, fake{stdout: `{"fsid": "f"}`}) // whatever it is asked, once
+	cli, _ := fakeCLI(t, fake{stdout: `{"fsid": "f"}`}) // it answers every question with one document
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		if status, err := cli.Status(t.Context(), someone); err != nil || status.FSID != "f" {
@@ -93,7 +94,7 @@ func TestWhoeverIsNotAnsweredAsksAlone(t *testing.T) {
 	asking.Wait()
 }
 
-// One that does not wait any more does not end what the others wait for.
+// A caller that stops waiting must not end the round of the others.
 func TestWhoGoesLeavesTheOthersTheirAnswers(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{})
 	t.Setenv("FAKE_ECHO", "yes")
@@ -108,7 +109,7 @@ func TestWhoGoesLeavesTheOthersTheirAnswers(t *testing.T) {
 	}
 }
 
-// A round that nobody waits for any more ends, with its process.
+// A round without waiting callers ends, together with its process.
 func TestARoundThatNobodyWaitsForIsNotAsked(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{hang: "1m"})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

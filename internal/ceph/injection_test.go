@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// checks are what the sidecar asks of each text that becomes a part of a command.
+// checks are the sidecar's checks of the texts that become parts of commands.
 func checks() map[string]func(string) error {
 	is := func(form *regexp.Regexp) func(string) error {
 		return func(text string) error { return named("something", text, form) }
@@ -45,8 +45,8 @@ func hostile() []string {
 	}
 }
 
-// FuzzNothingButWords asks for texts to be made a part of commands. The sidecar refuses them,
-// or they are one word each that cannot be taken for an option, nor end a line of a file.
+// FuzzNothingButWords passes texts that would become parts of commands. The sidecar must refuse
+// each text, or the text must be a single word that is no option and does not end a line of a file.
 func FuzzNothingButWords(f *testing.F) {
 	for _, text := range hostile() {
 		f.Add(text)
@@ -70,8 +70,8 @@ func FuzzNothingButWords(f *testing.F) {
 	})
 }
 
-// FuzzConnection writes the files of connections. However hostile one is, it is refused, or
-// the files have the lines that they always have.
+// FuzzConnection writes the files of connections. The connection must be refused, or the files must
+// have exactly the usual lines.
 func FuzzConnection(f *testing.F) {
 	for _, text := range append(hostile(), "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", "10.0.0.1, 10.0.0.2", "10.0.0.1\nauth_cluster_required = none") {
 		f.Add(text, "cephtune-observer", "AQ==")

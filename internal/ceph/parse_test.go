@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// parsers are by the beginning of the names of the files that they read.
+// parsers has the parser of each recorded file, by the beginning of its name.
 var parsers = map[string]func([]byte) (any, error){
 	"status":         untyped(parseStatus),
 	"osd-dump":       untyped(parseOSDMap),
@@ -39,7 +39,7 @@ func untyped[T any](parse func([]byte) (T, error)) func([]byte) (any, error) {
 	return func(out []byte) (any, error) { return parse(out) }
 }
 
-// What Ceph printed, by version, is read as the golden files say.
+// The parsed outputs of each version of Ceph must equal the golden files.
 func TestParsersReadWhatCephPrints(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.json")
 	if err != nil || len(files) < len(parsers) {
@@ -190,7 +190,7 @@ func TestOSDTreeHasTheBucketsAbove(t *testing.T) {
 	}
 }
 
-// A tree that bites its own tail is no reason to hang.
+// A tree with a cycle must not hang the parser.
 func TestOSDTreeEnds(t *testing.T) {
 	got, err := parseOSDTree([]byte(`{"nodes":[{"id":-1,"name":"a","type":"host","children":[-2]},{"id":-2,"name":"b","type":"rack","children":[-1,0]},{"id":0,"type":"osd"}]}`))
 	if err != nil || len(got) != 1 {
@@ -216,7 +216,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// An OSD that was told to stay down, as 18.2.7 prints it.
+// An OSD with noup, as 18.2.7 prints it.
 func TestOSDMapTellsWhatKeepsAnOSDDown(t *testing.T) {
 	m, err := parseOSDMap([]byte(`{"fsid":"f","osds":[
 		{"osd":1,"up":0,"up_from":9,"state":["exists","noup"]},{"osd":0,"up":1,"up_from":7,"state":["exists","up"]}],
@@ -233,14 +233,14 @@ func TestOSDMapTellsWhatKeepsAnOSDDown(t *testing.T) {
 	}
 }
 
-// osdStat is an OSD as `pg dump osds` has it, shortened by what nobody reads.
+// osdStat returns an OSD in the form of `pg dump osds`, without fields that are not read.
 func osdStat(osd, pgs int) string {
 	return fmt.Sprintf(`{"osd":%d,"up_from":8,"seq":34359738900,"num_pgs":%d,"num_osds":1,"num_per_pool_osds":1,"kb":10485760,"statfs":{"total":10737418240},`+
 		`"hb_peers":[0,1,2],"snap_trim_queue_len":0,"op_queue_age_hist":{"histogram":[],"upper_bound":1},"perf_stat":{"commit_latency_ms":0},"alerts":[]}`, osd, pgs)
 }
 
 func TestStrays(t *testing.T) {
-	// Two PGs, of three copies and of two chunks of three.
+	// There are two PGs: one of three copies, and one of three chunks, two of them for data.
 	const whole = `{"pgid":"1.0","state":"active+clean","up":[0,2,1],"acting":[0,2,1],"up_primary":0,"acting_primary":0}`
 	const short = `{"pgid":"3.1f","state":"active+undersized","up":[2147483647,1,2],"acting":[2147483647,1,2],"up_primary":1,"acting_primary":1}`
 	const moving = `{"pgid":"2.1","state":"active+remapped+backfilling","up":[0,1,3],"acting":[0,1,2],"up_primary":0,"acting_primary":0}`

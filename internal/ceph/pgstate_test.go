@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pgKinds are the predicates by name.
+// pgKinds has the predicates by name.
 var pgKinds = map[string]func(PGState) bool{
 	"clean": PGState.IsClean, "inactive": PGState.IsInactive, "unknown": PGState.IsUnknown,
 	"scrubbing": PGState.IsScrubbing, "trimming": PGState.IsTrimming, "recovering": PGState.IsRecovering,
@@ -78,7 +78,7 @@ func TestPGsOfAStatus(t *testing.T) {
 		states   map[string]int
 		allClean bool
 		count    int
-		list     string // of those that are not clean
+		list     string // of the PGs that are not clean
 	}{
 		"none is known":  {},
 		"all are clean":  {states: map[string]int{"active+clean": 9, "active+clean+scrubbing": 1}, allClean: true},

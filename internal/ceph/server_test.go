@@ -64,7 +64,7 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-// everything has an answer to each verb.
+// everything has an answer for each verb.
 func everything() cephtest.Answers {
 	return cephtest.Answers{
 		Status:     ceph.Status{FSID: "f", PGsByState: map[string]int{"active+clean": 3}},
@@ -206,7 +206,7 @@ func TestASidecarThatIsNotThereIsNamed(t *testing.T) {
 	}
 }
 
-// blocking blocks Status until the context of the verb ends or let is closed.
+// blocking blocks Status until the verb's context ends or let is closed.
 type blocking struct {
 	cephtest.Fake
 
@@ -226,7 +226,7 @@ func (b *blocking) Status(ctx context.Context, _ ceph.Connection) (*ceph.Status,
 
 func TestTheDeadlineOfTheContextIsThatOfTheVerb(t *testing.T) {
 	client, _ := sidecar(t, &blocking{entered: make(chan struct{}, 1)})
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // The tenth of it that is left for the answer is enough on a busy machine.
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // A tenth of it remains for the answer, which is enough on a busy machine.
 	defer cancel()
 	_, err := client.Status(ctx, someone)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "ceph status did not end in time") {

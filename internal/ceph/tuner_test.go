@@ -20,7 +20,7 @@ func fence(epoch int64) ceph.Fence {
 	return ceph.Fence{FSID: cephtest.FSID, Epoch: epoch, Until: time.Now().Add(time.Hour)}
 }
 
-// Every verb about settings arrives with its arguments, and its answer comes back.
+// Every verb for settings arrives with its arguments, and its answer comes back.
 func TestVerbsAboutSettingsCrossTheSocket(t *testing.T) {
 	who := ceph.ConfigWho{Section: "osd", Mask: "class:ssd"}
 	help := cephtest.Options()["osd_memory_target"]
@@ -109,7 +109,7 @@ func TestFencesCrossTheSocket(t *testing.T) {
 	}
 }
 
-// That a change restores an original arrives too.
+// The sidecar must learn that a change restores an original.
 func TestRestoringCrossesTheSocket(t *testing.T) {
 	client, _ := sidecar(t, cephtest.NewCluster())
 	for _, restores := range []bool{false, true} {
@@ -122,8 +122,7 @@ func TestRestoringCrossesTheSocket(t *testing.T) {
 	}
 }
 
-// delayed lets requests pause on their way, as a manager does that is stopped right before
-// it writes them.
+// delayed delays requests, as if the manager were paused right before it writes them.
 type delayed struct {
 	http.RoundTripper
 
@@ -135,8 +134,7 @@ func (d delayed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.RoundTripper.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 
-// A request that is held up between the lock and the sidecar, wherever that is, changes
-// nothing.
+// A request that is delayed anywhere between the lock and the sidecar must change nothing.
 func TestAChangeThatIsHeldUpIsNotMade(t *testing.T) {
 	cluster := cephtest.NewCluster("p")
 	client, _ := sidecar(t, cluster)

@@ -21,7 +21,7 @@ func TestChangesAreTheseCommands(t *testing.T) {
 	osds, ssds := ConfigWho{Section: "osd"}, ConfigWho{Section: "osd", Mask: "class:ssd"}
 	tests := map[string]struct {
 		do   func(context.Context, *CLI) error
-		want string // empty: refused, and Ceph not asked
+		want string // empty: refused, and Ceph is not asked
 	}{
 		"a pool's option": {
 			func(ctx context.Context, c *CLI) error {
@@ -142,15 +142,15 @@ func TestChangesAreTheseCommands(t *testing.T) {
 	}
 }
 
-// What the administrator does not allow is not set, but to restore an original. That may be an
-// option that this version never changes.
+// The sidecar refuses values that the administrator does not allow, unless they restore an
+// original. That original may be of an option that this version never changes.
 func TestPermissionIsAskedFor(t *testing.T) {
 	restoring := inHours(1)
 	restoring.Restores = true
 	osds := ConfigWho{Section: "osd"}
 	tests := map[string]struct {
 		do   func(context.Context, *CLI) error
-		want string // empty: refused, and Ceph not asked
+		want string // empty: refused, and Ceph is not asked
 	}{
 		"an option": {func(ctx context.Context, c *CLI) error {
 			return c.SetConfig(ctx, someone, inHours(1), osds, "osd_x", "1")
@@ -213,7 +213,7 @@ func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
 		pool  string
 		pgs   []PGPlacement
 		fence Fence
-		want  []string // commands; without, it is refused before anything is changed
+		want  []string // the commands; none if it is refused before any change
 		error string
 	}{
 		"two of them": {
@@ -254,7 +254,7 @@ func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
 	}
 }
 
-// Of a change that was superseded nothing is carried out.
+// A superseded change must not even begin.
 func TestPlacementIsFenced(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{stdout: `{"fsid":"f","pools":[{"pool":12,"pool_name":"cephtune-scratch","size":1,"pg_num":8}]}`})
 	if err := cli.SetBalancer(t.Context(), someone, inHours(3), false); err != nil {
@@ -335,7 +335,7 @@ func TestAFence(t *testing.T) {
 		before  []Fence
 		fence   Fence
 		timeout time.Duration
-		want    string // empty: it holds
+		want    string // empty: it is admitted
 	}{
 		"the first":                         {fence: Fence{FSID: fsid, Epoch: 3}},
 		"the same epoch again":              {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 3}},
@@ -425,7 +425,7 @@ func TestAChangeIsNotWaitedForLongerThanTheLongest(t *testing.T) {
 	})
 }
 
-// Who waits for another change does not wait past its own time.
+// A change that waits for another one must not wait past its own deadline.
 func TestAChangeThatWaitedTooLongIsNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFences()
@@ -463,7 +463,7 @@ func TestTheFenceOfARequest(t *testing.T) {
 	}
 }
 
-// A fence ends by the clock on the wall, and by the one that only goes forward.
+// A fence ends by the wall clock and by the monotonic clock, whichever is first.
 func TestAFenceEndsByBothClocks(t *testing.T) {
 	now := time.Now()
 	fence := Fence{FSID: fsid, Epoch: 1, Until: now.Add(time.Minute)}
@@ -481,7 +481,8 @@ func TestAFenceEndsByBothClocks(t *testing.T) {
 	}
 }
 
-// What tells Ceph is killed when the time of the fence is over, whatever the caller has.
+// The process that talks to Ceph is killed at the fence's deadline, even if the caller's deadline
+// is later.
 func TestAChangeIsKilledWhenItsTimeIsOver(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{hang: "1m"})
 	began := time.Now()
@@ -491,8 +492,8 @@ func TestAChangeIsKilledWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-// paused is the context of a process that goes on after a pause: its time is over, and no
-// timer has noticed.
+// paused is the context of a process that continues after a pause: its deadline has passed, but no
+// timer has fired.
 type paused struct{ context.Context }
 
 func (paused) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }

@@ -2,9 +2,9 @@ package cephvalue
 
 import "testing"
 
-// The forms that Ceph 18.2.7 was seen to take or to refuse, and what it stored.
+// These are forms that Ceph 18.2.7 accepted or refused, and the values that it stored.
 func TestCanonical(t *testing.T) {
-	tests := []struct{ valueType, text, want string }{ // want "": an error
+	tests := []struct{ valueType, text, want string }{ // want "" means an error
 		{Size, "4M", "4194304"},
 		{Size, "4Mi", "4194304"},
 		{Size, "4MB", "4194304"},
@@ -32,7 +32,7 @@ func TestCanonical(t *testing.T) {
 		{Float, "0.0000001", "0.000000"},
 		{Float, "-1", "-1.000000"},
 		{Float, "1.5x", ""},
-		{Float, "nan", ""}, // Ceph takes it; nothing equals it.
+		{Float, "nan", ""}, // Ceph accepts it, but no value equals it.
 		{Float, "inf", ""},
 		{Bool, "TRUE", "true"},
 		{Bool, "1", "true"},
@@ -40,7 +40,7 @@ func TestCanonical(t *testing.T) {
 		{Bool, "0", "false"},
 		{Bool, "yes", ""},
 		{Bool, "off", ""},
-		{Bool, "2", ""}, // Ceph makes it true.
+		{Bool, "2", ""}, // Ceph stores true.
 		{Bool, "", ""},
 		{String, "anything", "anything"},
 		{Seconds, "90", "90"},
@@ -71,7 +71,7 @@ func TestCanonical(t *testing.T) {
 		{Seconds, "1.5", ""},
 		{Seconds, "-5", ""},
 		{Seconds, "abc", ""},
-		{Seconds, "", ""}, // Ceph makes it 0.
+		{Seconds, "", ""}, // Ceph stores 0.
 		{Milliseconds, "5000", "5000"},
 		{Milliseconds, "07000", "7000"},
 		{Milliseconds, "5000ms", ""}, // Ceph reads the digits and stops.

@@ -31,7 +31,7 @@ const (
 	own    = "testdata/tables/"
 )
 
-// goldenCases are command lines after "analyze"; words are separated by spaces.
+// goldenCases are command lines after "analyze". Words are separated by spaces.
 var goldenCases = map[string]string{
 	"one run on a side decides nothing":             "--baseline " + osds + "1osd-write.txt --candidate " + osds + "2osd-write.txt",
 	"several candidates, names first":               "--baseline " + osds + "1osd-write.txt --candidate-name 2osd --candidate " + osds + "2osd-write.txt --candidate-name 3osd --candidate " + osds + "3osd-write.txt -o json",
@@ -155,8 +155,8 @@ func readFile(t *testing.T, file string) string {
 	return string(data)
 }
 
-// Whatever goes in, what comes out is JSON of the documented form: its numbers are
-// numbers, and p-values and ratios are what they can be.
+// For any input, the output is JSON of the documented form: numbers are numbers, and p-values and
+// ratios are within their ranges.
 func TestJSONIsAlwaysOfTheDocumentedForm(t *testing.T) {
 	for name, line := range goldenCases {
 		if strings.HasPrefix(name, "usage") || strings.HasPrefix(name, "error") || strings.HasPrefix(name, "one file") {
@@ -170,8 +170,8 @@ func TestJSONIsAlwaysOfTheDocumentedForm(t *testing.T) {
 	}
 }
 
-// Tables of every shape: sides of one run, identical values, blocks that do not
-// meet, ratios at the limit of what numbers can be.
+// Tables of every shape: sides of one run, identical values, blocks without overlap, and ratios at
+// the limits of numbers.
 func TestJSONOfRandomTablesIsOfTheDocumentedForm(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	file := filepath.Join(t.TempDir(), "table.csv")
@@ -261,7 +261,7 @@ func requireFields(t *testing.T, what string, object map[string]any, names ...st
 	}
 }
 
-// figures are those of the documentation, which are made by the tool.
+// figures has the command line for each figure in the documentation.
 var figures = map[string]string{
 	"seconds": "--baseline-name 1osd --baseline " + osds + "1osd-seq.txt --candidate-name 2osd --candidate " + osds + "2osd-seq.txt --candidate-name 3osd --candidate " + osds + "3osd-seq.txt",
 	"sessions": "--table " + tables + "fio-rbd.csv --configuration config --value iops --block session --baseline default " +

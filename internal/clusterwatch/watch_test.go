@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// Whoever judges samples finds a status in each.
+// Every sample has a status, because judges of samples rely on it.
 func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
 	fake := cephtest.NewCluster()
 	fake.Change(func(a *cephtest.Answers) {
@@ -24,7 +24,7 @@ func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
 		}
 		w.look(t.Context()) // with the survey
 		fake.Change(func(a *cephtest.Answers) { a.Errors[verb] = errors.New("no monitor answers") })
-		if verb == "OSDMap" { // which the survey alone asks for
+		if verb == "OSDMap" { // only the survey asks for it
 			w.survey = nil
 		}
 		w.look(t.Context())

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
-// sourcesOf are the names of a package's files without its tests.
+// sourcesOf returns the names of a package's files, without tests.
 func sourcesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(dir), "*.go"))
@@ -28,7 +28,7 @@ func sourcesOf(t *testing.T, dir string) []string {
 	return names
 }
 
-// sources are the files of a package without its tests, parsed.
+// sources returns the parsed files of a package, without tests.
 func sources(t *testing.T, dir string) []*ast.File {
 	t.Helper()
 	var files []*ast.File
@@ -42,13 +42,13 @@ func sources(t *testing.T, dir string) []*ast.File {
 	return files
 }
 
-// ofType are the values of the constants of a type.
+// ofType returns the values of the constants of a type.
 func ofType(t *testing.T, dir, kind string) []string {
 	t.Helper()
 	return valuesOf(t, dir, func(c constants.Constant) bool { return c.Type == kind })
 }
 
-// withPrefix are the values of the constants whose names begin so.
+// withPrefix returns the values of the constants whose names have a prefix.
 func withPrefix(t *testing.T, dir, prefix string) []string {
 	t.Helper()
 	return valuesOf(t, dir, func(c constants.Constant) bool { return strings.HasPrefix(c.Name, prefix) })
@@ -69,7 +69,7 @@ func valuesOf(t *testing.T, dir string, wanted func(constants.Constant) bool) []
 	return values
 }
 
-// literal is the value of a string that is written out.
+// literal returns the value of a string literal.
 func literal(e ast.Expr) (string, bool) {
 	basic, ok := e.(*ast.BasicLit)
 	if !ok || basic.Kind != token.STRING {
@@ -79,8 +79,8 @@ func literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// TestThePlacesOfAnEngine: the page about adding an engine links to each file that tells
-// one engine from another.
+// TestThePlacesOfAnEngine checks that the page about adding an engine links to each file that
+// distinguishes engines.
 func TestThePlacesOfAnEngine(t *testing.T) {
 	linked := map[string]bool{}
 	for _, link := range readPage(t, "docs/adding-an-engine.md").links {
@@ -104,7 +104,7 @@ func TestThePlacesOfAnEngine(t *testing.T) {
 	}
 }
 
-// knowsFio reports whether a file imports the engine, or looks at the phase's field.
+// knowsFio reports whether a file imports the engine or uses the phase's field for it.
 func knowsFio(t *testing.T, name string) bool {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)

@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli"
 )
 
-// generatedCLI has the usage of each command, which is no command line.
+// generatedCLI shows the usage of each command, which is not a command line.
 const generatedCLI = "docs/cli.md"
 
-// TestCommandsExist looks up what blocks marked as console would have people type: targets
-// of make, subcommands of kubectl cephtune with their flags, and files of this repository.
+// TestCommandsExist checks that commands in console blocks exist: make targets, subcommands of
+// kubectl cephtune with their flags, and files of this repository.
 func TestCommandsExist(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
@@ -44,7 +44,7 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// commandsOf are the simple commands of a block, without assignments before them.
+// commandsOf returns the simple commands of a block, without preceding assignments.
 func commandsOf(t *testing.T, p *page, b block) [][]string {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(b.text), p.path)
@@ -66,7 +66,7 @@ func commandsOf(t *testing.T, p *page, b block) [][]string {
 	return commands
 }
 
-// textOf is a word with a mark where something is put in only when it is run.
+// textOf returns a word. Parts that the shell fills in at run time are replaced by a mark.
 func textOf(parts []syntax.WordPart) string {
 	var out strings.Builder
 	for _, part := range parts {
@@ -84,7 +84,7 @@ func textOf(parts []syntax.WordPart) string {
 	return out.String()
 }
 
-// problemsOf is what of a command does not exist.
+// problemsOf returns the parts of a command that do not exist.
 func problemsOf(t *testing.T, args []string) []error {
 	t.Helper()
 	problems := []error{missingFiles(t, args)}
@@ -97,7 +97,7 @@ func problemsOf(t *testing.T, args []string) []error {
 	return slices.DeleteFunc(problems, func(err error) bool { return err == nil })
 }
 
-// afterOurs is what follows the name of our command line, in all ways to call it.
+// afterOurs returns the words after the name of our command line, for each way to call it.
 func afterOurs(args []string) ([]string, bool) {
 	for _, name := range [][]string{{"kubectl", "cephtune"}, {"kubectl-cephtune"}, {"bin/kubectl-cephtune"}, {"go", "run", "./cmd/kubectl-cephtune"}} {
 		if len(args) >= len(name) && slices.Equal(args[:len(name)], name) {
@@ -126,7 +126,7 @@ func wrongCommand(args []string) error {
 	return errors.Join(problems...)
 }
 
-// isFlag reports whether an argument is a flag of the command, or none at all.
+// isFlag reports whether an argument is a known flag of the command, or no flag.
 func isFlag(cmd *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	switch {
@@ -152,8 +152,8 @@ func missingTargets(t *testing.T, args []string) error {
 	return nil
 }
 
-// missingFiles are arguments that name something below a folder of this repository which is
-// not there. What is in bin and dist was built.
+// missingFiles returns an error if an argument names a missing file in a folder of this repository.
+// It skips bin and dist, which hold builds.
 func missingFiles(t *testing.T, args []string) error {
 	t.Helper()
 	for _, arg := range args {
@@ -175,7 +175,7 @@ func exists(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// TestWhatDoesNotExistIsFound keeps the lookups from passing everything.
+// TestWhatDoesNotExistIsFound checks that the lookups find missing things.
 func TestWhatDoesNotExistIsFound(t *testing.T) {
 	for _, command := range []string{
 		"make no-such-target",

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLinksLeadSomewhere: files are there, and headings that links name.
+// TestLinksLeadSomewhere checks that the files and headings in links exist.
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	for _, p := range all {
@@ -21,8 +21,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// broken says what is wrong with a link; "" for one that leads somewhere, or away from
-// this repository.
+// broken returns the problem of a link; "" for a valid link, or one out of this repository.
 func broken(t *testing.T, all map[string]*page, from *page, link string) string {
 	t.Helper()
 	to, err := url.Parse(link)
@@ -52,7 +51,7 @@ func broken(t *testing.T, all map[string]*page, from *page, link string) string 
 	return ""
 }
 
-// TestEveryPageCanBeFound: who begins at the index comes to every page of docs.
+// TestEveryPageCanBeFound checks that links from the index lead to every page of docs.
 func TestEveryPageCanBeFound(t *testing.T) {
 	all := pages(t)
 	found := map[string]bool{}
@@ -75,7 +74,7 @@ func TestEveryPageCanBeFound(t *testing.T) {
 	}
 }
 
-// TestPagesArePlain: links in HTML would not be looked at.
+// TestPagesArePlain checks that pages have no links in HTML, which the other tests would not check.
 func TestPagesArePlain(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, html := range p.html {

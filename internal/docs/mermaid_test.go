@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestDiagramsParse: GitHub shows an error in place of a diagram that Mermaid cannot read.
-// There is no reader of Mermaid in Go, so this knows the part of it that our pages use, and
-// refuses the rest.
+// TestDiagramsParse checks diagrams, because GitHub shows an error instead of an invalid one. There
+// is no parser of Mermaid in Go. So this test knows the part of Mermaid that our pages use, and
+// refuses everything else.
 func TestDiagramsParse(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
@@ -61,7 +61,7 @@ func parseDiagram(text string) error {
 	}
 }
 
-// Parts of a flowchart. In a label without quotes, brackets would end the node.
+// These are the parts of a flowchart. In a label without quotes, brackets would end the node.
 const (
 	label    = `("[^"]*"|[^][(){}"|]+)`
 	node     = `[A-Za-z][A-Za-z0-9_]*(\[` + label + `\]|\(\[` + label + `\]\)|\[\(` + label + `\)\]|\{\{` + label + `\}\}|\(` + label + `\))?`

@@ -23,8 +23,8 @@ import (
 type page struct {
 	path     string // below the checkout, with slashes
 	headings []string
-	anchors  map[string]bool // of headings, as GitHub makes them
-	links    []string        // of images, too
+	anchors  map[string]bool // of headings, as GitHub generates them
+	links    []string        // including those of images
 	blocks   []block
 	tables   []table
 	html     []string
@@ -33,13 +33,13 @@ type page struct {
 // block is a fenced block of code.
 type block struct{ language, text string }
 
-// table is one with the heading that it stands under.
+// table is a table with the heading above it.
 type table struct {
 	under string
 	rows  [][]string // without the head
 }
 
-// root is the checkout.
+// root is the root folder of the checkout.
 func root(t *testing.T) string {
 	t.Helper()
 	return apiserver.Root(t)
@@ -54,7 +54,7 @@ func read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// pages are all pages, by path: those in docs, and those at the top.
+// pages returns all pages by path: those in docs, and those at the top.
 func pages(t *testing.T) map[string]*page {
 	t.Helper()
 	all := map[string]*page{}
@@ -98,7 +98,7 @@ func readPage(t *testing.T, path string) *page {
 	return p
 }
 
-// add takes down what there is to know of a node.
+// add records the content of a node.
 func (p *page) add(n ast.Node, source []byte) {
 	switch n := n.(type) {
 	case *ast.Heading:
@@ -138,7 +138,7 @@ func (p *page) newTable(n *tables.Table, source []byte) table {
 	return made
 }
 
-// newAnchor is that of a heading, on a page that may have one of that name already.
+// newAnchor returns the anchor of a heading. The page may have another heading with the same name.
 func (p *page) newAnchor(title string) string {
 	base := anchor(title)
 	name := base
@@ -148,7 +148,7 @@ func (p *page) newAnchor(title string) string {
 	return name
 }
 
-// anchor is how GitHub names a heading.
+// anchor returns GitHub's anchor for a heading.
 func anchor(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -161,10 +161,10 @@ func anchor(title string) string {
 	}, title)
 }
 
-// plain is the text of a node without its markup.
+// plain returns the text of a node without markup.
 func plain(n ast.Node, source []byte) string {
 	var out strings.Builder
-	// The walk fails only where its function does.
+	// The walk fails only if its function does.
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if piece, ok := n.(*ast.Text); ok && entering {
 			out.Write(piece.Segment.Value(source))
@@ -177,8 +177,8 @@ func plain(n ast.Node, source []byte) string {
 	return strings.TrimSpace(out.String())
 }
 
-// words are the words that the tables under a heading explain: what their first column
-// has, up to a colon, and between commas.
+// words returns the words that the tables under a heading explain: the first column, up to a colon,
+// split at commas.
 func (p *page) words(t *testing.T, heading string) []string {
 	t.Helper()
 	var words []string
@@ -198,7 +198,7 @@ func (p *page) words(t *testing.T, heading string) []string {
 	return words
 }
 
-// section is the text of a page between a heading and the next one of any level.
+// section returns the text of a page between a heading and the next heading.
 func section(t *testing.T, path, heading string) string {
 	t.Helper()
 	_, after, found := strings.Cut(read(t, path), "\n"+heading+"\n")

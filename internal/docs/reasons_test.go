@@ -14,14 +14,14 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/constants"
 )
 
-// reasonPages have the entries about reasons: failures, and all others.
+// reasonPages have the entries about reasons: one for failures, one for all others.
 var reasonPages = []string{"docs/failures.md", "docs/troubleshooting.md"}
 
 // setters are the packages that set conditions.
 var setters = []string{"controllers/cephbenchmark", "controllers/cephtuningsweep", "internal/kstatus", "internal/workload"}
 
-// TestReasonsAreExplained: each reason has an entry that says where to look and what to
-// do, and each entry is about one.
+// TestReasonsAreExplained checks that each reason has an entry that says where to look and what to
+// do, and that each entry has a reason.
 func TestReasonsAreExplained(t *testing.T) {
 	reasons := withPrefix(t, api, "Reason")
 	var entries []string
@@ -42,7 +42,8 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 }
 
-// TestReasonsAreSet: what nobody sets needs no entry, and no constant either.
+// TestReasonsAreSet checks that controllers set each reason. A reason that is never set needs
+// neither an entry nor a constant.
 func TestReasonsAreSet(t *testing.T) {
 	set := map[string]bool{}
 	for _, dir := range setters {
@@ -63,7 +64,7 @@ func TestReasonsAreSet(t *testing.T) {
 	}
 }
 
-// isRead reports whether what has these parents is looked for, and not set.
+// isRead reports whether an expression with these parents is compared, not set.
 func isRead(parents []ast.Node) bool {
 	switch parent := parents[len(parents)-1].(type) {
 	case *ast.BinaryExpr:
@@ -77,8 +78,7 @@ func isRead(parents []ast.Node) bool {
 	return false
 }
 
-// passedOn are the expressions by which a reason is handed on that was set elsewhere, and
-// where that is.
+// passedOn are expressions that pass on a reason that was set elsewhere, and where that is.
 var passedOn = map[string]string{
 	"reason":                   "an argument of waiting or fail, or what podsWaiting and jobFailure say",
 	"p.outcome.Reason":         "a plan",
@@ -94,8 +94,8 @@ var passedOn = map[string]string{
 	"string(e.Code)":           "internal/sweep, whose words are among the events",
 }
 
-// said are the expressions that the controllers give as reasons: of outcomes, of
-// obstacles, of events, and to what makes plans of them.
+// said returns the expressions that the controllers use as reasons of outcomes, obstacles, events
+// and plans.
 func said(t *testing.T) []ast.Expr {
 	t.Helper()
 	var found []ast.Expr
@@ -116,18 +116,18 @@ func said(t *testing.T) []ast.Expr {
 	return found
 }
 
-// reasonIn is the reason in a literal of a type that has one.
+// reasonIn returns the reason in a literal of a type that has one.
 func reasonIn(made *ast.CompositeLit, parents []ast.Node) []ast.Expr {
 	name := ""
 	switch {
 	case made.Type != nil:
 		name = types.ExprString(made.Type)
-	case len(parents) > 0: // An element of a list, whose type is that of the list.
+	case len(parents) > 0: // An element of a list has the list's type.
 		if list, ok := parents[len(parents)-1].(*ast.CompositeLit); ok && list.Type != nil {
 			name = strings.TrimPrefix(types.ExprString(list.Type), "[]")
 		}
 	}
-	const inRecord = 1 // the place of the reason in eventRecord
+	const inRecord = 1 // the position of the reason in eventRecord
 	switch name {
 	case "eventRecord":
 		if len(made.Elts) > inRecord {
@@ -144,8 +144,8 @@ func reasonIn(made *ast.CompositeLit, parents []ast.Node) []ast.Expr {
 	return nil
 }
 
-// TestReasonsAreConstants: a reason that is not a constant of the API is a word of its own
-// for an event, or handed on from elsewhere. Others would be in no table.
+// TestReasonsAreConstants checks that each reason is a constant of the API, a word for an event, or
+// passed on from elsewhere. No table would have another reason.
 func TestReasonsAreConstants(t *testing.T) {
 	found, used := said(t), map[string]bool{}
 	for _, expression := range found {
@@ -166,7 +166,7 @@ func TestReasonsAreConstants(t *testing.T) {
 	}
 }
 
-// eventWords are the reasons of events that are no reasons of conditions.
+// eventWords are the reasons of events that are not reasons of conditions.
 func eventWords(t *testing.T) []string {
 	t.Helper()
 	words := ofType(t, "internal/sweep", "EventCode")
@@ -179,7 +179,7 @@ func eventWords(t *testing.T) []string {
 	return slices.Compact(words)
 }
 
-// obstacles are the codes of what keeps a cluster from being measured.
+// obstacles returns the codes of conditions that prevent a measurement.
 func obstacles(t *testing.T) []string {
 	t.Helper()
 	var codes []string
@@ -203,7 +203,7 @@ func obstacles(t *testing.T) []string {
 	return slices.Compact(codes)
 }
 
-// inspect calls visit with each node and those that it is in, the innermost last.
+// inspect calls visit with each node and its parents, the innermost last.
 func inspect(file *ast.File, visit func(n ast.Node, parents []ast.Node)) {
 	var parents []ast.Node
 	ast.Inspect(file, func(n ast.Node) bool {

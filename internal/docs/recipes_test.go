@@ -15,7 +15,7 @@ import (
 
 const recipeIndex = "docs/recipes/README.md"
 
-// recipes are the pages of all recipes.
+// recipes returns the pages of all recipes.
 func recipes(t *testing.T) []*page {
 	t.Helper()
 	var found []*page
@@ -30,8 +30,8 @@ func recipes(t *testing.T) []*page {
 	return found
 }
 
-// TestRecipesAreWhole: each says what a reader of recipes looks for, is in the index, and
-// has a short form that the end-to-end tests run.
+// TestRecipesAreWhole checks that each recipe has the expected sections, is in the index, and has a
+// short form that the end-to-end tests run.
 func TestRecipesAreWhole(t *testing.T) {
 	sections := []string{
 		"The recipe", "Reading the outcome", "Where the hand-run version goes wrong", "How long it takes", "Requirements", "Limits",
@@ -55,7 +55,7 @@ func TestRecipesAreWhole(t *testing.T) {
 	}
 }
 
-// isObject reports whether a block is one that can be applied.
+// isObject reports whether a block is an object that can be applied.
 func isObject(b block) bool {
 	return b.language == "yaml" && strings.HasPrefix(b.text, "apiVersion: cephtune.dev/")
 }
@@ -73,8 +73,8 @@ func runsShort(t *testing.T, p *page) bool {
 	})
 }
 
-// TestAnalysesOfRecipes runs each command of recipes that analyses data of this repository,
-// and compares what it prints with the block that follows it on the page.
+// TestAnalysesOfRecipes runs each command in recipes that analyses data of this repository. It
+// compares the output with the following block of the page.
 func TestAnalysesOfRecipes(t *testing.T) {
 	all := recipes(t)
 	t.Chdir(root(t))
@@ -104,7 +104,7 @@ func TestAnalysesOfRecipes(t *testing.T) {
 	}
 }
 
-// analysisOf is the command of a block that has none but "analyze".
+// analysisOf returns the command of a block that contains only one "analyze" command.
 func analysisOf(t *testing.T, p *page, b block) ([]string, bool) {
 	t.Helper()
 	if b.language != "console" {

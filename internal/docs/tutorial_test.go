@@ -14,7 +14,7 @@ import (
 const tutorial = "docs/tutorial.md"
 
 // TestTutorialShowsWhatCommandsPrint runs each command of the tutorial that is followed by an
-// output, and compares. UPDATE_GOLDEN=1 writes what they print into the page.
+// output, and compares the outputs. UPDATE_GOLDEN=1 writes them into the page.
 func TestTutorialShowsWhatCommandsPrint(t *testing.T) {
 	page := readPage(t, tutorial)
 	text := read(t, tutorial)
@@ -45,7 +45,7 @@ func TestTutorialShowsWhatCommandsPrint(t *testing.T) {
 	}
 }
 
-// TestTutorialsCommandsSucceed: also of those that show nothing.
+// TestTutorialsCommandsSucceed also checks commands without an output on the page.
 func TestTutorialsCommandsSucceed(t *testing.T) {
 	page := readPage(t, tutorial)
 	t.Chdir(root(t))
@@ -56,8 +56,8 @@ func TestTutorialsCommandsSucceed(t *testing.T) {
 	}
 }
 
-// outputOf is what a block's only command prints. It has to succeed, or where it expects a
-// verdict to say that another one came out.
+// outputOf returns the output of a block's only command. The command must succeed, unless it
+// expects a verdict and reports another one.
 func outputOf(t *testing.T, p *page, b block) string {
 	t.Helper()
 	commands := commandsOf(t, p, b)

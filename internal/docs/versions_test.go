@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVersionsAreThoseThatArePinned compares the table of what was tested with the files
-// that say what is.
+// TestVersionsAreThoseThatArePinned compares the table of tested versions with the files that pin
+// them.
 func TestVersionsAreThoseThatArePinned(t *testing.T) {
 	env := func(name string) string { return match(t, "test/lab/versions.env", `(?m)^`+name+`=(\S+)`) }
 	module := func(file, path string) string {
@@ -32,7 +32,8 @@ func TestVersionsAreThoseThatArePinned(t *testing.T) {
 	}
 }
 
-// TestStacksAreThoseOfTheLab compares the table of stacks with their files, and which is the default.
+// TestStacksAreThoseOfTheLab compares the table of stacks, and the default, with the files of the
+// stacks.
 func TestStacksAreThoseOfTheLab(t *testing.T) {
 	type versions struct {
 		Ceph, Rook string
@@ -59,7 +60,7 @@ func TestStacksAreThoseOfTheLab(t *testing.T) {
 	}
 }
 
-// match is what the group of a pattern matches in a file.
+// match returns the match of a pattern's group in a file.
 func match(t *testing.T, file, pattern string) string {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(read(t, file))

@@ -9,8 +9,7 @@ import (
 
 const api = "api/v1alpha1"
 
-// TestWordsAreExplained: the words that the code can say are on the page that explains
-// them, and no others.
+// TestWordsAreExplained checks that the page explains exactly the words that the code can print.
 func TestWordsAreExplained(t *testing.T) {
 	but := func(words []string, not string) []string {
 		return slices.DeleteFunc(words, func(word string) bool { return word == not })

@@ -18,7 +18,7 @@ func TestCut(t *testing.T) {
 		{"longer", 3, "…", "…"},
 		{"äöü", 6, "äöü", "äöü"},
 		{"äöü", 5, "ä…", "…ü"},
-		{"äöüß", 6, "ä…", "…ß"}, // There is room for half a character more.
+		{"äöüß", 6, "ä…", "…ß"}, // There is room for half of another character.
 	} {
 		if got := ellipsis.Cut(c.given, c.most); got != c.want || len(got) > c.most {
 			t.Errorf("%q, cut at its end to %d bytes, became %q, want %q", c.given, c.most, got, c.want)

@@ -17,7 +17,7 @@ func backgroundOf(p v1alpha1.Phase) v1alpha1.BackgroundLoad {
 	return v1alpha1.BackgroundLoad{RadosBench: p.RadosBench, RBDBench: p.RBDBench, Fio: p.Fio}
 }
 
-// A background load runs for longer than any run, and is not measured by how long it took.
+// A background load runs longer than any run. Its run time is not checked.
 func TestABackgroundHasNoEndOfItsOwn(t *testing.T) {
 	cases := map[string]struct {
 		phase     v1alpha1.Phase
@@ -75,8 +75,8 @@ func TestABackgroundWithoutALoadIsRefused(t *testing.T) {
 	}
 }
 
-// rados bench ends without a summary when it is stopped. Its rows tell nearly as much,
-// if it is known how large an operation is.
+// rados bench ends without a summary when it is stopped. Its rows contain nearly as much if the
+// size of an operation is known.
 func TestRowsOfRadosBenchAreAResultOfWhatWasStopped(t *testing.T) {
 	whole, err := os.ReadFile("radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Every captured and synthetic output is recognised as what its place says.
+// Every captured and synthetic output is recognised as the format of its folder.
 func TestOutputsAreRecognised(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"radosbench/testdata/*/*.txt":  "rados-bench-text",
@@ -66,7 +66,7 @@ func TestOutputsAreRecognised(t *testing.T) {
 	}
 }
 
-// isNoOutput names what has nothing in it by which it could be recognised.
+// isNoOutput names files without any content that shows their format.
 func isNoOutput(file string) bool {
 	switch filepath.Base(file) {
 	case "killed-without-report.json", "nothing-to-read.txt":
@@ -118,7 +118,7 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// A hostile output must not be taken for the one and crash the parser of the other.
+// A hostile output must not be recognised as one format and then crash that parser.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "Cur ops", "bench  type ", `"fio version"`, ": (groupid=", "1000, 5, 0, 0\n", `{"datas":[]}`,

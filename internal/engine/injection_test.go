@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/place"
 )
 
-// phasesWithEverything have every optional part between them, so that every text for which
-// the API has room is in one of them.
+// phasesWithEverything have, together, every optional field of the API, so that every text field is
+// in one of them.
 const phasesWithEverything = `
 - name: rados-write
   radosBench:
@@ -53,7 +53,7 @@ const phasesWithEverything = `
   fio: {engine: IOUring, pattern: Write, blockSize: 4Ki, ioDepth: 1, numJobs: 1, duration: 60s, fdatasync: 2, sync: File, direct: false}
 `
 
-// fullPhases returns them anew.
+// fullPhases returns new copies of these phases.
 func fullPhases(t testing.TB) []v1alpha1.Phase {
 	t.Helper()
 	var phases []v1alpha1.Phase
@@ -63,7 +63,7 @@ func fullPhases(t testing.TB) []v1alpha1.Phase {
 	return phases
 }
 
-// everyPlace is one of each kind.
+// everyPlace returns one place of each kind.
 func everyPlace() []place.Place {
 	erasureCoded := pool()
 	erasureCoded.DataPool, erasureCoded.Image.Features = "data", []string{"layering", "exclusive-lock"}
@@ -74,12 +74,12 @@ func everyPlace() []place.Place {
 	return []place.Place{pool(), erasureCoded, folder, device}
 }
 
-// opaque are types that have texts in them which are none of a user's.
+// opaque reports whether a type contains texts that no user can set.
 func opaque(of reflect.Type) bool {
 	return of == reflect.TypeFor[resource.Quantity]() || of == reflect.TypeFor[metav1.Duration]()
 }
 
-// texts returns the texts that are in a value, and where they are.
+// texts returns the texts in a value, and their paths.
 func texts(v reflect.Value, path string) (paths []string, found []reflect.Value) {
 	add := func(v reflect.Value, path string) {
 		p, f := texts(v, path)
@@ -103,7 +103,7 @@ func texts(v reflect.Value, path string) (paths []string, found []reflect.Value)
 	return paths, found
 }
 
-// roomForTexts is where a type has room for one.
+// roomForTexts returns the paths of the text fields of a type.
 func roomForTexts(of reflect.Type, path string) []string {
 	var paths []string
 	switch {
@@ -124,7 +124,7 @@ func roomForTexts(of reflect.Type, path string) []string {
 	return paths
 }
 
-// A field that is new in the API has to be in one of the phases that are tried.
+// A new field of the API must be in one of these phases.
 func TestEveryTextOfTheAPIIsTried(t *testing.T) {
 	paths, _ := texts(reflect.ValueOf(fullPhases(t)), "")
 	for _, room := range roomForTexts(reflect.TypeFor[[]v1alpha1.Phase](), "") {
@@ -132,7 +132,7 @@ func TestEveryTextOfTheAPIIsTried(t *testing.T) {
 			t.Errorf("no phase has %s: add it to phasesWithEverything", room)
 		}
 	}
-	// And what is tried must not be refused for another reason.
+	// The phases must not be refused for another reason.
 	for _, phase := range fullPhases(t) {
 		l, err := LoadOf(phase)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestEveryTextOfTheAPIIsTried(t *testing.T) {
 	}
 }
 
-// hostileTexts are what options, lines and variables are made of.
+// hostileTexts are parts of options, lines and variables.
 func hostileTexts() []string {
 	return []string{
 		"", "-", "--", "--exec_prerun=id", "a --exec_prerun=id", "a\n--exec_prerun=id", "a\nexec_prerun=id", "a\r\n[global]\nioengine=external:/x",
@@ -159,9 +159,9 @@ func hostileTexts() []string {
 	}
 }
 
-// FuzzEveryText puts a text where the API has room for one, at every place, as if nothing
-// had been refused on its way here. What comes of it is an error, or commands in which it
-// is a part of a value, and no option of its own.
+// FuzzEveryText sets each text field of the API, at every place, as if no earlier check had refused
+// the text. The result must be an error, or commands that contain the text only as a part of a
+// value, never as an option.
 func FuzzEveryText(f *testing.F) {
 	all := fullPhases(f)
 	number := uint16(0)
@@ -193,8 +193,7 @@ func FuzzEveryText(f *testing.F) {
 	})
 }
 
-// withText returns a copy of the phase that has the text of that number among all, with
-// another one in its place.
+// withText returns a copy of the phase with another text in the field of that number.
 func withText(all []v1alpha1.Phase, number int, text string) (*v1alpha1.Phase, string) {
 	for i := range all {
 		phase := all[i].DeepCopy()

@@ -90,7 +90,7 @@ func TestFormatsOfTasksAreKnown(t *testing.T) {
 	}
 }
 
-// Phases of different tools read the same image, and write over the same one.
+// Phases of different tools read the same image, and overwrite the same image.
 func TestToolsShareDatasets(t *testing.T) {
 	for name, phases := range map[string][2]v1alpha1.Phase{
 		"reads":  {rbdPhase(v1alpha1.RBDBenchRead), fioPhase("", v1alpha1.FioRandRead)},
@@ -131,7 +131,8 @@ func TestCleanup(t *testing.T) {
 	if diff := cmp.Diff(traces, TracesOf(p, loads)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Nobody lists a pool of others for images, or for what is in a namespace of its own.
+	// In an existing pool, nothing is listed if only images or a namespace of the benchmark's own
+	// can have traces.
 	for name, some := range map[string][]Load{"images": loadsOf(t, fioPhase("", v1alpha1.FioWrite), rbdPhase(v1alpha1.RBDBenchRead)), "none": nil} {
 		if got := TracesOf(p, some); len(got.Namespaces) > 0 || got.InDefault {
 			t.Errorf("%s: %+v, want nothing to look for", name, got)
@@ -139,8 +140,8 @@ func TestCleanup(t *testing.T) {
 	}
 }
 
-// argument is what any argument may look like: options that the engines know, with a
-// value on one line, and a few words of their own.
+// argument matches every possible argument: options that the engines use, with a value on one line,
+// and some words.
 func argument() *regexp.Regexp {
 	return regexp.MustCompile(`^(` + strings.Join([]string{
 		`fio|rados|rbd|rm|-f|bench|cleanup|stat|create|snap|rollback|image-meta|set|cephtune|prepared|write|seq|rand|[0-9]+`,
@@ -158,7 +159,7 @@ func argument() *regexp.Regexp {
 	}, "|") + `)$`)
 }
 
-// Whatever a user writes becomes the value of an option or an error, and always the
+// Whatever a user writes becomes the value of an option or an error, and the result is always the
 // same.
 func FuzzCommands(f *testing.F) {
 	for tool := range byte(24) {
@@ -213,11 +214,11 @@ func commandsOf(l Load, p place.Place, run Run) []task.Command {
 	return append(commands, l.Tidy(p, run)...)
 }
 
-// hostilePhase puts a text and numbers wherever the API has room for one.
+// hostilePhase sets a text and numbers in all fields of the API.
 func hostilePhase(tool byte, text string, size int64, number int32) v1alpha1.Phase {
 	quantity := *resource.NewQuantity(size, resource.BinarySI)
 	duration := metav1.Duration{Duration: time.Duration(size)}
-	number %= 70 // As many copies as the API admits, so that it stays quick.
+	number %= 70 // The number of copies is limited to what the API admits, so that the test stays fast.
 	long := int64(number)
 	phase := v1alpha1.Phase{Name: v1alpha1.PhaseName(text)}
 	switch tool % 3 {

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// What Ceph 18.2.7 answered to `config set osd OPTION VALUE`, and showed in `config dump`,
-// the fake answers and shows.
+// The fake must answer `config set osd OPTION VALUE` and show it in `config dump` as Ceph 18.2.7
+// does.
 func TestSetConfigIsAsRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/18.2.7/config-set.json")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestSetConfigIsAsRecorded(t *testing.T) {
 	osds := ceph.ConfigWho{Section: "osd"}
 	for _, want := range recorded {
 		if ceph.ValidValue(want.Value) != nil {
-			continue // No verb hands it on to Ceph.
+			continue // The verb never passes it on to Ceph.
 		}
 		t.Run(want.Option+"="+want.Value, func(t *testing.T) {
 			c := cephtest.NewCluster()

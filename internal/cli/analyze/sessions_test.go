@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// exported is a sweep of the design Interleaved that ran on Ceph 20.2.4: 4 KiB reads of an image, with
+// exported is a sweep of the design Interleaved on Ceph 20.2.4: 4 KiB reads of an image, with
 // osd_client_message_cap 1 against 256.
 const exported = "../testdata/exports/message-cap.yaml"
 
@@ -21,7 +21,7 @@ func analyzed(t *testing.T, line string) clitest.Outcome {
 	return clitest.Execute(t, analyze.NewCommand("kubectl cephtune"), line, "")
 }
 
-// edited is the export with a change.
+// edited returns the export with a change.
 func edited(t *testing.T, old, replacement string) string {
 	t.Helper()
 	text, err := os.ReadFile(exported)
@@ -50,7 +50,7 @@ func TestAnExportGivesItsVerdictAgain(t *testing.T) {
 	}
 }
 
-// The demonstration: two candidates in one session, of which one is slower and one does nothing.
+// The session of the demonstration has two candidates: one is slower, and one has no effect.
 func TestAnExportOfTwoCandidates(t *testing.T) {
 	got := analyzed(t, "../testdata/exports/switched.yaml")
 	for _, want := range []string{"message_cap=1    8       0.566  Valid   agrees with the ledger", "message_cap=512  0.993  0.860 to 1.146  Inconclusive"} {

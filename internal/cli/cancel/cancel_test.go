@@ -27,7 +27,7 @@ func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// obeying is a cluster whose operator puts everything back, in some looks at the sweep.
+// obeying is a cluster whose operator restores everything while the command looks a few times.
 func obeying(t *testing.T, s *v1alpha1.CephTuningSweep) client.WithWatch {
 	looks := 0
 	return interceptor.NewClient(clitest.Holding(t, s), interceptor.Funcs{

@@ -21,7 +21,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestOnlyTerminalsAreColored(t *testing.T) {
-	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // The master of a new pseudoterminal.
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // the master of a new pseudoterminal
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const mib = 1 << 20
 
-// environment is that of a version of Ceph; empty is none.
+// environment returns the environment of a Ceph version; "" returns none.
 func environment(t *testing.T, version string) json.RawMessage {
 	t.Helper()
 	if version == "" {
@@ -40,7 +40,7 @@ func environment(t *testing.T, version string) json.RawMessage {
 	return text
 }
 
-// benchmark is one with an archive of each run: of so many bytes per second.
+// benchmark returns a benchmark with an archive of each run, with these rates in bytes per second.
 func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64) []client.Object {
 	t.Helper()
 	b := clitest.Benchmark(t, "fio_rbd")
@@ -76,7 +76,7 @@ func world(t *testing.T) client.WithWatch {
 	earlier := benchmark(t, "nightly", "1", "18.2.7", "s", 80*mib, 83*mib, -20*mib, 79*mib)
 	var objects []client.Object
 	objects = append(objects, nightly...)
-	objects = append(objects, earlier[1:]...) // Of the same benchmark.
+	objects = append(objects, earlier[1:]...) // of the same benchmark
 	objects = append(objects, benchmark(t, "weekly", "1", "19.2.3", "s", 101*mib, 99*mib, 100*mib)...)
 	objects = append(objects, benchmark(t, "other", "1", "19.2.3", "t", 50*mib)...)
 	objects = append(objects, benchmark(t, "blind", "1", "", "s", 100*mib, 101*mib, 102*mib)...)
@@ -153,8 +153,8 @@ func TestRegressionsAreJudgedByTheirIntervals(t *testing.T) {
 	}
 }
 
-// TestTheIntervalIsWelchs reckons by hand what R's t.test(log(b), log(a)) does with three
-// runs each, but for the quantile, which it holds against those of a table.
+// TestTheIntervalIsWelchs computes what R's t.test(log(b), log(a)) does, for three runs each. It
+// only compares the quantile with a table.
 func TestTheIntervalIsWelchs(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	var found comparison
@@ -185,8 +185,8 @@ func TestTheIntervalIsWelchs(t *testing.T) {
 	}
 }
 
-// Runs that begin otherwise are told apart: what was asked for makes them incomparable, and
-// what single runs have found is noted.
+// Runs with different initial states are distinguished. A different request makes them
+// incomparable. A different state in single runs results in a note.
 func TestInitialStatesAreToldApart(t *testing.T) {
 	of := func(name string, initially v1alpha1.InitialState, found ...v1alpha1.DataState) side {
 		environment, err := json.Marshal(quiescence.Describe(quiescence.Inputs{FSID: "f", InitialState: initially}))
@@ -203,7 +203,7 @@ func TestInitialStatesAreToldApart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		a, b   side
 		expect []string
-		// same is whether they can be compared, noted whether something is said of data.
+		// same says whether they are comparable, and noted whether there is a note about data.
 		same, noted bool
 	}{
 		"the same":                      {kept, kept, nil, true, false},
@@ -235,8 +235,8 @@ func TestTheLongestOperationHasNoRatio(t *testing.T) {
 	}
 }
 
-// wantAll checks that an environment has something of everything, so that nothing is forgotten
-// here that is added there.
+// wantAll checks that an environment sets every field, so that this test must be extended for a new
+// field.
 func wantAll(t *testing.T, d quiescence.Detail) {
 	t.Helper()
 	of := reflect.ValueOf(d)
@@ -247,7 +247,8 @@ func wantAll(t *testing.T, d quiescence.Detail) {
 	}
 }
 
-// Each thing that can differ between two environments is of a kind that can be expected.
+// Every possible difference between two environments belongs to a kind that --expect-difference
+// accepts.
 func TestKindsAreAboutEverything(t *testing.T) {
 	a := quiescence.Describe(quiescence.Inputs{
 		FSID: "f", RookVersion: "v1.17.2", Versions: &ceph.Versions{Overall: map[string]int{"18.2.7": 1}},
@@ -283,13 +284,13 @@ func TestKindsAreAboutEverything(t *testing.T) {
 			t.Errorf("kind %s is about nothing: %q", k.name, lines)
 		}
 	}
-	// What disks have measured of themselves goes with the disks, and other options do not.
+	// The measured capacities of disks count as part of the disks. Other options do not.
 	if used["osds"] != 4 || used["config"] != 2 {
 		t.Errorf("osds is about %d lines, want 4, and config about %d, want 2", used["osds"], used["config"])
 	}
 }
 
-// Reads from memory are not compared with reads from disks without a word.
+// Reads from memory must not be compared with reads from disks without a note.
 func TestMarksOfOneSideAreNoted(t *testing.T) {
 	of := func(name string, marks ...v1alpha1.ResultMark) side {
 		return side{name, []*archive.Run{{Number: 1, State: v1alpha1.RunValid, Phases: []archive.Phase{{

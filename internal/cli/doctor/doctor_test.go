@@ -61,7 +61,7 @@ func operator() *appsv1.Deployment {
 	return d
 }
 
-// config is the settings that the manifests have.
+// config returns the operator config of the manifests.
 func config(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(apiserver.Root(t), "config", "manager", "config.yaml"))
@@ -103,7 +103,7 @@ func journal(t *testing.T, sweep *v1alpha1.CephTuningSweep, state tuning.State) 
 	}
 }
 
-// withOSDsDown is the journal of a benchmark that has an OSD down.
+// withOSDsDown returns the journal of a benchmark with an OSD down.
 func withOSDsDown(t *testing.T, of string, until time.Time) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
@@ -126,7 +126,7 @@ func lease(holder string, renewed time.Time) *coordinationv1.Lease {
 	}
 }
 
-// installation is one in which nothing is wrong.
+// installation returns an installation without problems.
 func installation(t *testing.T) []client.Object {
 	t.Helper()
 	all := []client.Object{crd(object.Sweep()), crd(object.Benchmark()), operator(), config(t), healthy()}
@@ -134,7 +134,7 @@ func installation(t *testing.T) []client.Object {
 		all = append(all, rook("CephClient", name, map[string]any{"phase": "Ready"}),
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "rook-ceph", Name: keyNamePrefix + name}})
 	}
-	// The lease of the manager's leader election is no lock.
+	// The lease of the manager's leader election is not a lock.
 	return append(all, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "manager.cephtune.dev"},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-1")},
@@ -152,7 +152,8 @@ func monitored() []client.Object {
 	}}}
 }
 
-// allowing answers what the caller may do, and refuses to read what refused tells.
+// allowing answers which rights the caller has. It refuses to read objects for which refused
+// returns an error.
 func allowing(c client.WithWatch, allowed func(verb, resource string) bool, refused func(o any) error) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -178,7 +179,7 @@ func allowing(c client.WithWatch, allowed func(verb, resource string) bool, refu
 	})
 }
 
-// cephCSI reads the objects of a cluster whose volumes are Ceph-CSI's.
+// cephCSI returns a client that can read a cluster whose volumes are from Ceph-CSI.
 func cephCSI(t *testing.T) []client.Object {
 	t.Helper()
 	scheme, err := kube.Scheme()
@@ -210,7 +211,7 @@ func cephCSI(t *testing.T) []client.Object {
 func everything(string, string) bool { return true }
 func nothing(any) error              { return nil }
 
-// without leaves out the objects that a name is part of.
+// without leaves out objects whose names contain a text.
 func without(all []client.Object, name string) []client.Object {
 	var some []client.Object
 	for _, o := range all {
@@ -221,8 +222,8 @@ func without(all []client.Object, name string) []client.Object {
 	return some
 }
 
-// ofChart is the operator as the chart makes it, for a release of Helm's; without one, it was
-// rendered by somebody else.
+// ofChart returns the operator's Deployment as the chart renders it, for a Helm release. Without a
+// release, another program has rendered it.
 func ofChart(release string) *appsv1.Deployment {
 	d := operator()
 	d.Labels[settings.LabelManagedBy] = managedByHelm
@@ -232,8 +233,8 @@ func ofChart(release string) *appsv1.Deployment {
 	return d
 }
 
-// missingMuch is an installation without its operator that lacks a CRD, an identity and the
-// CephCluster.
+// missingMuch returns an installation without operator, without a CRD, without an identity and
+// without the CephCluster.
 func missingMuch(t *testing.T) []client.Object {
 	t.Helper()
 	all := installation(t)
@@ -315,7 +316,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers: findings that are all unknown would end with exit code 0.
+// TestNobodyAnswers checks the exit code if the API server does not answer: then all findings are
+// unknown, and 0 would be wrong.
 func TestNobodyAnswers(t *testing.T) {
 	silent := interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
@@ -343,8 +345,8 @@ func TestWhatIsWrongForScripts(t *testing.T) {
 	}
 }
 
-// TestARealAPIServer shows that the CRDs of this project are found, and that an
-// administrator may do everything.
+// TestARealAPIServer checks that doctor finds the CRDs of this project, and that an administrator
+// has all rights.
 func TestARealAPIServer(t *testing.T) {
 	scheme, err := kube.Scheme()
 	if err != nil {

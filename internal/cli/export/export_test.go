@@ -20,7 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// cluster has a benchmark with one run, an earlier run of it, and another benchmark.
+// cluster returns a cluster with a benchmark that has one run and an earlier run ID, and with
+// another benchmark.
 func cluster(t *testing.T) client.WithWatch {
 	t.Helper()
 	var all []client.Object
@@ -53,8 +54,8 @@ func cluster(t *testing.T) client.WithWatch {
 	return clitest.Holding(t, append(all, s)...)
 }
 
-// What is exported has the object and the results that its status is about, and nothing
-// of others.
+// The export must contain the object and the results of its current status, and nothing of other
+// objects.
 func TestExport(t *testing.T) {
 	c := cluster(t)
 	for line, want := range map[string]struct {
@@ -83,7 +84,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// exported is the file that a command line writes, which is what it prints without --to.
+// exported returns the file that a command line writes. Without --to, the command prints it.
 func exported(t *testing.T, c client.WithWatch, line string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "it.yaml")
@@ -99,7 +100,7 @@ func exported(t *testing.T, c client.WithWatch, line string) string {
 	return file
 }
 
-// wantLatestRun checks that an object keeps the run that the status of a benchmark is about.
+// wantLatestRun checks that the file contains the run in the benchmark's status.
 func wantLatestRun(t *testing.T, o client.Object, benchmark string) {
 	t.Helper()
 	cm, is := o.(*corev1.ConfigMap)

@@ -25,7 +25,7 @@ func page(t *testing.T) string {
 	return out.String()
 }
 
-// TestThePageIsThatOfTheProgram is what "make verify" checks, without its other checks.
+// TestThePageIsThatOfTheProgram does this part of "make verify".
 func TestThePageIsThatOfTheProgram(t *testing.T) {
 	kept, err := os.ReadFile(filepath.Join(apiserver.Root(t), "docs", "cli.md"))
 	if err != nil || string(kept) != page(t) {
@@ -33,8 +33,8 @@ func TestThePageIsThatOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestThePageIsTheSameForEverybody shows that neither the home nor the kubeconfig of
-// whoever generates it is in it.
+// TestThePageIsTheSameForEverybody checks that the page contains neither the home folder nor the
+// kubeconfig of the user who generates it.
 func TestThePageIsTheSameForEverybody(t *testing.T) {
 	first := page(t)
 	home, err := os.UserHomeDir()
@@ -63,8 +63,8 @@ func TestEveryCommandIsOnThePage(t *testing.T) {
 	}
 }
 
-// TestNoFlagHidesOneOfKubectls: a flag of a command that has the name of one that chooses
-// the cluster would take its place without a word.
+// TestNoFlagHidesOneOfKubectls checks that no command has a flag with the name of a kubectl flag
+// that chooses the cluster. It would silently replace that flag.
 func TestNoFlagHidesOneOfKubectls(t *testing.T) {
 	for _, cmd := range cli.NewRoot("kubectl cephtune").Commands() {
 		if !documented(cmd) || cmd.Flags().Lookup("context") == nil {

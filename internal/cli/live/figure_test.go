@@ -10,7 +10,7 @@ import (
 
 func now() time.Time { return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC) }
 
-// said is the word of a client, so long ago.
+// said returns a line that a client printed some time ago.
 func said(ago time.Duration, task string, elapsed time.Duration, mib, iops, latencySeconds float64) heard {
 	return heard{at: now().Add(-ago), line: progress.Line{
 		Task: task, Elapsed: elapsed,
@@ -31,7 +31,7 @@ func TestClientsAreAddedUp(t *testing.T) {
 			1,
 			"write-4m at 12s: 412 MiB/s, 103 IOPS, 155ms mean",
 		},
-		// 100 operations of 10 ms and 300 of 20 ms.
+		// The two lines are means over 100 operations of 10 ms and 300 operations of 20 ms.
 		"latencies weigh by operations": {
 			[]heard{said(0, "r2-a", 3*second, 100, 100, 0.010), said(second, "r2-a", 2*second, 300, 300, 0.020)},
 			2,

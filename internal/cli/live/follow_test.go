@@ -21,7 +21,7 @@ import (
 
 const namespace = "cephtune-bench"
 
-// pod is one of a benchmark.
+// pod returns a pod of a benchmark.
 func pod(name, benchmark string, phase corev1.PodPhase) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -33,7 +33,7 @@ func pod(name, benchmark string, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
-// printer has the logs of pods: what each says, again and again until it is left.
+// printer has the logs of pods. It repeats each log until the reader closes it.
 type printer struct {
 	says map[string]string
 	err  error
@@ -82,7 +82,7 @@ func (p *printer) opened() (total int) {
 	return total
 }
 
-// follow follows a subject until what is told is what the test waits for.
+// follow follows a subject until it reports the figure that the test waits for.
 func follow(t *testing.T, pods client.Reader, logs Logs, subject func() Subject, until func(Figure) bool) Figure {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -110,7 +110,8 @@ func TestFollow(t *testing.T) {
 	beside.Labels[settings.LabelRole] = settings.RoleBackground
 	pods := fake.NewClientBuilder().WithObjects(
 		pod("nightly-0", "nightly", corev1.PodRunning), pod("nightly-1", "nightly", corev1.PodRunning),
-		// One that has ended, one of somebody else, and the load beside the clients.
+		// The first pod has ended, the second belongs to another benchmark, and the third is the
+		// background load's.
 		pod("nightly-2", "nightly", corev1.PodFailed), pod("weekly-0", "weekly", corev1.PodRunning), beside,
 	).Build()
 	got := follow(t, pods, logs.follow, nightly, func(f Figure) bool { return f.Clients == 2 })
@@ -124,7 +125,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A sweep has one benchmark after the other.
+// A sweep runs one benchmark after another.
 func TestFollowsAnotherBenchmarkNext(t *testing.T) {
 	logs := &printer{says: map[string]string{
 		"first-0":  "cephtune-progress-1 task=r1-a seconds=1 MiB/s=1 IOPS=1",
@@ -175,7 +176,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 func TestNobodyIsFollowedWhileNobodyMeasures(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	f := New(nil, nil) // They would be asked in vain.
+	f := New(nil, nil) // The clients are nil, because nothing must be read.
 	f.Every = time.Millisecond
 	f.Follow(ctx, func() Subject { return Subject{} }, func(_ Subject, figure Figure) { t.Errorf("told %+v", figure) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// TestPagesAreThere, and the headings that links name.
+// TestPagesAreThere checks the pages, and the headings that links name.
 func TestPagesAreThere(t *testing.T) {
 	for _, link := range []string{Verdicts, ByHand} {
 		path, heading, _ := strings.Cut(strings.TrimPrefix(link, docs), "#")

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// TestBenchmarks plans benchmarks with a real API server, which fills in what they leave out.
+// TestBenchmarks plans benchmarks with a real API server, which sets default values.
 func TestBenchmarks(t *testing.T) {
 	scheme, err := kube.Scheme()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// planning is a cluster whose operator plans at once. It notes what was created.
+// planning is a cluster whose operator plans at once. It records the created objects.
 func planning(t *testing.T, how func(*v1alpha1.CephTuningSweep), created *[]v1alpha1.CephTuningSweep) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {

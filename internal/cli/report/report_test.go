@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// measured is a benchmark with the archive of its run.
+// measured returns a benchmark and the archive of its run.
 func measured(t *testing.T) (*v1alpha1.CephBenchmark, *corev1.ConfigMap) {
 	t.Helper()
 	b := clitest.Benchmark(t, "radosbench")
@@ -60,8 +60,8 @@ func TestEveryForm(t *testing.T) {
 	}
 }
 
-// TestAFileSaysTheSame compares what is made of a cluster with what is made of what
-// kubectl has written of it: an object, and a List.
+// TestAFileSaysTheSame compares reports from a cluster with reports from files that kubectl has
+// written: an object, and a List.
 func TestAFileSaysTheSame(t *testing.T) {
 	b, kept := measured(t)
 	c := clitest.Holding(t, b, kept, sweep(t))
@@ -127,7 +127,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The report of an exported sweep of the design Interleaved draws its session.
+// The report of an exported sweep with the design Interleaved draws its session.
 func TestSessionsAreDrawn(t *testing.T) {
 	const exported = "../testdata/exports/message-cap.yaml"
 	got := clitest.Execute(t, newCommand("kubectl cephtune", nil), "-f "+exported, "")

@@ -57,7 +57,7 @@ func journal(t *testing.T, of string, s *v1alpha1.CephTuningSweep, entries ...tu
 	return cm
 }
 
-// withOSDsDown is the journal of a benchmark that is gone and has left an OSD down.
+// withOSDsDown returns the journal of a deleted benchmark that has left an OSD down.
 func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
@@ -72,7 +72,7 @@ func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 	return cm
 }
 
-// entries are settings of every kind, one of which is closed.
+// entries returns settings of every kind. One of them is closed.
 func entries() []tuning.Entry {
 	ours := func(values ...string) (all []tuning.AppliedValue) {
 		for _, v := range values {
@@ -174,7 +174,7 @@ func TestOnlyYesGivesUp(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotSeeJournals holds for people who have rights in their own namespace alone.
+// TestWhoMayNotSeeJournals covers users with rights only in their own namespace.
 func TestWhoMayNotSeeJournals(t *testing.T) {
 	blind := interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {

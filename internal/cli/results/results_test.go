@@ -44,14 +44,14 @@ func nightly() *v1alpha1.CephBenchmark {
 	}
 }
 
-// writes is what a client of rados bench did: 4 MiB objects, two seconds of ramp.
+// writes returns the result of a rados bench client: 4 MiB objects, two seconds of ramp.
 func writes(rate float64) *result.Result {
 	s := &result.Series{Boundaries: result.MeasuredBoundaries}
 	total := 0.0
 	for i := range 6 {
 		n := rate + float64(i%3)
 		if i == 4 {
-			n = 0 // A stall.
+			n = 0 // a stall
 		}
 		latency := 0.16
 		if n == 0 {
@@ -72,7 +72,7 @@ func writes(rate float64) *result.Result {
 	}
 }
 
-// mixed is what a client of fio did: reads of 1 ms and writes of 4 ms.
+// mixed returns the result of a fio client: reads of 1 ms and writes of 4 ms.
 func mixed(t *testing.T, rate float64) *result.Result {
 	t.Helper()
 	direction := func(n, nanoseconds int64) *result.Direction {
@@ -121,7 +121,7 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 	}
 	if state == v1alpha1.RunInvalid {
 		r.Reason = "recovery came up during phase write-4m"
-		// One entry more, before another, is one difference.
+		// An additional entry before another one is one difference, not two.
 		r.Environment = environment(t,
 			ceph.ConfigEntry{Section: "osd", Name: "osd_max_backfills", Value: "3"},
 			ceph.ConfigEntry{Section: "osd", Name: "osd_recovery_sleep", Value: "0.1"})
@@ -142,8 +142,8 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 	return r
 }
 
-// world is a cluster with results of the present run ID, of an earlier one, and of a
-// benchmark of the same name that is gone.
+// world returns a cluster with results of the current run ID, of an earlier one, and of a deleted
+// benchmark with the same name.
 func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client.Reader {
 	t.Helper()
 	objects := []client.Object{b}
@@ -168,7 +168,7 @@ func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client
 	return clitest.Holding(t, objects...)
 }
 
-// reading is the command over a cluster.
+// reading returns the command for a cluster.
 func reading(from client.Reader) *cobra.Command {
 	return newCommand("kubectl cephtune", func() (client.Reader, string, error) { return from, "bench", nil })
 }
@@ -275,7 +275,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// What was beside a phase has to be known about its figures.
+// A reader must learn about the background load of a phase.
 func TestTheBackgroundIsNoted(t *testing.T) {
 	runs := []*archive.Run{run(t, 1, v1alpha1.RunValid, 100), run(t, 2, v1alpha1.RunValid, 100)}
 	name := runs[0].Phases[0].Name

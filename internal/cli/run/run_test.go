@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// ending is a cluster in which everything that is created has ended already.
+// ending is a cluster in which every created object has already ended.
 func ending(t *testing.T, how func(client.Object), objects ...client.Object) client.WithWatch {
 	return interceptor.NewClient(clitest.Holding(t, objects...), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.CreateOption) error {
@@ -34,7 +34,7 @@ func ending(t *testing.T, how func(client.Object), objects ...client.Object) cli
 				o.SetName(o.GetGenerateName() + "x7k2p")
 			}
 			how(o)
-			// The fake client does not validate fields, and refuses to be asked to.
+			// The fake client does not validate fields, and fails if it is asked to.
 			return c.Create(ctx, o)
 		},
 	})
@@ -55,7 +55,7 @@ func passed(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 	}
 }
 
-// failedOn is a benchmark with results on which spec.failOn has it fail.
+// failedOn is a benchmark that spec.failOn lets fail after its results.
 func failedOn(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 	return func(o client.Object) {
 		passed(verdict)(o)
@@ -150,7 +150,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c.cluster), nil), strings.ReplaceAll(c.line, "FILE", file), c.stdin)
-			// What is shown while it is at work begins with the time of day.
+			// The progress output begins each line with the time of day.
 			got.Stdout = withoutClock(got.Stdout)
 			clitest.Golden(t, strings.ReplaceAll(name, ",", ""), "$ run "+c.line+"\n"+got.String(), *update)
 		})
@@ -183,8 +183,8 @@ func existing(t *testing.T) client.WithWatch {
 	return ending(t, func(client.Object) {}, b)
 }
 
-// TestTheAPIServerTakesEveryLoad shows that what flags leave out is filled in by the
-// schema, and that no combination is refused there which was accepted here.
+// TestTheAPIServerTakesEveryLoad checks that the schema fills in what flags leave out, and that the
+// API server accepts every combination that the command accepts.
 func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 	scheme, err := kube.Scheme()
 	if err != nil {
@@ -213,7 +213,7 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 	takesSamples(t, c)
 }
 
-// takesSamples runs every sample of config/samples.
+// takesSamples runs every sample in config/samples.
 func takesSamples(t *testing.T, c client.WithWatch) {
 	t.Helper()
 	samples, err := filepath.Glob(filepath.Join(apiserver.Root(t), "config", "samples", "ceph*.yaml"))

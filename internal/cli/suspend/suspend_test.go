@@ -27,7 +27,7 @@ func sweep(t *testing.T) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// obeying is a cluster whose operator suspends the sweep, in three looks at it.
+// obeying is a cluster whose operator suspends the sweep during three looks at it.
 func obeying(t *testing.T) client.WithWatch {
 	looks := 0
 	return interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
@@ -43,7 +43,7 @@ func obeying(t *testing.T) client.WithWatch {
 			s.Status.ObservedGeneration = s.Generation
 			switch looks {
 			case 1:
-				s.Status.ObservedGeneration-- // The operator has not looked yet.
+				s.Status.ObservedGeneration-- // The operator has not seen the change yet.
 			case 2:
 				clitest.GoOn(&s.Status.Conditions, v1alpha1.ReasonRestoring, "Restoring everything, because the sweep is suspended.")
 			case 3:
@@ -86,7 +86,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What has failed is never suspended: waiting for that would not end.
+// A failed sweep is never suspended, so the command must not wait for that.
 func TestAFailureEndsTheWait(t *testing.T) {
 	failing := func(after int) client.WithWatch {
 		looks := 0

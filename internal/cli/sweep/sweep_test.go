@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// cluster is one whose operator plans, and ends sweeps, at once. It notes what was created.
+// cluster is one whose operator plans and ends sweeps at once. It records the created objects.
 func cluster(t *testing.T, created *[]string, refusals ...string) client.WithWatch {
 	only := &unstructured.Unstructured{}
 	only.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephCluster"})
@@ -124,7 +124,7 @@ func withoutClock(text string) string {
 	return out.String()
 }
 
-// TestAnInterruptedQuestionIsNo shows that nobody has to answer.
+// TestAnInterruptedQuestionIsNo checks that an interrupt counts as the answer no.
 func TestAnInterruptedQuestionIsNo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -135,8 +135,8 @@ func TestAnInterruptedQuestionIsNo(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerTakesEverySetting shows that what flags leave out is filled in by the schema,
-// and that nothing is refused there which was accepted here.
+// TestTheAPIServerTakesEverySetting checks that the schema fills in what flags leave out, and that
+// the API server accepts everything that the command accepts.
 func TestTheAPIServerTakesEverySetting(t *testing.T) {
 	scheme, err := kube.Scheme()
 	if err != nil {

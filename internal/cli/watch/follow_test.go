@@ -27,20 +27,20 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// hurried tries again at once, and does not try for long.
+// hurried retries at once, and gives up soon.
 func hurried() pace {
 	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, patience: 100 * time.Millisecond, each: time.Minute}
 }
 
-// broken is a connection whose watches go wrong in turn; after the last of them the sweep
-// has ended.
+// broken is a connection whose watches fail one after another. After the last one, the sweep has
+// ended.
 type broken struct {
 	mu     sync.Mutex
 	faults []func() (apiwatch.Interface, error)
 	tries  int
 }
 
-// over is a connection to a cluster with a sweep at work.
+// over returns a connection to a cluster with a running sweep.
 func (b *broken) over(t *testing.T) client.WithWatch {
 	t.Helper()
 	s := atWork(t)
@@ -58,7 +58,7 @@ func (b *broken) over(t *testing.T) client.WithWatch {
 	})
 }
 
-// telling is a watch that tells some events and then breaks.
+// telling returns a watch that sends some events and then breaks.
 func telling(events ...apiwatch.Event) apiwatch.Interface {
 	w := apiwatch.NewFakeWithChanSize(len(events), false)
 	for _, e := range events {
@@ -105,7 +105,7 @@ func TestNobodyAnswers(t *testing.T) {
 		},
 	})
 	pace := hurried()
-	pace.patience = 2 * time.Second // A busy machine has to get three tries in.
+	pace.patience = 2 * time.Second // A busy machine must have time for three tries.
 	err := clitest.Execute(t, watching(c, pace), "lab", "").Err
 	if err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "could not be followed for 2s: no route to host") {
 		t.Errorf("got %v", err)
@@ -205,7 +205,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-// await waits until the command has said something.
+// await waits until the command has printed a text.
 func (l *log) await(t *testing.T, what string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !strings.Contains(l.String(), what); time.Sleep(10 * time.Millisecond) {
@@ -215,8 +215,8 @@ func (l *log) await(t *testing.T, what string) {
 	}
 }
 
-// TestFollowsARealAPIServer goes through the life of a sweep on a real API server: the
-// operator's part is played here.
+// TestFollowsARealAPIServer follows the life of a sweep on a real API server. The test plays the
+// operator.
 func TestFollowsARealAPIServer(t *testing.T) {
 	scheme, err := kube.Scheme()
 	if err != nil {
@@ -244,7 +244,7 @@ func TestFollowsARealAPIServer(t *testing.T) {
 	}
 }
 
-// start runs the command, and returns what it says and how it ends.
+// start runs the command. It returns its output and its end.
 func start(t *testing.T, c client.WithWatch, line string) (*log, <-chan error) {
 	t.Helper()
 	said, ended := &log{}, make(chan error, 1)

@@ -39,8 +39,8 @@ func figureAt(seconds int) live.Figure {
 	}
 }
 
-// tellEach is a course of figures, each second, with a phase that ends and another clients'
-// word too late.
+// tellEach shows figures each second. A phase ends meanwhile, and a figure of other clients comes
+// too late.
 func tellEach(s *screen, clock *time.Time) {
 	us := live.Subject{Namespace: clitest.Namespace, Benchmark: "nightly", Clients: 1}
 	_, _ = s.show(view{phase: "Running", progress: "0/3 runs", step: "run 1: write-4m", clients: us})
@@ -48,7 +48,7 @@ func tellEach(s *screen, clock *time.Time) {
 		*clock = clitest.Morning(120).Add(time.Duration(second) * time.Second)
 		figure := figureAt(second)
 		if second == 24 {
-			figure = live.Figure{} // The phase is over.
+			figure = live.Figure{} // The phase has ended.
 		}
 		s.showSpeed(us, figure)
 		s.showSpeed(live.Subject{Namespace: clitest.Namespace, Benchmark: "another"}, figureAt(7))
@@ -95,8 +95,8 @@ func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 	}
 }
 
-// runners is the kubelet of a node, as far as logs go: what the runner of each pod says,
-// ten times a second.
+// runners plays a node's kubelet, for logs only. Each pod's runner prints its line ten times a
+// second.
 func runners(t *testing.T, says map[string]string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,8 +118,8 @@ func runners(t *testing.T, says map[string]string) *httptest.Server {
 	return server
 }
 
-// A user who may look at benchmarks and read the logs of pods, and nothing more, sees how
-// fast the clients are. One who may not is told what is missing.
+// A user who may only read benchmarks and the logs of pods sees the clients' rates. A user without
+// the right to logs learns which right is missing.
 func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 	config := apiserver.Start(t)
 	scheme, err := kube.Scheme()
@@ -191,7 +191,7 @@ func create(t *testing.T, c client.Client, o client.Object) {
 	}
 }
 
-// nodeOf is the node of a kubelet.
+// nodeOf returns the node of a kubelet.
 func nodeOf(t *testing.T, kubelet *httptest.Server) *corev1.Node {
 	t.Helper()
 	host, text, err := net.SplitHostPort(kubelet.Listener.Addr().String())
@@ -222,7 +222,7 @@ func clientPod(name, benchmark string) *corev1.Pod {
 	}
 }
 
-// measuring is a benchmark with two clients in its first run.
+// measuring returns a benchmark with two clients in its first run.
 func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := clitest.Benchmark(t, "radosbench")
@@ -240,7 +240,7 @@ func measuring(t *testing.T, c client.Client) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// allow gives a user these rights in the namespace, and no others.
+// allow grants exactly these rights in the namespace to a user.
 func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	of := metav1.ObjectMeta{Namespace: clitest.Namespace, Name: user}
@@ -256,7 +256,7 @@ func allow(t *testing.T, c kubernetes.Interface, user string, rules ...rbacv1.Po
 	}
 }
 
-// kubeconfigOf is a file for kubectl's flags.
+// kubeconfigOf writes a kubeconfig and returns its path.
 func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	t.Helper()
 	written := clientcmdapi.NewConfig()

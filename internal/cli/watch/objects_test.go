@@ -10,14 +10,14 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 )
 
-// sample is a sweep as config/samples has it, before the operator has looked at it.
+// sample returns a sweep of config/samples that the operator has not seen yet.
 func sample(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	s := clitest.Sweep(t, name)
 	s.Spec.HistoryLimit, s.CreationTimestamp, s.Status = 50, metav1.Time{}, v1alpha1.CephTuningSweepStatus{}
 	return s
 }
 
-// recorded is a sweep that has ended, with the runs of the planner's own transcript.
+// recorded returns an ended sweep with the runs of a transcript of the planner.
 func recorded(t testing.TB, sampleName, transcript string) *v1alpha1.CephTuningSweep {
 	s := clitest.Recorded(t, sampleName, transcript)
 	s.Spec.HistoryLimit, s.CreationTimestamp, s.Status.Conditions = 50, metav1.Time{}, nil
@@ -25,7 +25,7 @@ func recorded(t testing.TB, sampleName, transcript string) *v1alpha1.CephTuningS
 	return s
 }
 
-// conclude gives a sweep the conditions of one that has ended.
+// conclude sets the conditions of an ended sweep.
 func conclude(s *v1alpha1.CephTuningSweep, end, reason, message string) {
 	s.Status.ObservedGeneration, s.Status.ObservedRunID = s.Generation, s.Spec.RunID
 	meta.RemoveStatusCondition(&s.Status.Conditions, v1alpha1.ConditionReconciling)
@@ -38,7 +38,7 @@ func conclude(s *v1alpha1.CephTuningSweep, end, reason, message string) {
 	setCondition(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
 }
 
-// goOn gives a sweep the conditions of one at work.
+// goOn sets the conditions of a running sweep.
 func goOn(s *v1alpha1.CephTuningSweep, reason, message string) {
 	s.Status.ObservedGeneration, s.Status.ObservedRunID = s.Generation, s.Spec.RunID
 	setCondition(s, v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)

@@ -62,12 +62,12 @@ func planned(t testing.TB) *v1alpha1.CephTuningSweep {
 func notAllowed(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := sample(t, "lab")
 	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonNotAllowed, "The operator's settings do not list CephCluster my-cluster in namespace rook-ceph.")
-	s.Status.Conditions = s.Status.Conditions[1:] // It was never begun, so it has not failed.
+	s.Status.Conditions = s.Status.Conditions[1:] // It never began, so it has not failed.
 	s.Status.ObservedRunID = ""
 	return s
 }
 
-// nightly is a benchmark that has ended, with the archive of its run.
+// nightly returns an ended benchmark and the archive of its run.
 func nightly(t testing.TB) (*v1alpha1.CephBenchmark, client.Object) {
 	t.Helper()
 	b := &v1alpha1.CephBenchmark{
@@ -116,7 +116,7 @@ func unschedulable(t testing.TB) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// watching is the command over a cluster, at eight o'clock.
+// watching returns the command for a cluster, at eight o'clock.
 func watching(c client.WithWatch, p pace) *cobra.Command {
 	return newCommand("kubectl cephtune", surroundings{
 		connect: clitest.Connecting(c), now: func() time.Time { return clitest.Morning(120) }, pace: p,
@@ -156,7 +156,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Who may not read results sees what the benchmark came to all the same: that is in status.
+// A user who may not read results still sees the outcome, because it is in status.
 func TestAVerdictNeedsNoDetails(t *testing.T) {
 	benchmark, kept := nightly(t)
 	blind := interceptor.NewClient(clitest.Holding(t, benchmark, kept), interceptor.Funcs{

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 )
 
-// atWork is a sweep in its fourth run.
+// atWork returns a sweep in its fourth run.
 func atWork(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := sample(t, "lab")
 	goOn(s, v1alpha1.ReasonRunning, "Run 4: pg_num=4.")
@@ -114,7 +114,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// course is a sweep of which more and more is known.
+// course returns views of a sweep with more and more information.
 func course() []view {
 	running := view{phase: "Running", message: "Run 4: pg_num=4.", progress: "3/24 runs", step: "run 4, pg_num=4: measuring", ends: clitest.Morning(150)}
 	later, proving, next, settling, settled := running, running, running, running, running
@@ -155,8 +155,8 @@ func TestATerminalDrawsTheLastLineAgain(t *testing.T) {
 	}
 	s.finish()
 	const again = "\r\x1b[K"
-	want := again + "08:00:00  Running          3/24 runs  until about…" + // What changes is cut off here, and
-		again + "08:00:00  Running          3/24 runs  until about…" + // drawn again all the same.
+	want := again + "08:00:00  Running          3/24 runs  until about…" + // The changed part is cut off here,
+		again + "08:00:00  Running          3/24 runs  until about…" + // and the line is drawn again anyway.
 		again + "08:00:00  Running          3/24 runs  until about…" +
 		"\n08:00:00  Running          4/24 runs  until about…" +
 		"\n08:00:00  Settling         3/24 runs  until about…" +
@@ -166,7 +166,7 @@ func TestATerminalDrawsTheLastLineAgain(t *testing.T) {
 	}
 }
 
-// closedPipe is where nobody reads any more.
+// closedPipe is a pipe without a reader.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -14,7 +14,7 @@ func TestWrite(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	const text = "kind: CephBenchmark\n"
 	for name, tc := range map[string]struct {
-		// prepare makes what is there before, and returns what to write to.
+		// prepare creates the existing files, and returns the path to write to.
 		prepare func(t *testing.T, dir string) string
 		mode    fs.FileMode
 		left    []string
@@ -48,7 +48,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A file that cannot be written whole is as it was, and nothing is left beside it.
+// If a file cannot be written completely, the old file stays as it was, and no other file remains.
 func TestAFailureLeavesTheFileAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	path := existing(t, dir, "a", 0o600)
@@ -78,13 +78,13 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What is no file is written into: to replace a device would be the end of it.
+// Only files are replaced. Other things are written to: replacing a device would destroy it.
 func TestAPipeIsWrittenInto(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	must(t, syscall.Mkfifo(path, 0o600))
 	read := make(chan string)
 	go func() {
-		text, _ := os.ReadFile(path) // The test sees what comes.
+		text, _ := os.ReadFile(path) // The test compares what it reads.
 		read <- string(text)
 	}()
 	must(t, Write(path, []byte("text")))
@@ -100,7 +100,7 @@ func existing(t *testing.T, dir, name string, mode fs.FileMode) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	must(t, os.WriteFile(path, []byte("before"), mode))
-	must(t, os.Chmod(path, mode)) // Whatever the umask is.
+	must(t, os.Chmod(path, mode)) // whatever the umask is
 	return path
 }
 

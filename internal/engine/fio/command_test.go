@@ -61,7 +61,7 @@ func newTask(t *testing.T, p place.Place, s v1alpha1.Fio) task.Task {
 	return got
 }
 
-// sections are the options of each section but the global one, seeds left out.
+// sections returns the options of each section except the global one, without seeds.
 func sections(argv []string) (jobs [][]string) {
 	for _, argument := range argv {
 		switch {
@@ -101,8 +101,7 @@ func TestWholeTask(t *testing.T) {
 	}
 }
 
-// Each option of the API adds or replaces those of fio.
-// Where settings are switched fio reports each second, to its standard output.
+// If settings are switched, fio prints a report each second on standard output.
 func TestTaskWhereSettingsAreSwitched(t *testing.T) {
 	plain := newTask(t, pool(), spec(v1alpha1.FioRandWrite, nil))
 	got, err := newLoad(t, spec(v1alpha1.FioRandWrite, nil)).Task(pool(), load.Run{ID: "run-7", Switched: true})
@@ -130,7 +129,7 @@ func TestOptions(t *testing.T) {
 		pattern v1alpha1.FioPattern
 		change  func(s *v1alpha1.Fio)
 		want    []string
-		not     string // How no option may begin.
+		not     string // No option may begin like this.
 	}{
 		"a mix":            {pool(), random, nil, []string{"--rw=randrw", "--rwmixread=50"}, ""},
 		"a mix of its own": {pool(), v1alpha1.FioReadWrite, func(s *v1alpha1.Fio) { s.ReadPercent = new(int32(70)) }, []string{"--rw=rw", "--rwmixread=70"}, ""},
@@ -209,8 +208,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Who works on what: copies that write have a part of their own, copies that read at
-// random share one, and copies that read in order divide it.
+// Copies that write have their own parts, copies that read at random share one part, and copies
+// that read sequentially divide it.
 func TestCopies(t *testing.T) {
 	shared := pool()
 	shared.Image.Shared = true
@@ -219,7 +218,7 @@ func TestCopies(t *testing.T) {
 		place   place.Place
 		pattern v1alpha1.FioPattern
 		change  func(s *v1alpha1.Fio)
-		want    []string // What leads to the data, for two copies.
+		want    []string // the options that select the data, for two copies
 	}{
 		"writers": {pool(), v1alpha1.FioWrite, nil, []string{
 			"--rbdname=cephtune-1-2-w2x512m-0 --offset=0 --size=536870912", "--rbdname=cephtune-1-2-w2x512m-1 --offset=0 --size=536870912",
@@ -277,7 +276,7 @@ func TestJobsHaveOptionsOfTheirOwn(t *testing.T) {
 	s := spec("", func(s *v1alpha1.Fio) {
 		s.RateIOPS, s.BlockSizeMax = new(int64(100)), new(resource.MustParse("64Ki"))
 		s.Jobs = []v1alpha1.FioJob{
-			// fio takes what begins with "global" for options of all sections.
+			// fio treats a section whose name begins with "global" as options for all sections.
 			{Name: "global", Pattern: v1alpha1.FioWrite, BlockSize: new(resource.MustParse("8Ki")), IODepth: new(int32(1)), RateBandwidth: new(resource.MustParse("1Mi"))},
 			{Name: "tables", Pattern: v1alpha1.FioRandReadWrite, ReadPercent: new(int32(80)), NumJobs: new(int32(2))},
 		}
@@ -302,8 +301,8 @@ func TestJobsHaveOptionsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Two runs must not visit the same blocks in the same order, and neither must two
-// copies or two clients.
+// Two runs must not visit the same blocks in the same order. The same holds for two copies and for
+// two clients.
 func TestSeedsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	l := newLoad(t, spec(v1alpha1.FioRandRead, func(s *v1alpha1.Fio) { s.NumJobs = 4 }))

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Two jobs of 500 reads and 500 writes a second each, after a ramp of 2 s.
+// Two jobs with 500 reads and 500 writes per second each, after a ramp of 2 s.
 func TestAttachLogsAddsUpTheJobs(t *testing.T) {
 	res := parseJSON(t, read(t, "fio-3.33/jobs-with-logs.plus.json"))
 	if err := AttachLogs(res, os.DirFS("testdata"), "fio-3.33-logs/jobs"); err != nil {
@@ -45,8 +45,8 @@ func TestAttachLogsAddsUpTheJobs(t *testing.T) {
 	}
 }
 
-// A last window of 3 ms is not the length of the others, which would make stalls of
-// all but 3 ms of them.
+// A last window of 3 ms must not count as the length of all windows. Otherwise all others would
+// look like stalls.
 func TestAttachLogsKnowsTheLengthOfAWindow(t *testing.T) {
 	res := parseJSON(t, read(t, "fio-3.33/logs.plus.json"))
 	logs := fstest.MapFS{"run_bw.1.log": {Data: []byte("1000, 5, 0, 0\n2000, 5, 0, 0\n2003, 5, 0, 0\n")}}

@@ -21,8 +21,8 @@ func TestGoldenJSON(t *testing.T) { parsetest.Golden(t, ParseJSON, "*/*.json") }
 
 func TestGoldenText(t *testing.T) { parsetest.Golden(t, ParseText, "*/*.txt") }
 
-// Its seeds are small documents in testdata/fuzz: with captured ones, the fuzzer
-// would be busy making them smaller.
+// The seeds are small documents in testdata/fuzz. With captured documents, the fuzzer would spend
+// its time on making them smaller.
 func FuzzParseJSON(f *testing.F) { parsetest.Fuzz(f, ParseJSON) }
 
 func FuzzParseText(f *testing.F) { parsetest.Fuzz(f, ParseText, "*/*.txt") }
@@ -54,8 +54,8 @@ func parseText(t testing.TB, text string) *result.Result {
 	return res
 }
 
-// The percentiles that fio itself computed from the same bins are in the document;
-// without the bins the parser keeps them.
+// The document has the percentiles that fio computed from the same bins. Without the bins, the
+// parser keeps these percentiles.
 func TestPercentilesFromBinsAreThoseOfFIO(t *testing.T) {
 	for _, file := range []string{
 		"libaio-randread.plus.json", "libaio-randread-all-percentiles.plus.json", "libaio-randrw.plus.json", "null-write.plus.json",
@@ -97,7 +97,7 @@ func comparePercentiles(t *testing.T, bins, printed *result.Latency) int {
 	return len(printed.Percentiles)
 }
 
-// Three jobs of one group are what one report of the group would have been.
+// Three jobs of one group must result in the same figures as one report of the group.
 func TestJobsOfOneGroupAreAddedUp(t *testing.T) {
 	text := read(t, "fio-3.33/three-jobs.plus.json")
 	res := parseJSON(t, text)
@@ -153,7 +153,7 @@ func TestPlainOutputIsTheJSONRounded(t *testing.T) {
 		t.Errorf("got %d operations, %d bytes, %v s, want exactly %d, %d, %v", rounded.Operations, rounded.Bytes, rounded.Seconds,
 			exact.Operations, exact.Bytes, exact.Seconds)
 	}
-	near := cmpopts.EquateApprox(0.01, 1e-6) // A percentile is rounded up to a whole µs.
+	near := cmpopts.EquateApprox(0.01, 1e-6) // fio rounds percentiles up to whole µs.
 	if diff := cmp.Diff(exact.CompletionLatency, rounded.CompletionLatency, near); diff != "" {
 		t.Errorf("(-JSON +text):\n%s", diff)
 	}
@@ -304,7 +304,7 @@ func BenchmarkParseLog(b *testing.B) {
 	}
 }
 
-// Hostile outputs may neither take memory without bound nor more than linear time.
+// Hostile outputs must not take unlimited memory, or more than linear time.
 func TestManyJobsAreRefused(t *testing.T) {
 	document := `{"fio version":"fio-3.33","jobs":[` + strings.Repeat("{},\n", 1_000_000) + "{}]}"
 	_, err := ParseJSON(strings.NewReader(strings.ReplaceAll(document, "\n", " ")), parse.Options{})

@@ -62,7 +62,7 @@ func TestWindowsOfBandwidth(t *testing.T) {
 	}
 }
 
-// One write each second, and a log of half seconds: every other window has no line.
+// With one write per second and windows of half a second, every other window has no line.
 func TestWindowsWithoutLinesAreStalls(t *testing.T) {
 	for _, file := range []string{"stalls_bw.1.log", "stalls_iops.1.log"} {
 		series := parseLog(t, file, LogOptions{WindowMilliseconds: 500}).Directions[result.Write].Series
@@ -79,7 +79,7 @@ func TestWindowsWithoutLinesAreStalls(t *testing.T) {
 	}
 }
 
-// A window without operations has no latency: that is a gap, not a zero.
+// A window without operations has no latency, which is a gap and not zero.
 func TestWindowsOfLatency(t *testing.T) {
 	log := parseLog(t, "avg_lat.1.log", LogOptions{WindowMilliseconds: 1000})
 	want := &result.Series{
@@ -90,7 +90,7 @@ func TestWindowsOfLatency(t *testing.T) {
 	if diff := cmp.Diff(want, log.Directions[result.Read].Series, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(log.Warnings) != 1 { // The last window is there twice.
+	if len(log.Warnings) != 1 { // The log has the last window twice.
 		t.Errorf("warnings are %v, want one of the second line for 4000 ms", log.Warnings)
 	}
 	gap, err := ParseLog(strings.NewReader("1000, 5, 0, 0\n3000, 7, 0, 0\n"), LatencyLog, LogOptions{WindowMilliseconds: 1000})
@@ -125,8 +125,8 @@ func TestLogOfSingleOperationsHasBothRates(t *testing.T) {
 	}
 }
 
-// The log of histograms and the report of the run count the same operations, but
-// for those after the last whole window.
+// The log of histograms and the report of the run count the same operations. Only those after the
+// last whole window are missing in the log.
 func TestHistogramLogIsPartOfTheReport(t *testing.T) {
 	log := parseLog(t, "avg_clat_hist.1.log", LogOptions{})
 	report := parseJSON(t, read(t, "fio-3.33/logs.plus.json"))
@@ -242,8 +242,8 @@ func FuzzParseLog(f *testing.F) {
 	})
 }
 
-// checkLog makes sure of what has to hold for every log: an error that says what it
-// is about, or series that fit a result; and the same again.
+// checkLog checks properties of every log: parsing it twice has the same result, which is either a
+// clear error or series that fit a result.
 func checkLog(t *testing.T, kind LogKind, data []byte) {
 	t.Helper()
 	log, err := ParseLog(bytes.NewReader(data), kind, LogOptions{})

@@ -23,7 +23,7 @@ func snapshots(t *testing.T, name string) []byte {
 	return output
 }
 
-// countedIn is what an output of reports tells line by line.
+// countedIn returns the counts that an output of reports contains, line by line.
 func countedIn(output []byte) (all []*parse.Counted) {
 	l := newLive()
 	for line := range bytes.Lines(output) {
@@ -34,7 +34,7 @@ func countedIn(output []byte) (all []*parse.Counted) {
 	return all
 }
 
-// What was done in each second adds up to the last report, to the operation and in each bin.
+// The counts of all seconds sum up to the last report, exactly and in each bin.
 func TestSnapshotsAddUp(t *testing.T) {
 	for name, reads := range map[string]int{"mixed.out": 3, "reads.out": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSnapshotsAddUp(t *testing.T) {
 					d = &c.Done
 				}
 				if d.Latencies == nil {
-					continue // The ramp.
+					continue // the ramp
 				}
 				operations += d.Operations
 				if histogram, err = result.AddHistograms(histogram, d.Latencies); err != nil {
@@ -72,7 +72,7 @@ func TestSnapshotsAddUp(t *testing.T) {
 	}
 }
 
-// firstAfterRamp is what the first report says of reads that was made after counters had begun anew.
+// firstAfterRamp returns the reads in the first report after fio has reset its counters.
 func firstAfterRamp(t *testing.T, output []byte) direction {
 	t.Helper()
 	parts := strings.SplitAfter(string(output), "\n}\n")
@@ -98,7 +98,8 @@ func TestSnapshotsOfAMixAreApart(t *testing.T) {
 	}
 }
 
-// A report that is incomplete, of another kind, or behind the times says nothing, and neither do counters that begin anew.
+// A report that is incomplete, of another kind or late has no result, and neither do counters that
+// start again.
 func TestSnapshotsThatSayNothing(t *testing.T) {
 	whole := string(snapshots(t, "reads.out"))
 	first, rest, _ := strings.Cut(whole, "\n}\n")
@@ -146,7 +147,7 @@ func TestKeeperKeepsTheLastReport(t *testing.T) {
 		if !bytes.Equal(k.Last(), want) {
 			t.Errorf("writes of %d bytes: the last report has %d bytes, want %d", size, len(k.Last()), len(want))
 		}
-		// What is kept is read as all of it is.
+		// The kept part of the output has the same result as the whole output.
 		_, err := ParseJSON(kept(around, k), parse.Options{})
 		incomplete, ok := errors.AsType[*parse.IncompleteError](err)
 		if !ok || incomplete.Reason != parse.Killed || incomplete.Partial == nil || incomplete.Partial.Write.Operations < 10 {

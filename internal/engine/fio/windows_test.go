@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// operations is a log of one operation each 10 ms, of so many milliseconds each, for 12 s;
-// nothing completes in the third second.
+// operations returns a log with one operation each 10 ms, of this latency, for 12 s. No operation
+// completes in the third second.
 func operations(milliseconds int) string {
 	var log strings.Builder
 	for at := 10; at <= 12000; at += 10 {
@@ -27,8 +27,8 @@ func operations(milliseconds int) string {
 	return log.String()
 }
 
-// A log of every operation tells its tail in spans of five seconds, of which one that is
-// not whole is left out, and of all jobs together.
+// A log of every operation results in latencies of windows of five seconds, over all jobs. An
+// incomplete window is left out.
 func TestEveryOperationGivesLatencyWindows(t *testing.T) {
 	res := &result.Result{Write: &result.Direction{Operations: 1, Bytes: 1, Seconds: 12, ShortestSeconds: 12}}
 	dir := fstest.MapFS{
@@ -53,14 +53,14 @@ func TestEveryOperationGivesLatencyWindows(t *testing.T) {
 	if s := res.Write.Series; s == nil || s.Len() < 11 || !s.Stalled(2) || s.OperationsPerSecond[5] != 200 {
 		t.Errorf("series %+v", s)
 	}
-	// Of a log that cannot be read nothing is made up.
+	// An unreadable log must not result in any window.
 	dir["run_lat.2.log"] = &fstest.MapFile{Data: []byte("fio: killed")}
 	if err := AttachLogs(res, dir, "run"); err != nil || res.Write.LatencyWindows != nil {
 		t.Errorf("windows %+v, %v", res.Write.LatencyWindows, err)
 	}
 }
 
-// Every operation is logged where it was asked for, and where they are not too many.
+// Every operation is logged if the user asks for it, or if there are not too many.
 func TestLogOptions(t *testing.T) {
 	limited := func(rate int64, jobs ...v1alpha1.FioJob) v1alpha1.Fio {
 		f := v1alpha1.Fio{Jobs: jobs, NumJobs: 2, Duration: metav1.Duration{Duration: 10 * time.Minute}}

@@ -13,7 +13,7 @@ import (
 func TestValidate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(p *Place)
-		want   string // "" if it is valid.
+		want   string // "" if it is valid
 	}{
 		"a pool":                         {func(*Place) {}, ""},
 		"an erasure-coded pool":          {func(p *Place) { p.DataPool = "ec" }, ""},

@@ -84,7 +84,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// What nothing writes over needs no snapshot, and what has no snapshots is not rolled back.
+// Data that is not overwritten needs no snapshot, and media without snapshots are not rolled back.
 func TestOnlyImagesThatAreWrittenOverAreRolledBack(t *testing.T) {
 	p := pool()
 	p.Image.RolledBack = true
@@ -139,7 +139,7 @@ func TestOtherMedia(t *testing.T) {
 				Remove:   []task.Command{{Argv: []string{"rm", "-f", "/data/cephtune-1-0-r1x1024m-0"}}},
 			},
 		},
-		// Nothing on a device can be removed, and what is on it is shared by all.
+		// Data on a device cannot be removed, and all clients share it.
 		"a device": {
 			Set{Place: device, Medium: Device, Use: Write, Parts: 4, CompressiblePercent: 50},
 			load.Dataset{
@@ -185,8 +185,8 @@ func TestPartBytes(t *testing.T) {
 	}
 }
 
-// fio leaves out the end of a part that does not fill a block, and what was never
-// written is read very fast.
+// fio skips the end of a part if it does not fill a block, and data that was never written is read
+// very fast.
 func TestPartsAreWrittenToTheirEnds(t *testing.T) {
 	for bytes := int64(1 << 20); bytes < 40<<20; bytes += 700_001 {
 		for parts := 1; parts < 6; parts++ {
@@ -218,7 +218,7 @@ func TestOneClientFillsASharedImage(t *testing.T) {
 	}
 }
 
-// A prefix must not be that of another part, client or owner too.
+// The prefix of one part's objects must not match objects of another part, client or owner.
 func TestPrefixesOfObjectsAreTheirOwn(t *testing.T) {
 	var prefixes []string
 	for client := range 12 {
@@ -240,7 +240,7 @@ func TestPrefixesOfObjectsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// Data that other runs work on, too, have names that do not follow from the run, and stay.
+// If other runs use the data too, its names do not contain the run, and the data stays.
 func TestDataOfABlock(t *testing.T) {
 	for name, c := range map[string]struct {
 		place  place.Place

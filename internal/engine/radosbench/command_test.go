@@ -105,14 +105,14 @@ func TestMeasuredArguments(t *testing.T) {
 	}
 }
 
-// What time alone ends may write no more than there is room for.
+// A phase that only its duration ends must not write more than fits.
 func TestRoomBoundsWhatIsWritten(t *testing.T) {
 	const mib = 1 << 20
 	cases := map[string]struct {
 		change func(s *v1alpha1.RadosBench)
 		room   int64
 		want   string // a part of the command line
-		// wantSeconds is what the tool has to have taken, so that its end is no early one.
+		// wantSeconds is the shortest run time that does not count as an early end.
 		wantSeconds float64
 		chunks      int
 	}{
@@ -209,7 +209,7 @@ func TestPrefill(t *testing.T) {
 	}
 }
 
-// rados bench would read objects whose data are in their omaps as empty.
+// rados bench would read objects whose data is in their omaps as empty.
 func TestOMapsAreNotWarmed(t *testing.T) {
 	for destination, want := range map[v1alpha1.RadosBenchDestination]int{v1alpha1.RadosBenchObject: 1, v1alpha1.RadosBenchOMap: 0, v1alpha1.RadosBenchXAttr: 0} {
 		l := newLoad(t, spec(v1alpha1.RadosBenchWrite, func(s *v1alpha1.RadosBench) { s.ReuseObjects, s.Destination = true, destination }))
@@ -219,8 +219,8 @@ func TestOMapsAreNotWarmed(t *testing.T) {
 	}
 }
 
-// A prefill keeps no more in the client's memory than a small client has, and has an
-// object for each operation that is in flight when the reads begin.
+// A prefill needs no more memory than a small client has. It creates at least one object for each
+// operation that is in flight when the reads begin.
 func TestPrefillFitsTheClient(t *testing.T) {
 	large := newLoad(t, spec(v1alpha1.RadosBenchSeq, func(s *v1alpha1.RadosBench) {
 		s.BlockSize, s.Concurrency = resource.MustParse("64Mi"), 32

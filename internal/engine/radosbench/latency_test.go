@@ -67,8 +67,7 @@ func TestAStalledSecondHasNoLatency(t *testing.T) {
 	}
 }
 
-// document is the JSON form of a run with a write each 50 µs, of which each took
-// as long as latency says.
+// document returns the JSON of a run with a write each 50 µs, whose latency depends on the second.
 func document(seconds int, latency func(second int) float64) string {
 	const perSecond = 20000
 	var rows []string
@@ -83,7 +82,8 @@ func document(seconds int, latency func(second int) float64) string {
 }
 
 func TestIntervalsShareAMeanWhereDigitsAreFew(t *testing.T) {
-	// 1 ms, then 2 ms: after a minute six decimals are 6 % of what a second adds.
+	// First 1 ms, then 2 ms. After a minute, six decimals of the mean are 6 % of the change by one
+	// second.
 	step := func(second int) float64 {
 		if second < 30 {
 			return 0.001

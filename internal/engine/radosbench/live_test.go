@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// ratesOf are those of an output that comes line by line.
+// ratesOf returns the rates in an output that arrives line by line.
 func ratesOf(output []byte) []parse.Rate {
 	live := newLive()
 	var rates []parse.Rate
@@ -25,7 +25,7 @@ func ratesOf(output []byte) []parse.Rate {
 	return rates
 }
 
-// What was told while a run was at work is what its result says of the same seconds.
+// The rates during a run equal those in its result for the same seconds.
 func TestLiveRatesAreThoseOfTheResult(t *testing.T) {
 	for file, mib := range map[string]float64{"write-1m-show-time.txt": 1, "write-4m.txt": 4, "rand-4m.txt": 4, "rand-64k.json": 0} {
 		output, err := os.ReadFile("testdata/lab-ceph-18.2.7/" + file)
@@ -53,7 +53,7 @@ func TestLiveRatesAreThoseOfTheResult(t *testing.T) {
 				"bytes per second":      {rate.BytesPerSecond, series.OperationsPerSecond[i] * mib * (1 << 20)},
 				"mean latency":          {rate.MeanLatencySeconds, series.MeanLatencySeconds[i]},
 			} {
-				if math.Abs(pair[0]/pair[1]-1) > 0.02 { // Rows are not a second apart to the millisecond.
+				if math.Abs(pair[0]/pair[1]-1) > 0.02 { // Rows are not exactly one second apart.
 					t.Errorf("%s, second %d: %s %g, and %g in the result", file, i+1, what, pair[0], pair[1])
 				}
 			}

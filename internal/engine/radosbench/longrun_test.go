@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// longRun makes the output of a run of so many seconds from a captured one.
+// longRun extends a captured output to a run of that many seconds.
 func longRun(captured string, seconds int) string {
 	head, rest, _ := strings.Cut(captured, "    0       0")
 	_, tail, _ := strings.Cut(rest, "Total time run:")

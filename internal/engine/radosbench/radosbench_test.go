@@ -43,7 +43,7 @@ func parseText(t testing.TB, text string) *result.Result {
 	return res
 }
 
-// What can be checked by hand on a captured output: 2451 writes of 1 MiB in 10.0239 s.
+// These figures of a captured output can be checked by hand: 2451 writes of 1 MiB in 10.0239 s.
 func TestTotalsOfACapturedWrite(t *testing.T) {
 	res := parseText(t, read(t, "osd-count/1osd-write.txt"))
 	write := res.Write
@@ -94,8 +94,8 @@ func TestSeriesAddsUpToTheTotals(t *testing.T) {
 	}
 }
 
-// The first row of 1osd-write.txt is printed 0.142 s into the run: 22 MiB at a mean
-// of 154.502 MiB/s.
+// The first row of 1osd-write.txt is printed 0.142 s into the run: 22 MiB at a mean of 154.502
+// MiB/s.
 func TestRowsAreAtTheirMeasuredTimes(t *testing.T) {
 	series := parseText(t, read(t, "osd-count/1osd-write.txt")).Write.Series
 	want := []float64{22 / 154.502, 271 / 236.913, 526 / 245.316}
@@ -112,7 +112,7 @@ func TestStalledSecondsAreZeroAndNotSpread(t *testing.T) {
 			stalled = append(stalled, math.Floor(series.EndSeconds[i]))
 		}
 	}
-	// The row of second 10 prints "cur MB/s" as a quarter of what it did.
+	// The row of second 10 prints a quarter of the real rate as "cur MB/s".
 	if diff := cmp.Diff([]float64{7, 8, 9, 30}, stalled); diff != "" {
 		t.Errorf("stalled rows (-want +got):\n%s", diff)
 	}
@@ -232,7 +232,7 @@ func TestClientsOfOnePhaseCanBeMerged(t *testing.T) {
 }
 
 func BenchmarkParseText(b *testing.B) {
-	// A run of ten minutes, from the rows of a captured one.
+	// A run of ten minutes, with rows of a captured run.
 	captured := read(b, "rados-howto/write-128k.txt")
 	text := longRun(captured, 600)
 	b.SetBytes(int64(len(text)))
@@ -254,7 +254,7 @@ func BenchmarkParseJSON(b *testing.B) {
 	}
 }
 
-// A run that is longer than anybody keeps the course of has its totals still.
+// A run that is too long for its course to be kept still has its totals.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads 50 MB")
@@ -271,7 +271,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// rows writes a long run of one operation each second, and its summary.
+// rows writes a long run with one operation per second, and its summary.
 type rows struct {
 	left, second int
 	pending      []byte

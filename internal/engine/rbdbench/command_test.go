@@ -102,7 +102,7 @@ func TestTaskBesideItsArguments(t *testing.T) {
 	}
 	want := task.Task{
 		ID: "run-7",
-		// A client that was killed keeps its lock for half a minute.
+		// Ceph keeps the lock of a killed client for half a minute.
 		Steps: []task.Command{{Argv: []string{
 			"rbd", "--id=io", "image-meta", "set", "--pool=p", "--image=cephtune-1-2-w1x1024m-0", "cephtune", "prepared",
 		}}},
@@ -119,7 +119,8 @@ func TestTaskBesideItsArguments(t *testing.T) {
 	}
 }
 
-// What Ceph before Tentacle cannot write must not be written in another way.
+// Before Tentacle, rbd bench cannot write incompressible data, and must not write other data
+// instead.
 func TestIncompressibleNeedsTentacle(t *testing.T) {
 	for major, ok := range map[int]bool{0: true, 18: false, 19: false, 20: true, 21: true} {
 		p := pool()
@@ -161,7 +162,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Pilots of a client of a given speed lead to a run of about the wanted time.
+// Pilots of a client with a given speed must lead to a run of about the wanted time.
 func TestPilots(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bytesPerSecond float64
@@ -201,8 +202,8 @@ func TestPilots(t *testing.T) {
 	}
 }
 
-// A run that turns out to be twice as fast as its pilot is still long enough to count,
-// however short it was meant to be; and no pilot takes much longer than it has to.
+// If a run is twice as fast as its pilot, it must still be long enough to count, however short it
+// was planned. No pilot may take much longer than necessary.
 func TestPilotsLeaveAMargin(t *testing.T) {
 	for _, asked := range []time.Duration{30 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute} {
 		for rate := float64(1 << 20); rate < 4<<30; rate *= 1.7 {
@@ -221,8 +222,8 @@ func TestPilotsLeaveAMargin(t *testing.T) {
 	}
 }
 
-// sizeAt returns the size of a run by the pilots of a client with a constant rate, and
-// how long these take.
+// sizeAt returns the size of a run after the pilots of a client with a constant rate, and the time
+// of the pilots.
 func sizeAt(l load.Piloted, bytesPerSecond float64) (bytes int64, pilotSeconds float64) {
 	var pilots []load.Pilot
 	for {
@@ -236,7 +237,7 @@ func sizeAt(l load.Piloted, bytesPerSecond float64) (bytes int64, pilotSeconds f
 	}
 }
 
-// What says itself how much it moves is meant to take as long as it says.
+// A phase with a given number of bytes is planned with its own duration.
 func TestTimingOfGivenSize(t *testing.T) {
 	l := newLoad(t, spec(func(s *v1alpha1.RBDBench) { s.Duration.Duration = 30 * time.Second }))
 	if got := l.Timing().MeasuredSeconds; got != 30 {
@@ -255,7 +256,7 @@ func TestPilotsEnd(t *testing.T) {
 		if done {
 			return
 		}
-		pilots = append(pilots, load.Pilot{Bytes: bytes}) // In no time at all.
+		pilots = append(pilots, load.Pilot{Bytes: bytes}) // in almost no time
 	}
 	t.Fatal("pilots do not end")
 }

@@ -27,8 +27,7 @@ func TestLiveRate(t *testing.T) {
 	})
 }
 
-// Each row of a run is told, and the last ones, which are means, are near what the run
-// came to.
+// Each row of a run results in a rate. The last rows are means, and must be near the run's result.
 func TestLiveRatesOfARun(t *testing.T) {
 	for _, file := range []string{"read-4k-rand.txt", "write-4k-rand.txt", "readwrite-4k-70.txt", "write-4m-full-seq.txt"} {
 		output, err := os.ReadFile("testdata/lab-ceph-18.2.7/" + file)

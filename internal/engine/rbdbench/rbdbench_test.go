@@ -51,8 +51,8 @@ func TestTotalsAreExactAndTimeHasSixDigits(t *testing.T) {
 	}
 }
 
-// Two digits behind the point are three in all here: 2.05 operations each second
-// could be 2.0450 or 2.0549.
+// With two decimals, the rate has only three digits here: 2.05 operations per second may be 2.0450
+// or 2.0549.
 func TestBytesPerSecondGiveTheTimeOfASlowRun(t *testing.T) {
 	const text = "bench  type write io_size 4194304 io_threads 1 bytes 41943040 pattern sequential\n" +
 		"elapsed:     4  ops:       10  ops/sec:     2.05  bytes/sec: 8577309.03\n"
@@ -86,7 +86,7 @@ func TestReadsAndWritesAreTold(t *testing.T) {
 	}
 }
 
-// The printed rates are means over five rows; the column of operations is not.
+// The printed rates are means over five rows. The column of operations has no means.
 func TestSeriesIsNotTheRollingMean(t *testing.T) {
 	d := parsed(t, "pvc-and-rbd/rbd-bench-4k-randread.txt").Read
 	want := []float64{26816, 26912, 27920, 9248, 24432, 27088, 27632, 27056, 28160, 28096, (262144 - 253360) / (d.Seconds - 10)}
@@ -100,7 +100,7 @@ func TestSeriesIsNotTheRollingMean(t *testing.T) {
 
 func TestSecondsWithoutRowAreOneInterval(t *testing.T) {
 	series := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt").Write.Series
-	i := 4 // From the row of second 4 to that of second 64.
+	i := 4 // from the row of second 4 to that of second 64
 	if series.StartSeconds[i] != 4 || series.EndSeconds[i] != 64 || series.OperationsPerSecond[i] != (261440.0-17968)/60 {
 		t.Errorf("got %v operations/s from %v to %v s", series.OperationsPerSecond[i], series.StartSeconds[i], series.EndSeconds[i])
 	}

@@ -25,7 +25,7 @@ func reads() []string {
 	}
 }
 
-// A verb that is added to the interfaces is replayed, or said to change nothing.
+// Each verb in the interfaces must be replayed, or be listed as changing nothing.
 func TestRoundsHaveEveryVerbThatChanges(t *testing.T) {
 	replayed := map[string]bool{}
 	for _, round := range slices.Concat(replay.Rounds(), replay.MClock()) {
@@ -40,7 +40,8 @@ func TestRoundsHaveEveryVerbThatChanges(t *testing.T) {
 	}
 }
 
-// Each type whose values cephtune compares is set, in more than one form, and unset.
+// The rounds must set and unset options of every type whose values cephtune compares, each in more
+// than one form.
 func TestRoundsHaveOptionsOfEveryType(t *testing.T) {
 	seen := map[string]int{}
 	for _, round := range replay.Rounds() {
@@ -63,7 +64,7 @@ func TestRoundsHaveOptionsOfEveryType(t *testing.T) {
 	}
 }
 
-// What Ceph answered and showed in TestLongFakeIsAsCeph of the end-to-end tests, the fake does.
+// The fake must answer and show what Ceph did in TestLongFakeIsAsCeph of the end-to-end tests.
 func TestFakeIsAsRecorded(t *testing.T) {
 	records, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(records) == 0 {
@@ -98,7 +99,7 @@ func compare(t *testing.T, version string, rounds []replay.Round, recorded map[s
 			t.Fatal(err)
 		}
 		if !has {
-			continue // Nobody has seen it on that version.
+			continue // not recorded on that version
 		}
 		if diff := cmp.Diff(want, replay.Seen{Answers: answers, Shows: shows}); diff != "" {
 			t.Errorf("%s: Ceph was seen (-), and the fake is (+):\n%s", round.Name, diff)
