@@ -183,6 +183,70 @@ func TestOverridesNameWhatThereIs(t *testing.T) {
 	}
 }
 
+// A column without a unit shows a bare number, such as 540000000.
+func TestColumnsOfFiguresHaveAUnit(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for _, panel := range dashboard.panels() {
+			if panel.Type != "table" {
+				continue
+			}
+			given := map[string]bool{} // by titles
+			var fields map[string]string
+			for _, transformation := range panel.Transformations {
+				if transformation.Options.RenameByName != nil {
+					fields = transformation.Options.RenameByName
+				}
+			}
+			for _, transformation := range panel.Transformations {
+				if transformation.ID == "configFromData" {
+					given[fields[transformation.Options.ApplyTo.Options]] = true
+				}
+			}
+			for _, override := range panel.FieldConfig.Overrides {
+				title, _ := override.Matcher.Options.(string)
+				for _, property := range override.Properties {
+					if property.ID == "unit" && given[title] {
+						t.Errorf("%s: %q: the unit of the column %q displaces that of a query", name, panel.Title, title)
+					}
+					unit, _ := property.Value.(string)
+					given[title] = given[title] || property.ID == "mappings" || property.ID == "unit" && slices.Contains(unitsOfGrafana, unit)
+				}
+			}
+			for field, title := range fields {
+				if strings.HasPrefix(field, onlyValue) && !given[title] {
+					t.Errorf("%s: %q: the column %q has no unit", name, panel.Title, title)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryMetricOfSweepsIsOneKindOfObjective(t *testing.T) {
+	found := 0
+	for _, c := range constants.Of(t, "../api/v1alpha1/common_types.go") {
+		if !strings.HasPrefix(c.Name, "Metric") {
+			continue
+		}
+		found++
+		var kinds []string
+		for _, of := range objectives() {
+			selector, err := promQL().ParseMetricSelector("{" + of.metric + "}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if selector[0].Matches(c.Value) {
+				kinds = append(kinds, of.id)
+			}
+		}
+		if len(kinds) != 1 {
+			t.Errorf("%s is an objective of the kinds %q, want one", c.Value, kinds)
+		}
+	}
+	if found < 8 {
+		t.Errorf("only %d metrics", found)
+	}
+}
+
 func TestVariables(t *testing.T) {
 	for name, dashboard := range committed(t) {
 		var names []string
@@ -321,8 +385,8 @@ func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
 }
 
 // labelsOfCeph are the labels in queries that are not part of the contract: labels of Ceph's
-// metrics, of every scrape and of histograms, and one label that a query creates.
-var labelsOfCeph = []string{"instance", "pool_id", "le", "of", "__name__"}
+// metrics, of every scrape and of histograms, and labels that queries create.
+var labelsOfCeph = []string{"instance", "pool_id", "le", "of", unitLabel, "__name__"}
 
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
 

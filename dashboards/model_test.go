@@ -45,6 +45,7 @@ type panelJSON struct {
 		Options struct {
 			RenameByName  map[string]string
 			ExcludeByName map[string]bool
+			ApplyTo       struct{ Options string }
 		}
 	}
 	FieldConfig struct {

@@ -27,7 +27,6 @@ const (
 	fraction       = "percentunit"
 	count          = "short"
 	fromNow        = "dateTimeFromNow"
-	anyUnit        = "si:" // 540 M or 11.4 m of any unit
 )
 
 // about has the properties that all panels have.
@@ -214,10 +213,15 @@ func timeline(a about, expression, legend string, values []dashboard.ValueMappin
 type column struct {
 	field, title string
 
-	unit   string
-	values []dashboard.ValueMapping
-	link   *dataLink
-	width  int
+	unit     string
+	values   []dashboard.ValueMapping
+	link     *dataLink
+	width    int
+	decimals int // 0 leaves the number to Grafana
+
+	// unitFrom is the query that gives the unit, if the unit depends on the data: the value of
+	// its label unitLabel. It has at most one series, and no column of its own.
+	unitFrom string
 
 	// hidden marks values that are not shown: they only show that the row exists.
 	hidden bool
@@ -244,7 +248,13 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 		ShowHeader(true).
 		CellHeight(common.TableCellHeightSm).
 		MinWidth(narrowest).
-		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{})).
+		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{}))
+	for _, column := range columns {
+		if column.unitFrom != "" { // before merge, which knows no queries
+			builder.WithTransformation(column.takeUnit())
+		}
+	}
+	builder.
 		WithTransformation(dashboard.DataTransformerConfig{Id: "merge", Options: struct{}{}}).
 		WithTransformation(arrange(columns))
 	for _, query := range queries {
@@ -292,11 +302,27 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 	}}
 }
 
+// unitLabel is the label with the unit that a query gives.
+const unitLabel = "unit"
+
+// takeUnit gives the column the unit that its query unitFrom has, and drops that query. A unit in
+// the column's properties would displace it.
+func (c column) takeUnit() dashboard.DataTransformerConfig {
+	return dashboard.DataTransformerConfig{Id: "configFromData", Options: map[string]any{
+		"configRefId": c.unitFrom,
+		"applyTo":     map[string]string{"id": "byName", "options": c.field},
+		"mappings":    []map[string]string{{"fieldName": unitLabel, "handlerKey": "unit"}},
+	}}
+}
+
 func (c column) properties() []dashboard.DynamicConfigValue {
 	// Without this, an empty cell would show the panel's reason for missing data.
 	properties := []dashboard.DynamicConfigValue{property("noValue", "–")}
 	if c.unit != "" {
 		properties = append(properties, property("unit", c.unit))
+	}
+	if c.decimals > 0 {
+		properties = append(properties, property("decimals", c.decimals))
 	}
 	if c.values != nil {
 		properties = append(properties,

@@ -209,13 +209,16 @@ func TestFigures(t *testing.T) {
 		{"sweep", "cephtune-bench/pg-num", "Configurations", "ratio", []string{
 			`configuration="pg_num=32" verdict="Equivalent" = 1.01`, `configuration="pg_num=64" verdict="Superior" = 1.31`, `configuration="pg_num=8" verdict="Inferior" = 0.71`,
 		}},
+		{"sweep", "cephtune-bench/pg-num", "Configurations", "unit", []string{`unit="binBps" = 1`}},
+		{"sweep", "cephtune-bench/profile", "Configurations", "unit", []string{`unit="s" = 1`}},
+		{"sweep", "lab/depth", "Configurations", "unit", []string{`unit="iops" = 1`}},
 		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_best", []string{`configuration="pg_num=64" = 540000000`}},
 		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_baseline", []string{`configuration="baseline" = 408000000`}},
 		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "bandwidth_others", []string{
 			`configuration="pg_num=32" = 414000000`, `configuration="pg_num=8" = 291000000`,
 		}},
-		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "latency_best", nil},
-		{"sweep", "cephtune-bench/profile", "Every run's figure", "latency_best", []string{`configuration="profile=high_client_ops" = 0.0114`}},
+		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "time_best", nil},
+		{"sweep", "cephtune-bench/profile", "Every run's figure", "time_best", []string{`configuration="profile=high_client_ops" = 0.0114`}},
 		{"sweep", "cephtune-bench/profile", "Measuring now", "A", []string{`configuration="profile=high_client_ops" measuring="profile=high_client_ops · run 4" run="4" = 1`}},
 		{"sweep", "cephtune-bench/profile", "What was measured when", "A", []string{
 			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/barchart"
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -182,28 +183,29 @@ func ratioSeries(metric string) string {
 func configurations() *table.PanelBuilder {
 	columns := []column{
 		{field: metrics.LabelConfiguration, title: "Configuration"},
-		{field: valueOf("ratio"), title: "Ratio", unit: noUnit, width: 80},
-		{field: valueOf("low"), title: "Low", unit: noUnit, width: 80},
-		{field: valueOf("high"), title: "High", unit: noUnit, width: 80},
+		{field: valueOf("ratio"), title: "Ratio", unit: noUnit, decimals: 3, width: 80},
+		{field: valueOf("low"), title: "Low", unit: noUnit, decimals: 3, width: 80},
+		{field: valueOf("high"), title: "High", unit: noUnit, decimals: 3, width: 80},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
-		{field: valueOf("latest"), title: "Latest run", unit: anyUnit, width: 110},
+		{field: valueOf("latest"), title: "Latest run", unitFrom: "unit", width: 110},
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run, in bytes per second, operations per second or seconds as the objective is. A single run proves nothing: the interval does.",
+		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run. A single run proves nothing: the interval does.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
 		instant("low", latest(one(metrics.SweepConfigurationRatioLow), metrics.LabelConfiguration)),
 		instant("high", latest(one(metrics.SweepConfigurationRatioHigh), metrics.LabelConfiguration)),
-	).Decimals(3).SortBy([]cog.Builder[common.TableSortByFieldState]{
+		instant("unit", objectiveUnit()),
+	).SortBy([]cog.Builder[common.TableSortByFieldState]{
 		common.NewTableSortByFieldStateBuilder().DisplayName("Ratio").Desc(true),
 	})
 }
 
-// objective is a kind of objective, with a matcher for its metrics and with their unit. Grafana
-// cannot take a unit from a label, so each kind has its own query.
+// objective is a kind of objective, with a matcher for its metrics and with their unit. In graphs,
+// each kind has its own query, because the unit of a line is fixed.
 type objective struct {
 	id, metric, unit string
 }
@@ -212,8 +214,18 @@ func objectives() []objective {
 	return []objective{
 		{"bandwidth", metrics.LabelMetric + `="Bandwidth"`, bytesPerSecond},
 		{"iops", metrics.LabelMetric + `="IOPS"`, perSecond},
-		{"latency", metrics.LabelMetric + `=~"Latency.*"`, seconds},
+		// Latencies, those of outages too, and the time until the cluster is clean.
+		{"time", metrics.LabelMetric + `!~"Bandwidth|IOPS"`, seconds},
 	}
+}
+
+// objectiveUnit returns a query whose label unitLabel has the unit of the sweep's objective.
+func objectiveUnit() string {
+	var kinds []string
+	for _, of := range objectives() {
+		kinds = append(kinds, fmt.Sprintf(`label_replace(%s, %q, %q, "", "")`, one(metrics.SweepInfo, of.metric), unitLabel, of.unit))
+	}
+	return latest(strings.Join(kinds, " or "), unitLabel)
 }
 
 // latestRun returns the figure of the latest run of each configuration that matches. It is empty if

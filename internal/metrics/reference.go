@@ -131,7 +131,7 @@ func Labels() []Label {
 		{LabelVerdict, "Of a sweep or a configuration: Superior, Better, Equivalent, Inferior, Inconclusive or Invalid. Of a benchmark: Passed, Failed, Inconclusive or Invalid. Empty where there is none yet."},
 		{LabelSummary, "The outcome in one sentence, or what to do. Empty where there is neither yet."},
 		{LabelBest, "The best configuration so far."},
-		{LabelMetric, "What the objective of a sweep is: Bandwidth (bytes per second), IOPS (operations per second) or a latency (seconds)."},
+		{LabelMetric, "What the objective of a sweep is: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
 		{LabelBetter, "Which way the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies."},
 		{LabelConstraints, "What became of the constraints of a sweep, for the best configuration: Broken if one is, else Unknown if one is, else Kept. Empty without constraints, and before there is an interval."},
 		{LabelConfiguration, "The name of a configuration, such as pg_num=32. The baseline is one."},

@@ -128,7 +128,7 @@ func configurationGroup() Group {
 			},
 			{
 				Name: SweepConfigurationLatest, Type: Gauge,
-				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as label metric of " + SweepInfo + " says: Bandwidth, IOPS or a latency. The baseline is a configuration of its own.",
+				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own.",
 				Labels:  labels,
 				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
 			},
