@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// run makes an observation with a rate, and with so many operations at each of some
+// run returns an observation with a rate, and with a number of operations at each latency in
 // milliseconds.
 func run(t *testing.T, rate float64, milliseconds map[int64]int64) Observation {
 	t.Helper()
@@ -84,8 +84,8 @@ func TestTwoRunsHaveNoInterval(t *testing.T) {
 	}
 }
 
-// Half of one run's operations take 100 ms, and none of the others': of all 3000
-// together that is a sixth, so p95 is 100 ms and p50 1 ms.
+// Half of one run's operations take 100 ms, and none of the other runs' operations do. Of all 3000
+// operations, that is a sixth, so p95 is 100 ms and p50 is 1 ms.
 func TestPercentilesAreThoseOfAllOperationsTogether(t *testing.T) {
 	fast := map[int64]int64{1: 1000}
 	slow := map[int64]int64{1: 500, 100: 500}
@@ -158,8 +158,8 @@ func TestAFigureThatARunLacksIsAbsent(t *testing.T) {
 	}
 }
 
-// Status takes 33 figures of a phase: reads, writes and both have eight, and an outage
-// adds nine.
+// Status admits 33 figures of a phase: reads, writes and both have eight each, and an outage adds
+// nine.
 func TestFiguresFitIntoStatus(t *testing.T) {
 	var o Observation
 	for _, direction := range Directions() {
@@ -182,7 +182,8 @@ func TestFiguresFitIntoStatus(t *testing.T) {
 	}
 }
 
-// Runs whose recoveries took differently long are not added up, and none of them decides alone.
+// The runs' recoveries take different times, so their operations cannot be added up. The median
+// over runs keeps one run from deciding alone.
 func TestLatenciesOfWindowsAreMediansOfRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		runs []float64

@@ -8,10 +8,10 @@ import (
 )
 
 func TestDuring(t *testing.T) {
-	steps := []float64{10, 10, 40, 40, 0, 0, 20, 20} // Operations in each second.
+	steps := []float64{10, 10, 40, 40, 0, 0, 20, 20} // operations in each second
 	cases := map[string]struct {
 		from, to float64
-		wantIOPS float64 // 0: nothing was done.
+		wantIOPS float64 // 0: no operations
 	}{
 		"whole seconds":                     {2, 4, 40},
 		"parts of seconds":                  {1.5, 2.5, 25},
@@ -49,7 +49,7 @@ func TestDuringNeedsACourse(t *testing.T) {
 	}
 }
 
-// One direction may rest while the other one is at work.
+// One direction may pause while the other one continues.
 func TestDuringADirectionRests(t *testing.T) {
 	res := course([]float64{10, 10, 0, 0}, 0.01)
 	res.Read = course([]float64{5, 5, 5, 5}, 0.01).Write

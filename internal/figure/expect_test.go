@@ -18,7 +18,7 @@ func atLeast(phase v1alpha1.PhaseName, metric v1alpha1.Metric, limit v1alpha1.Th
 	return v1alpha1.Expectation{MetricReference: v1alpha1.MetricReference{Phase: phase, Metric: metric}, AtLeast: limit}
 }
 
-// phases are a closed loop with intervals, and one with too few runs for them.
+// phases has a closed loop with intervals, and a phase with too few runs for intervals.
 func phases() []v1alpha1.PhaseResult {
 	return []v1alpha1.PhaseResult{
 		{

@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// captured parses an output that an engine has as an example.
+// captured parses an engine's example output.
 func captured(t *testing.T, file string) *result.Result {
 	t.Helper()
 	f, err := os.Open("../engine/" + file)
@@ -36,8 +36,8 @@ func report(res *result.Result) task.Report {
 	return task.Report{Status: task.Status{ID: "t", State: task.Done}, Result: res}
 }
 
-// course makes the result of one client of rados bench from how many operations of
-// 4 MiB it did in each second, each of which took as long as latency says.
+// course returns the result of a rados bench client, from the number of operations of 4 MiB in each
+// second and their common latency.
 func course(operations []float64, latency float64) *result.Result {
 	const size = 4 << 20
 	s := &result.Series{Boundaries: result.MeasuredBoundaries}
@@ -62,7 +62,7 @@ func course(operations []float64, latency float64) *result.Result {
 	}
 }
 
-// wobbling is a steady course: a level with something like noise.
+// wobbling returns a steady course: a level with a little noise.
 func wobbling(seconds int, level float64) []float64 {
 	out := make([]float64, seconds)
 	for i := range out {
@@ -247,7 +247,7 @@ func TestMarksOfAnObservation(t *testing.T) {
 	}
 }
 
-// One client takes over from the other: the cluster delivers the same all the time.
+// One client becomes slower while the other becomes faster. Together their rate stays the same.
 func TestSteadinessIsThatOfAllClientsTogether(t *testing.T) {
 	var up, down []float64
 	for i, noise := range wobbling(60, 0) {
@@ -287,7 +287,7 @@ func TestFiguresOfAMixedPhase(t *testing.T) {
 	if want := float64(read.Operations+write.Operations) / max(read.Seconds, write.Seconds); !near(total, want, 1e-12) {
 		t.Errorf("total IOPS %v, want %v", total, want)
 	}
-	// All figures of latencies are of one kind, the one that has percentiles.
+	// All latency figures have the same kind: the one that has percentiles.
 	for _, f := range figures {
 		if strings.HasPrefix(string(f.Metric), "Latency") && f.LatencyKind != result.CompletionLatency {
 			t.Errorf("%s of %s is a %s latency", f.Metric, f.Direction, f.LatencyKind)
@@ -422,7 +422,7 @@ func TestBelowRate(t *testing.T) {
 	did := func(operations int64) *result.Direction {
 		return &result.Direction{Operations: operations, Bytes: 4096 * operations, Seconds: 30}
 	}
-	rate, bandwidth := new(int64(200)), resource.MustParse("800Ki") // Of 4 KiB, as much.
+	rate, bandwidth := new(int64(200)), resource.MustParse("800Ki") // the same rate, at 4 KiB
 	for name, c := range map[string]struct {
 		fio     *v1alpha1.Fio
 		clients int32

@@ -29,21 +29,21 @@ import (
 
 var sweep = tuning.Sweep{Namespace: "bench", Name: "s", UID: "u1"}
 
-// world is a simulated Ceph cluster beside an API server, with a clock. Managers come and
-// go in it, each of which takes the lock in an epoch of its own.
+// world is a simulated Ceph cluster and an API server, with a clock. It has one manager after
+// another, and each takes the lock in its own epoch.
 type world struct {
 	t       *testing.T
 	cluster *cephtest.Cluster
 	api     client.WithWatch
 	now     time.Time
 	started int
-	// epoch is that of the lock for managers that start; 0 counts them.
+	// epoch is the lock's epoch for new managers. If it is 0, managers are counted.
 	epoch int64
 }
 
-// newAPI is an API server that knows the kinds that managers write here, and no others: with
-// each write, the fake makes a map of all kinds of its scheme. These tests make thousands of
-// such servers.
+// newAPI returns an API server that knows only the kinds that managers write here. The fake builds
+// a map of all kinds in its scheme for each write, and these tests create thousands of such
+// servers.
 func newAPI() client.WithWatch {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
@@ -66,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// manager is a new one, whose engine is killed when kill says so.
+// manager returns a new manager, whose engine is killed when kill says so.
 func (w *world) manager(api client.Client, kill func(tuning.Step) bool) *tuning.Engine {
 	w.started++
 	epoch := cmp.Or(w.epoch, int64(w.started))
@@ -97,7 +97,7 @@ func config(option string, to tuning.Value) tuning.Change {
 	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: option}, To: to, Type: cephtest.Options()[option].Type}
 }
 
-// life is what a sweep does to the settings: two configurations, and back.
+// life makes the changes of a sweep: two configurations, and the restore.
 func (w *world) life(e *tuning.Engine) error {
 	ctx := w.t.Context()
 	facts, err := tuning.ReadFacts(ctx, w.cluster, ceph.Connection{}, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
@@ -121,8 +121,8 @@ func (w *world) life(e *tuning.Engine) error {
 	return w.putAllBack(e)
 }
 
-// putAllBack restores and closes, after the wait for what an earlier manager may have
-// asked for.
+// putAllBack restores and closes, after it has waited until requests of an earlier manager have
+// ended.
 func (w *world) putAllBack(e *tuning.Engine) error {
 	report, err := e.Restore(w.t.Context())
 	if wait, must := errors.AsType[*tuning.WaitError](err); must {
@@ -138,7 +138,8 @@ func (w *world) putAllBack(e *tuning.Engine) error {
 	return e.Close(w.t.Context())
 }
 
-// state is everything that the life changes, at rest, and what is kept of it.
+// state returns everything that life changes once the cluster is quiescent, and the copies of the
+// journal.
 func (w *world) state() string {
 	for range 16 {
 		w.cluster.Tick()
@@ -165,8 +166,8 @@ func (w *world) wantState(want string) {
 	}
 }
 
-// Whichever step a manager is killed at, each time that it passes it, the next one puts
-// everything back from the two copies of the journal.
+// A manager is killed at each step, each time that it passes the step. The next manager must
+// restore everything from the two copies of the journal.
 func TestKilledAtEachStep(t *testing.T) {
 	for _, step := range tuning.Steps() {
 		t.Run(string(step), func(t *testing.T) {
@@ -199,8 +200,8 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// failing is an API server of which one call, the nth, fails: before it was carried out,
-// or, for writes alone, after, so that the answer is lost.
+// failing returns an API server whose nth call fails: before it is carried out or, for writes only,
+// after it, so that the answer is lost.
 func failing(c client.WithWatch, nth int, after bool) (_ client.WithWatch, failed *bool) {
 	failed = new(bool)
 	calls := 0
@@ -236,8 +237,8 @@ func failing(c client.WithWatch, nth int, after bool) (_ client.WithWatch, faile
 	}), failed
 }
 
-// The API server may fail at any call. The failure is told, and the same manager can put
-// everything back.
+// The API server may fail at any call. The failure must be reported, and the same manager must be
+// able to restore everything.
 func TestEachCallOfTheAPIServerFailsOnce(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after it was carried out: %t", after), func(t *testing.T) {
@@ -265,8 +266,8 @@ func TestEachCallOfTheAPIServerFailsOnce(t *testing.T) {
 	}
 }
 
-// Ceph may refuse to keep its copy at any time: the copy in Kubernetes is one ahead then,
-// and what is kept there is what counts.
+// Ceph may refuse its copy at any time. Then the copy in Kubernetes is one revision ahead, and it
+// counts.
 func TestTheMirrorFailsOnce(t *testing.T) {
 	for n := 1; ; n++ {
 		w := newWorld(t)
@@ -301,7 +302,7 @@ func TestTheMirrorFailsOnce(t *testing.T) {
 	}
 }
 
-// A namespace that was deleted with everything in it takes one copy away, and the other
+// If a namespace is deleted with everything in it, one copy of the journal is lost. The other one
 // is enough.
 func TestTheConfigMapIsDeleted(t *testing.T) {
 	w := newWorld(t)
@@ -325,8 +326,8 @@ func TestTheConfigMapIsDeleted(t *testing.T) {
 	w.wantState(before)
 }
 
-// A manager that lost the lock without knowing it cannot go on with the journal once its
-// successor has written it.
+// A manager that has lost the lock without noticing must not write the journal after its successor
+// has.
 func TestAManagerThatWasReplaced(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
@@ -346,7 +347,7 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 	if report, err := successor.Restore(t.Context()); err != nil || !report.Done {
 		t.Fatal(report, err)
 	}
-	kept.Revision++ // as the old one would, from what it had read
+	kept.Revision++ // as the old manager would, from what it had read
 	if err := storeOf(w.api).Save(t.Context(), kept); !errors.Is(err, tuning.ErrOvertaken) {
 		t.Errorf("error is %v, want that it was overtaken", err)
 	}
@@ -356,8 +357,8 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 	w.wantState(before)
 }
 
-// What others know of the journal by is the copy in Kubernetes: as long as there is one in
-// Ceph, it has to be there, or nobody comes back for that.
+// Others find a journal by its copy in Kubernetes. While there is a copy in Ceph, that copy must
+// exist too. Otherwise no one would restore.
 func TestTheCopyInKubernetesIsTheLastToGo(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		t.Run(fmt.Sprintf("before it was carried out: %t", before), func(t *testing.T) {
@@ -392,9 +393,9 @@ func TestTheCopyInKubernetesIsTheLastToGo(t *testing.T) {
 	}
 }
 
-// A manager in a Kubernetes cluster whose locks are counted otherwise puts back what one in
-// another has left. That one wakes up in the middle of a write, and has looked already what is
-// kept in Ceph: what the second one has written since counts all the same.
+// A manager in another Kubernetes cluster, with its own lock epochs, restores what this manager has
+// left. This manager wakes up within a write, after it has read the copy in Ceph. The other
+// manager's later write must still count.
 func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
 	w := newWorld(t)
 	before, ctx := w.state(), t.Context()

@@ -18,8 +18,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// gate stops a manager at the nth point that it passes, until it is thawed, and kills it some
-// points later. What runs beside it does so only while it is stopped.
+// gate stops a manager at the nth point that it passes until it is thawed, and kills it some points
+// later. Other code runs only while it is stopped.
 type gate struct {
 	n, lives     int
 	passed       int
@@ -27,14 +27,14 @@ type gate struct {
 	frozen, thaw chan struct{}
 }
 
-// forever is for a manager that is not killed.
+// forever is the life of a manager that is not killed.
 const forever = 1 << 20
 
 func newGate(n, lives int) *gate {
 	return &gate{n: n, lives: lives, frozen: make(chan struct{}), thaw: make(chan struct{})}
 }
 
-// open is passed by those that nothing happens to.
+// open returns a gate that never stops a manager.
 func open() *gate { return newGate(0, forever) }
 
 func (g *gate) pass(point string) error {
@@ -68,7 +68,7 @@ func (g *gate) around(verb string, do func() error) error {
 	return err
 }
 
-// gatedCeph is the cluster as one manager asks it.
+// gatedCeph is the cluster, with one manager's gate.
 type gatedCeph struct {
 	*cephtest.Cluster
 
@@ -131,7 +131,7 @@ func (c gatedCeph) SetNoUp(ctx context.Context, at ceph.Connection, f ceph.Fence
 	return c.around("SetNoUp", func() error { return c.Cluster.SetNoUp(ctx, at, f, osd, on) })
 }
 
-// gatedAPI is the API server as one manager asks it.
+// gatedAPI is the API server, with one manager's gate.
 func gatedAPI(c client.WithWatch, g *gate) client.Client {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -149,14 +149,14 @@ func gatedAPI(c client.WithWatch, g *gate) client.Client {
 	})
 }
 
-// process is a manager with a lock of its own, for one and the same sweep.
+// process is a manager with its own lock. All act for the same sweep.
 type process struct {
 	*tuning.Engine
 
 	release func() error
 }
 
-// leader is a new process that believes to lead.
+// leader returns a new process that believes to be the leader.
 func (w *world) leader(g *gate) process {
 	w.started++
 	name := fmt.Sprintf("manager-%d", w.started)
@@ -183,7 +183,7 @@ func (w *world) leader(g *gate) process {
 	}
 }
 
-// newFrozenWorld is a world whose sidecar knows the time.
+// newFrozenWorld returns a world whose sidecar uses the world's clock.
 func newFrozenWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -194,7 +194,7 @@ func newFrozenWorld(t *testing.T) *world {
 	return w
 }
 
-// allVerbs are changes that take each verb, to make them or to restore them.
+// allVerbs returns changes that together use each verb, either for the change or for its restore.
 func allVerbs() []tuning.Change {
 	boolean := func(s tuning.Setting, to string) tuning.Change {
 		return tuning.Change{Setting: s, To: tuning.Of(to), Type: "bool"}
@@ -211,7 +211,7 @@ func allVerbs() []tuning.Change {
 	}
 }
 
-// whole is the life of a manager that nobody disturbs.
+// whole is the undisturbed life of a manager.
 func (w *world) whole(p process) error {
 	if _, err := p.Apply(w.t.Context(), sweep, allVerbs()); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (w *world) whole(p process) error {
 	return w.restoredBy(p, func(string) {})
 }
 
-// restoredBy restores and closes, and says after what.
+// restoredBy restores, closes and releases the lock. It calls reached after each part.
 func (w *world) restoredBy(p process, reached func(string)) error {
 	report, err := p.Restore(w.t.Context())
 	if wait, must := errors.AsType[*tuning.WaitError](err); must {
@@ -247,7 +247,7 @@ func (w *world) restoredBy(p process, reached func(string)) error {
 	return nil
 }
 
-// settings are everything that may be changed, without the journals.
+// settings returns everything that may be changed, without the journals.
 func (w *world) settings() (text string) {
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		pool := c.Answers.OSDMap.Pools[0]
@@ -265,15 +265,15 @@ func values(entries []ceph.ConfigEntry) map[string]string {
 	return all
 }
 
-// A manager is frozen at each point of its life: before and after each verb, each request to
-// the API server, and between the lock and the change. Another one takes over, restores and
-// closes, and meanwhile or afterwards the first one goes on, until it is killed: leader
-// election does that at once. In the end everything is as it was.
+// A manager is frozen at each point of its life: before and after each verb, each request to the
+// API server, and between the lock and the change. Another manager takes over, restores and closes.
+// Meanwhile or later, the first manager continues until it is killed, because leader election ends
+// it at once. At the end, everything must be as before.
 func TestAFrozenManagerChangesNothingLate(t *testing.T) {
 	for _, story := range []struct {
-		pause time.Duration // before the other one comes
+		pause time.Duration // before the other manager comes
 		until string
-		lives int // for as many points after it was thawed
+		lives int // the number of points that it passes after it was thawed
 	}{
 		{time.Second, "it waits", 3},
 		{time.Second, "it has nearly waited enough", 3},
@@ -293,8 +293,7 @@ func TestAFrozenManagerChangesNothingLate(t *testing.T) {
 	}
 }
 
-// frozenAt tells one of these stories, and reports whether the manager has passed that many
-// points.
+// frozenAt plays one of these stories, and reports whether the manager has passed that many points.
 func frozenAt(t *testing.T, g *gate, pause time.Duration, until string) bool {
 	t.Helper()
 	w := newFrozenWorld(t)
@@ -312,7 +311,7 @@ func frozenAt(t *testing.T, g *gate, pause time.Duration, until string) bool {
 
 	w.now = w.now.Add(pause)
 	thawed := false
-	var after error // It may have been refused, or killed.
+	var after error // The manager may have been refused, or killed.
 	thaw := func(reached string) {
 		if !thawed && reached == until {
 			thawed = true
@@ -323,11 +322,11 @@ func frozenAt(t *testing.T, g *gate, pause time.Duration, until string) bool {
 	if err := w.restoredBy(w.leader(open()), thaw); err != nil && !thawed {
 		t.Fatalf("frozen %s: the other: %v", g.at, err)
 	}
-	thaw(until) // Where there was nothing to wait for.
+	thaw(until) // in case there was nothing to wait for
 	if diff := gocmp.Diff(before, w.settings()); diff != "" {
 		t.Fatalf("frozen %s (point %d), and ended with %v: -want +got:\n%s", g.at, g.n, after, diff)
 	}
-	// What the first one has written into a copy of the journal, late, the next one finds.
+	// If the first manager writes late into a copy of the journal, the next manager finds that.
 	w.now = w.now.Add(lock.Duration)
 	if err := w.restoredBy(w.leader(open()), func(string) {}); err != nil {
 		t.Fatalf("frozen %s (point %d): the one after them: %v", g.at, g.n, err)
@@ -338,8 +337,8 @@ func frozenAt(t *testing.T, g *gate, pause time.Duration, until string) bool {
 	return true
 }
 
-// A command is under way when its manager is frozen, and lands in the last moment in which
-// it may.
+// A command is running when its manager is frozen, and is carried out at the last moment at which
+// it may be.
 func TestACommandLandsInTheLastMoment(t *testing.T) {
 	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp"} {
 		t.Run(verb, func(t *testing.T) {

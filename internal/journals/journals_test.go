@@ -27,7 +27,7 @@ const (
 
 var configMaps = schema.GroupResource{Resource: "configmaps"}
 
-// journal is one with a setting in each of the states.
+// journal returns a journal with a setting in each of the states.
 func journal(sweep string, epoch, revision int64, states ...tuning.State) *tuning.Journal {
 	j := &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: fsid, Sweep: tuning.Sweep{Namespace: "bench", Name: sweep, UID: "uid-" + sweep},
@@ -42,7 +42,7 @@ func journal(sweep string, epoch, revision int64, states ...tuning.State) *tunin
 	return j
 }
 
-// by is the same journal of another writer.
+// by returns the same journal of another writer.
 func by(writer string, j *tuning.Journal) *tuning.Journal {
 	j.Writer = writer
 	return j
@@ -172,7 +172,7 @@ func TestWhichJournalFollowsWhich(t *testing.T) {
 	}
 }
 
-// between has somebody else act after each read and before the write that follows it.
+// between lets another writer act once, between a read and the write that follows it.
 func between(c client.WithWatch, act func()) client.WithWatch {
 	write := func(do func() error) error {
 		if act != nil {
@@ -195,12 +195,11 @@ func between(c client.WithWatch, act func()) client.WithWatch {
 	})
 }
 
-// However close behind a first manager a second one is, it does not overwrite what that
-// one has written.
+// A second manager must not overwrite what the first one has written, however shortly before.
 func TestTwoManagersAtOnce(t *testing.T) {
 	first := by("first", journal("a", 1, 3, tuning.Open))
 	tests := map[string]struct {
-		before *tuning.Journal // nil is none
+		before *tuning.Journal // nil: there is none
 		first  func(t *testing.T, s tuning.Store)
 		second func(ctx context.Context, s tuning.Store) error
 		want   *tuning.Journal
@@ -252,8 +251,8 @@ func TestTwoManagersAtOnce(t *testing.T) {
 	}
 }
 
-// One manager may look at the journal at any time, for its status, without being taken
-// for a second one.
+// A manager may read the journal at any time, for its status, and must not count as a second
+// writer.
 func TestReadingBetweenTwoWritesIsNoMatter(t *testing.T) {
 	c := newAPI()
 	s := storeOf(between(c, func() {
@@ -280,7 +279,8 @@ func TestAnOpenJournalIsNotRemoved(t *testing.T) {
 	}
 }
 
-// What cannot be understood is neither taken for no journal, nor overwritten or removed.
+// A journal that cannot be parsed must not count as missing, and must not be overwritten or
+// removed.
 func TestAJournalThatCannotBeReadStays(t *testing.T) {
 	for what, test := range map[string]struct {
 		data map[string]string

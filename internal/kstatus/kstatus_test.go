@@ -119,7 +119,7 @@ func TestJudgeAgain(t *testing.T) {
 	}
 }
 
-// kubectl wait waits for ever for a condition that is about an earlier generation.
+// kubectl wait would wait forever for a condition of an earlier generation.
 func TestAnEndIsAboutTheGenerationThatWasSeenLast(t *testing.T) {
 	for kind, want := range map[string]string{v1alpha1.ConditionComplete: v1alpha1.ConditionReady, v1alpha1.ConditionFailed: v1alpha1.ConditionStalled} {
 		conditions := []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: "Why", ObservedGeneration: 3}}

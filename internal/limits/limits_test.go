@@ -90,7 +90,8 @@ func TestDecodeRefusesWhatIsNoDocument(t *testing.T) {
 	}
 }
 
-// Whatever is accepted took no more than allowed, and is read the same again.
+// An accepted text must have used no more than the limits, and reading it again must have the same
+// result.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"name":"a","inner":[{},{"words":{"a":"b"}}],"numbers":[1,2],"any":[null,{"x":[]}],"raw":[1]}`))
 	f.Add([]byte(`{"pointer":{"time":"2026-03-01T12:00:00Z"},"pointer":null}`))

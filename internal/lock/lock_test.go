@@ -34,14 +34,14 @@ var (
 	began   = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// ofBegan is the epoch of a Lease that is first taken when it began: seconds of 2026.
+// ofBegan is the epoch of a Lease that is first taken at the time began: the seconds of 2026.
 const ofBegan = (324*24 + 12) * 3600
 
 // kubernetes is an API server that counts writes.
 type kubernetes struct {
 	client.Client
 	writes int
-	before func() // what happens right before the next write
+	before func() // is called right before the next write
 }
 
 func newKubernetes(t *testing.T) *kubernetes {
@@ -71,14 +71,14 @@ func newKubernetes(t *testing.T) *kubernetes {
 	return k
 }
 
-// A story of a Lease: each step says who does what when, and what comes of it.
+// These are stories of a Lease. Each step says who does something, when, and what the result is.
 func TestLease(t *testing.T) {
 	type step struct {
 		after      time.Duration // since began
 		who        objectref.Ref
 		release    bool
 		wantHeld   bool
-		wantEpoch  int64 // beyond that of began
+		wantEpoch  int64 // added to the epoch of began
 		wantHolder objectref.Ref
 		wantSince  time.Duration
 		wantWrites int
@@ -152,7 +152,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// A story of two processes of the operator that both believe to lead.
+// These are stories of two processes of the operator that both believe to be the leader.
 func TestLeaseOfTwoProcesses(t *testing.T) {
 	type step struct {
 		process        string
@@ -161,7 +161,7 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 		release        bool
 		wantSuperseded bool
 		wantHeld       bool
-		wantEpoch      int64 // beyond that of began
+		wantEpoch      int64 // added to the epoch of began
 		wantWrites     int
 	}
 	cases := map[string][]step{
@@ -232,7 +232,7 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// A lock that an earlier version took names no process.
+// A lock that an earlier version has taken does not name a process.
 func TestLeaseOfAnEarlierVersion(t *testing.T) {
 	k := newKubernetes(t)
 	if _, err := NewLeases(k, k, namespace, "").Acquire(t.Context(), fsid, nightly, began); err != nil {
@@ -264,7 +264,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Who has seen an epoch refuses lower ones, so that the count must not begin anew.
+// A sidecar that has seen an epoch refuses lower ones, so epochs must never start again.
 func TestEpochsRiseWhateverBecomesOfTheLease(t *testing.T) {
 	k := newKubernetes(t)
 	leases := NewLeases(k, k, namespace, "first")
@@ -354,12 +354,12 @@ func TestLeaseSaysWhatFailed(t *testing.T) {
 	}
 }
 
-// store is the part of Ceph that keeps keys.
+// store is the part of Ceph that stores keys.
 type store struct {
 	ceph.Client
 	keys   map[string]string
 	writes int
-	after  func() // what happens right after the next write
+	after  func() // is called right after the next write
 }
 
 func (s *store) GetKey(_ context.Context, _ ceph.Connection, key string) (string, bool, error) {
@@ -383,7 +383,7 @@ func (s *store) RemoveKey(_ context.Context, _ ceph.Connection, key string) erro
 	return nil
 }
 
-// A story of the record in Ceph, which two Kubernetes clusters, here and there, use.
+// These are stories of the record in Ceph, which two Kubernetes clusters use: here and there.
 func TestRecord(t *testing.T) {
 	type step struct {
 		after      time.Duration
@@ -395,7 +395,7 @@ func TestRecord(t *testing.T) {
 		wantHolder string
 		wantEpoch  int64
 		wantWrites int
-		// wantSuperseded is for one that another process has taken over.
+		// wantSuperseded is set if another process has taken over the lock.
 		wantSuperseded bool
 	}
 	const elsewhere = " of the Kubernetes cluster whose cephtune namespace has UID "

@@ -61,7 +61,7 @@ func TestEveryLabelIsUsedAndExplained(t *testing.T) {
 	}
 }
 
-// A slice that two descriptions share, and one appends to, changes the other.
+// If two descriptions shared a slice, appending to one would change the other.
 func TestLabelsDiffer(t *testing.T) {
 	for _, group := range Table() {
 		for _, d := range group.Descriptions {
@@ -91,8 +91,8 @@ func TestTheReferenceIsUpToDate(t *testing.T) {
 	}
 }
 
-// Dashboards and alerts are modules of their own, which import this package, and that which
-// reads its constants, and should not get the operator's dependencies with them.
+// The modules of dashboards and alerts import this package and the one that reads constants. They
+// should not get the operator's dependencies through them.
 func TestNothingOfOthersIsImported(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 3 {

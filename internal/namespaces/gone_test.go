@@ -18,8 +18,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// refusing is an API server that refuses everything, behind a proxy, and says of namespaces
-// what it is told to.
+// refusing is an API server behind a proxy. It refuses everything except requests for namespaces,
+// which the handler answers.
 func refusing(t *testing.T, namespaces http.HandlerFunc) *rest.Config {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -49,7 +49,7 @@ func says(code int, text string) http.HandlerFunc {
 }
 
 const (
-	// there is a namespace that is not being deleted, and going one that is.
+	// there is a namespace that is not being deleted, and going is one that is.
 	there = `{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "bench"}}`
 	going = `{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "bench", "deletionTimestamp": "2026-11-22T08:00:00Z"}}`
 )
@@ -63,7 +63,7 @@ func clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	return c
 }
 
-// Only of a namespace that is deleted is it known that what is refused is gone.
+// A refusal counts as "gone" only if the namespace is being deleted.
 func TestWhatIsRefusedIsGoneWithItsNamespace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespaces http.HandlerFunc
@@ -93,7 +93,8 @@ func TestWhatIsRefusedIsGoneWithItsNamespace(t *testing.T) {
 	}
 }
 
-// What goes with its namespace is gone then, whatever was asked about it, and nothing else.
+// In a namespace that is being deleted, a refusal counts as "gone" for objects in the namespace,
+// whatever the request, and for nothing else.
 func TestWhatGoesWithItsNamespace(t *testing.T) {
 	c := clientFor(t, refusing(t, says(http.StatusOK, going)))
 	core, ctx := c.CoreV1(), t.Context()
@@ -133,7 +134,7 @@ func TestWhatGoesWithItsNamespace(t *testing.T) {
 	}
 }
 
-// A manager has to start where it may list nothing any more.
+// A manager must start even if it may not list anything any more.
 func TestInformersOfANamespaceThatIsGone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace  string

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// server answers as an API server does, and counts how often it is asked.
+// server answers as an API server does, and counts the requests.
 type server struct {
 	allowed map[string]bool // by namespace
 	err     error
@@ -52,7 +52,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// Who cannot be asked has not said yes.
+// An unanswered question must not count as permission.
 func TestRefusalIsUnknown(t *testing.T) {
 	s := &server{allowed: map[string]bool{"bench": true}, err: errors.New("no route to host")}
 	if _, err := s.checker().Refusal(t.Context(), "bench"); err == nil {

@@ -20,17 +20,17 @@ import (
 
 var begin = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// at is a moment of the phase.
+// at returns a time in the phase.
 func at(seconds float64) time.Time { return begin.Add(time.Duration(seconds * float64(time.Second))) }
 
-// plan stops osd.2 after 40 s, ten of which are ramp, for a minute.
+// plan stops osd.2 for a minute, 40 s after the start, ten of which are ramp.
 func plan() Plan {
 	return PlanOf(&v1alpha1.Outage{
 		Phase: "outage", OSDs: []int32{2}, Before: metav1.Duration{Duration: 30 * time.Second}, Duration: metav1.Duration{Duration: time.Minute},
 	}, 10*time.Second)
 }
 
-// whole is a cluster of three OSDs whose pool holds the target and is alone.
+// whole returns a cluster of three OSDs. The target's pool is the only one on them.
 func whole() Cluster {
 	return Cluster{
 		OSDMap: &ceph.OSDMap{
@@ -48,7 +48,7 @@ func whole() Cluster {
 	}
 }
 
-// pg is a placement group that is clean.
+// pg returns a clean placement group.
 func pg(pool int64, acting ...int) ceph.PG {
 	return ceph.PG{ID: fmt.Sprintf("%d.0", pool), PoolID: pool, State: "active+clean", Acting: acting}
 }
@@ -123,8 +123,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// As often as that allows, an OSD stays below what makes it give up, even if somebody else
-// marks it down once.
+// With the shortest permitted spacing, an OSD must stay below the count at which it gives up, even
+// if another user marks it down once.
 func TestSpacingStaysBelowWhatAnOSDBears(t *testing.T) {
 	for _, count := range []int{1, 2, 3, 5, 10} {
 		config := []ceph.ConfigEntry{{Section: "osd", Name: "osd_max_markdown_count", Value: fmt.Sprint(count)}}
@@ -135,7 +135,7 @@ func TestSpacingStaysBelowWhatAnOSDBears(t *testing.T) {
 	}
 }
 
-// An OSD that bears less than the others has a say, too.
+// The OSD with the lowest limit decides.
 func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
 	own := ceph.ConfigEntry{Section: "osd", Mask: "host:a", Name: "osd_max_markdown_count", Value: "2"}
 	if got := spacing([]ceph.ConfigEntry{own}); got != 610*time.Second {
@@ -143,11 +143,11 @@ func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
 	}
 }
 
-// What is there for the case that nobody ends an outage in time comes before Ceph takes the
-// OSDs for lost: a journal says until when, and the keeper looks every half minute.
+// If an outage is not ended in time, the keeper must end it before Ceph marks the OSDs out: the
+// journal has the end, and the keeper looks every half minute.
 func TestWhatEndsAnOverdueOutageComesInTime(t *testing.T) {
 	p := plan()
-	p.Duration = defaultOutAfter - outMargin // the longest there is
+	p.Duration = defaultOutAfter - outMargin // the longest possible duration
 	if latest := p.Until(begin).Sub(begin) + 30*time.Second; latest >= defaultOutAfter {
 		t.Errorf("it is ended after %v, and Ceph takes OSDs for lost after %v", latest, defaultOutAfter)
 	}
@@ -164,7 +164,7 @@ func TestRestedByTheLatestMap(t *testing.T) {
 	}
 }
 
-// osds is a map in which those are down.
+// osds returns an OSD map in which these OSDs are down.
 func osds(down ...int) *ceph.OSDMap {
 	m := &ceph.OSDMap{}
 	for id := range 3 {
@@ -253,7 +253,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Whoever measures a backfill has to have had one.
+// A measurement of a backfill must contain one.
 func TestBackfill(t *testing.T) {
 	in := func(osds int, s quiescence.Sample) quiescence.Sample {
 		s.Status.InOSDs = osds
@@ -308,7 +308,7 @@ func TestBackfill(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100), Up: at(102), Clean: at(120)}
-	var spans []result.LatencyWindow // of 5 s; the one in which they go is the worst
+	var spans []result.LatencyWindow // of 5 s; the window in which the OSDs go down is the slowest
 	for i := range 36 {
 		milliseconds := int64(map[bool]int{true: 2, false: 4}[i < 5])
 		if i == 5 {
@@ -319,7 +319,7 @@ func TestMeasure(t *testing.T) {
 		}})
 	}
 	course := &result.Series{Boundaries: result.AlignedBoundaries}
-	for i := range 180 { // of what comes after the ramp
+	for i := range 180 { // relative to the end of the ramp
 		rate := 500.0
 		switch {
 		case i == 30:
@@ -372,7 +372,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// What was not reached is not made up.
+// Milestones that were not reached must have no figures.
 func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	if got := Measure(Evidence{Progress: Progress{Start: begin, Failed: "refused"}}); got != nil {
 		t.Errorf("%+v", got)
@@ -387,7 +387,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 	}
 }
 
-// A map of before says nothing about what was asked for since.
+// An OSD map from before a command must not count as its result.
 func TestAnOldMapTellsNothing(t *testing.T) {
 	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
 	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// hosts are OSDs, up and in, so many on each host.
+// hosts returns OSDs that are up and in, with these numbers of OSDs per host.
 func hosts(counts ...int) []ceph.OSDLocation {
 	var all []ceph.OSDLocation
 	for host, count := range counts {
@@ -37,7 +37,7 @@ func TestChoose(t *testing.T) {
 	for name, tc := range map[string]struct {
 		osds    []ceph.OSDLocation
 		request Request
-		want    string // OSDs by number; or, where there are none, a part of the refusal
+		want    string // OSDs by number; if there are none, a part of the refusal
 	}{
 		"all OSDs": {hosts(1, 1, 1), Request{Count: 3, Pools: one(3, 8), FailureDomain: "host"}, "[0 1 2]"},
 		"one of one host, with the failure domain OSD": {
@@ -103,8 +103,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A smaller draw is the beginning of a larger one, so that in a block levels differ by
-// OSDs that are added and by nothing else; and each of the first has a host of its own.
+// A smaller draw must be the beginning of a larger one, so that levels in a block differ only by
+// added OSDs. The first OSDs must be on different hosts.
 func TestDrawsAreNestedAndInTurn(t *testing.T) {
 	osds := hosts(3, 3, 2)
 	for seed := range int64(20) {
@@ -129,7 +129,8 @@ func TestDrawsAreNestedAndInTurn(t *testing.T) {
 	}
 }
 
-// Every OSD is drawn first about as often as every other, and a seed draws the same always.
+// Every OSD must be drawn first about equally often, and the same seed must always have the same
+// draw.
 func TestDrawsAreFair(t *testing.T) {
 	request := Request{Count: 1, Pools: []Pool{{Copies: 1, PGs: 8}}, FailureDomain: "osd"}
 	first := map[int]int{}
@@ -160,8 +161,8 @@ func TestSpread(t *testing.T) {
 		count, copies int
 		domain        string
 		pgs           int
-		// most and least are how many placement groups an OSD has, and how many of those it
-		// is the first of.
+		// least and most are the smallest and largest number of placement groups of an OSD.
+		// leastFirst and mostFirst count those of which the OSD is the primary.
 		least, most, leastFirst, mostFirst int
 	}{
 		"one OSD":                           {hosts(3), 1, 1, "osd", 8, 8, 8, 8, 8},
@@ -215,8 +216,8 @@ func TestMissing(t *testing.T) {
 	for _, p := range Missing(pool, wanted, osdMap, sent) {
 		got = append(got, p.Number)
 	}
-	// 0 is in the map, and 4 was told and is as CRUSH has it; somebody has put 1 elsewhere,
-	// 2 was not told, and 3 was told otherwise.
+	// PG 0 is in the map as wanted. 4 was sent and equals CRUSH's mapping, so the map needs no
+	// entry. Another user has moved 1, 2 was not sent, and 3 was sent with other OSDs.
 	if diff := cmp.Diff([]int{1, 2, 3}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -16,7 +16,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			Task: "r1-write-4m", Elapsed: 12 * time.Second,
 			Rate: parse.Rate{BytesPerSecond: 412.5 * (1 << 20), OperationsPerSecond: 103.1, MeanLatencySeconds: 0.1552},
 		},
-		// A second in which nothing was done is no second of which nothing is known.
+		// A second without operations is not a second without information.
 		"cephtune-progress-1 task=r1-write-4m seconds=13 MiB/s=0 IOPS=0": {
 			Task: "r1-write-4m", Elapsed: 13 * time.Second,
 		},

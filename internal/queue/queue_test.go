@@ -18,10 +18,10 @@ import (
 
 var noon = metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
-// begun is when a run began, and what its object says of itself.
+// begun says when a run began, and the reason in its object's condition Ready.
 type begun struct {
 	after  time.Duration
-	reason string // of Ready; "" for one that is not at work
+	reason string // of Ready; "" if the object is not running
 }
 
 func (b begun) status() (*metav1.Time, []metav1.Condition) {

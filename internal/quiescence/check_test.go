@@ -12,7 +12,7 @@ import (
 
 const gib = int64(1) << 30
 
-// quiet are the facts of a cluster that has nothing against it.
+// quiet returns the facts of a quiescent cluster.
 func quiet() Facts {
 	f := Facts{
 		Phase: "Ready",
@@ -109,7 +109,7 @@ var checkCases = map[string]struct {
 		},
 		want: []obstacle{{code: "HealthError", says: "fix it first"}},
 	},
-	"keys of before that an administrator mutes by name": { // as 20.2.4 says it then
+	"keys of before that an administrator mutes by name": { // as 20.2.4 reports it then
 		change: func(f *Facts) {
 			f.Status.Health = ceph.Health{Status: "HEALTH_WARN", Checks: []ceph.HealthCheck{
 				{Code: "AUTH_INSECURE_KEYS_ALLOWED", Severity: "HEALTH_WARN"}, {Code: "AUTH_INSECURE_SERVICE_TICKETS", Severity: "HEALTH_ERR", Muted: true},

@@ -60,7 +60,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// What does not make two environments different.
+// These changes must not change the fingerprint.
 func TestFingerprintStays(t *testing.T) {
 	tests := map[string]func(*Inputs){
 		"order": func(in *Inputs) {
@@ -90,7 +90,7 @@ func TestFingerprintStays(t *testing.T) {
 	}
 }
 
-// What does, and how it is told.
+// These changes must change it, and the description says how.
 func TestFingerprintChanges(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Inputs)
@@ -168,7 +168,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	}
 }
 
-// Describe must not share what the caller may change.
+// Describe must not return memory that the caller may change.
 func TestDescribeLeavesItsInputs(t *testing.T) {
 	in, want := inputs(), inputs()
 	d := Describe(in)

@@ -11,13 +11,13 @@ import (
 func TestInactive(t *testing.T) {
 	pg := func(id, state string) ceph.PG { return ceph.PG{ID: id, State: state} }
 	type look struct {
-		after time.Duration // since the look before
+		after time.Duration // since the previous sample
 		pgs   []ceph.PG
 	}
 	down, fine := pg("1.3", "down"), pg("1.4", "active+undersized+degraded")
 	for name, tc := range map[string]struct {
 		looks []look
-		want  string // a part of the message after the last look, and none before; "" for none
+		want  string // a part of the message after the last sample, where all earlier ones have none; "" for none
 	}{
 		"all are active":                  {[]look{{0, []ceph.PG{fine}}, {11 * time.Second, []ceph.PG{fine}}, {11 * time.Second, []ceph.PG{fine}}}, ""},
 		"one is not, for a moment":        {[]look{{0, []ceph.PG{down}}, {2 * time.Second, []ceph.PG{fine}}, {19 * time.Second, nil}}, ""},

@@ -12,11 +12,11 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// after is a moment of the phase.
+// after returns a time in the phase.
 func after(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
-// observed makes a sample every 5 s, each changed by the function in its place; nil
-// changes nothing.
+// observed returns a sample every 5 s. The function at its position changes it; nil changes
+// nothing.
 func observed(changes ...func(*Sample)) Observation {
 	o := Observation{Start: start, OwnPools: []string{"own"}}
 	for i, change := range changes {
@@ -47,14 +47,14 @@ func strays(pgs int) func(*Sample) {
 	return func(s *Sample) { s.Strays = &ceph.Strays{OSDs: min(pgs, 3), PGs: pgs} }
 }
 
-// oddPools are so many pools whose pg_num is no power of two.
+// oddPools returns a warning about pools whose pg_num is not a power of two.
 func oddPools(count int) func(*Sample) {
 	return func(s *Sample) {
 		s.Status.Health.Checks = append(s.Status.Health.Checks, ceph.HealthCheck{Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Severity: "HEALTH_WARN", Count: count})
 	}
 }
 
-// oneOddPool expects one of them.
+// oneOddPool expects one such pool.
 func oneOddPool(o Observation) Observation {
 	o.Expected = []Expectation{{Code: "POOL_PG_NUM_NOT_POWER_OF_TWO", Pools: 1}}
 	return o

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// without is a cluster from which so many OSDs of three are missing.
+// without returns a cluster without some of its three OSDs.
 func without(osds int) func(*Sample) {
 	return func(s *Sample) {
 		s.Status.OSDs, s.Status.UpOSDs, s.Status.InOSDs = 3, 3-osds, 3
@@ -31,7 +31,7 @@ func both(changes ...func(*Sample)) func(*Sample) {
 	}
 }
 
-// What the benchmark does itself is expected of it, and nothing else is.
+// Effects of the benchmark's own outage are expected, and nothing else is.
 func TestAnOutageExplainsWhatItCauses(t *testing.T) {
 	stopped := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
 	back := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), NoupUnset: after(40), Clean: after(50)}
@@ -55,7 +55,7 @@ func TestAnOutageExplainsWhatItCauses(t *testing.T) {
 		of   Observation
 		by   *Outage
 		want []Kind
-		// aborts tells whether one of them does.
+		// aborts reports whether one of the disturbances aborts the run.
 		aborts bool
 	}{
 		"one OSD less":                     {observed(lasting(3)...), stopped, nil, false},
@@ -110,7 +110,7 @@ func TestOSDsThatAreDownOnPurposeAreNoDanger(t *testing.T) {
 	}
 }
 
-// The grace for peering counts from what made placement groups peer.
+// The grace begins with each event that makes placement groups peer.
 func TestPeeringGrace(t *testing.T) {
 	d := &Outage{Stop: start, NoupUnset: start.Add(time.Minute)}
 	for seconds, want := range map[int]bool{-6: false, -4: true, 0: true, 20: true, 21: false, 54: false, 56: true, 80: true, 81: false} {

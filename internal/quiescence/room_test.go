@@ -22,7 +22,8 @@ func TestRawRoom(t *testing.T) {
 		ratio  float64
 		want   int64 // GiB
 	}{
-		// Until one is at 85 GiB, though it may get a quarter more than its share.
+		// The room ends when one OSD reaches 85 GiB, assuming that it gets a quarter more than its
+		// share.
 		"empty OSDs":                 {osds: three(0, 0, 0), want: 204},
 		"the fullest OSD decides":    {osds: three(0, 35, 60), want: 60},
 		"a nearfull OSD":             {osds: three(0, 0, 85), want: 0},
@@ -54,7 +55,7 @@ func TestOutOfRoom(t *testing.T) {
 	cases := map[string]struct {
 		checks  []ceph.HealthCheck
 		allowed []v1alpha1.HealthCode
-		want    string // a part of it; "" for enough room
+		want    string // a part of it; "" if there is enough room
 	}{
 		"healthy":                    {},
 		"another warning":            {checks: []ceph.HealthCheck{check("SLOW_OPS", "HEALTH_WARN")}},

@@ -16,7 +16,7 @@ const finalizer = "cephtune.dev/test"
 func TestFinalizerIsAddedAndRemoved(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(object("")).Build()
 	o := &corev1.ConfigMap{}
-	for _, has := range []bool{true, true, false, false} { // Twice each: the second one changes nothing.
+	for _, has := range []bool{true, true, false, false} { // Each is done twice: the second time changes nothing.
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(object("")), o); err != nil {
 			t.Fatal(err)
 		}

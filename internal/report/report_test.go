@@ -30,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// winner is a sweep with a winner, and with everything else that a sweep can have.
+// winner returns a sweep with a winner, and with all other features of a sweep.
 func winner(t *testing.T) *v1alpha1.CephTuningSweep {
 	s := clitest.Recorded(t, "osd_option", "two-osd-options")
 	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "Everything was read back at its original value.")
@@ -42,8 +42,8 @@ func pgNum(t *testing.T) *v1alpha1.CephTuningSweep {
 	return clitest.Recorded(t, "pg_num", "pg-num-on-scratch-pools")
 }
 
-// runsOf are the benchmarks of a sweep's runs, but for the first. Their first phase has the
-// figures of the ledger, and the next one reads that many times faster.
+// runsOf returns the benchmarks of all runs of a sweep except the first. The first phase has the
+// figures in the ledger, and the second phase reads that many times faster.
 func runsOf(t *testing.T, s *v1alpha1.CephTuningSweep) report.Runs {
 	t.Helper()
 	ledger, err := sweepspec.ReadLedger(s.Status.Runs)
@@ -72,8 +72,7 @@ func runsOf(t *testing.T, s *v1alpha1.CephTuningSweep) report.Runs {
 	return report.RunsOf(s, all)
 }
 
-// The words beside a change follow its interval, and a figure of which less is better is
-// better where it is less.
+// The word for a change depends on its interval. A lower figure is better if the metric says so.
 func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}}
 	s.Spec.Confidence, s.Spec.Objective.MinimumEffect = "0.95", "20%"
@@ -81,7 +80,7 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 	s.Status.Configurations = []v1alpha1.ConfigurationResult{{Index: 0, Name: "baseline"}, {Index: 1, Name: "other"}}
 	tests := map[string]struct {
 		metric    v1alpha1.Metric
-		candidate [3]string // beside 100, 100, 100
+		candidate [3]string // compared with 100, 100, 100
 		want      string
 	}{
 		"far better":                    {v1alpha1.MetricIOPS, [3]string{"150", "151", "152"}, "+51.0% (+48.5% to +53.5%) better by 20%"},
@@ -118,7 +117,7 @@ func TestEveryPhaseSaysWhatIsBetter(t *testing.T) {
 	}
 }
 
-// Before, during and after an outage, by configuration, in the order of time.
+// The windows before, during and after an outage appear by configuration, in order of time.
 func TestEveryPhaseHasTheWindowsInOrder(t *testing.T) {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}}
 	s.Spec.Template.Phases = []v1alpha1.Phase{{Name: "p"}}
@@ -157,7 +156,7 @@ func TestEveryPhaseHasTheWindowsInOrder(t *testing.T) {
 	}
 }
 
-// cellOf is the last cell of the first row of the only table of a section.
+// cellOf returns the last cell in the first row of a section's only table.
 func cellOf(t *testing.T, d *report.Document, title string) string {
 	t.Helper()
 	for _, section := range d.Sections {
@@ -172,7 +171,7 @@ func cellOf(t *testing.T, d *report.Document, title string) string {
 	return ""
 }
 
-// fresh is a sweep that nobody has looked at; failed one that has ended without a result.
+// fresh is a sweep that the operator has not seen; failed has ended without a result.
 func fresh(t *testing.T) *v1alpha1.CephTuningSweep {
 	s := clitest.Sweep(t, "plan")
 	s.Status = v1alpha1.CephTuningSweepStatus{}
@@ -190,7 +189,7 @@ func failed(t *testing.T) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// client is what a client of fio did: reads whose latency is spread around a median.
+// client returns the result of a fio client: reads with latencies around a median.
 func client(rate float64, median int64) *result.Result {
 	d := &result.Direction{
 		Operations: int64(60 * rate), Bytes: int64(60*rate) * 4096, Seconds: 60, ShortestSeconds: 60,
@@ -242,13 +241,13 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 		StartTime: clitest.Morning(5 * int(number)), EndTime: clitest.Morning(5*int(number) + 3),
 		Phases: []archive.Phase{{Name: "randread-4k", Observation: &observed, Clients: reports, StartSpreadSeconds: new(0.012)}},
 	}
-	// Of a run that does not count nobody is named.
+	// A run that does not count must not name a slow OSD.
 	made.Phases[0].SlowOSDs = []archive.SlowOSD{{
 		ID: 4, DeviceClass: "ssd", CommitSeconds: 0.0121, PeersSeconds: 0.0041, Peers: 5, PGs: 21, PeersPGs: 16,
 		Work: &archive.Work{OperationsPerSecond: 1640, PeersOperationsPerSecond: 1630, BytesPerSecond: 1640 * 4096, PeersBytesPerSecond: 1630 * 4096},
 	}}
 	switch number {
-	case 3: // Ceph did not say what it had to do.
+	case 3: // Ceph did not report the OSD's I/O.
 		made.Phases[0].SlowOSDs[0].Work = nil
 	case 4:
 		made.Phases[0].SlowOSDs = nil
@@ -286,7 +285,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 	return b, runs
 }
 
-// documents are reports of all sorts.
+// documents returns reports of all kinds.
 func documents(t *testing.T) map[string]*report.Document {
 	t.Helper()
 	benchmark, runs := nightly(t)
@@ -328,8 +327,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPagesNeedNothingElse holds for every sort of report: it is well-formed, nothing is
-// fetched or run, and a name is never markup.
+// TestPagesNeedNothingElse checks every kind of report: it must be well-formed, it must not load or
+// run anything, and names must never be markup.
 func TestPagesNeedNothingElse(t *testing.T) {
 	for name, d := range documents(t) {
 		page, err := d.HTML()
@@ -374,7 +373,7 @@ func TestPlotsShowEveryRun(t *testing.T) {
 	}
 }
 
-// After one block there are ratios and no intervals, and a point is none.
+// After one block there are ratios without intervals. A point must not be drawn as an interval.
 func TestAPlotHasNoIntervalThatNobodyKnows(t *testing.T) {
 	s := pgNum(t)
 	for i := range s.Status.Configurations {

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Where a file leaves out what the API fills in, its time is not known, and not said.
+// If a file leaves out what the API server would fill in, the duration is unknown and not shown.
 func TestWorkload(t *testing.T) {
 	for template, want := range map[string]string{
 		`{target: {scratchPool: {replicated: {size: 3}}}, clients: {count: 1}, phases: [{name: w, radosBench: {mode: Write, blockSize: 4Mi, concurrency: 16, duration: 60s, ramp: 15s}}]}`:                                     "w: rados bench Write of 4Mi with 16 in flight for 45s, by 1 client on scratch pools of 3 copies",

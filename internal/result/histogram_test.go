@@ -14,7 +14,7 @@ func TestBinsAreThoseOfFIO(t *testing.T) {
 			t.Fatalf("bin %d has the value %d, which is in bin %d", i, BinNanoseconds(i), got)
 		}
 	}
-	// From the JSON+ of fio 3.33: names of bins as it printed them.
+	// These are names of bins as fio 3.33 prints them in JSON+.
 	for _, ns := range []int64{201, 394, 1544, 2040, 2064, 38656, 152576, 3325952} {
 		if !IsBin(ns) {
 			t.Errorf("IsBin(%d) = false", ns)

@@ -151,7 +151,7 @@ func FuzzUnmarshal(f *testing.F) {
 			return
 		}
 		mustMarshal(t, r)
-		// A result that can be read can be merged with itself, or there is an error.
+		// A result that can be read can be merged with itself, or Merge returns an error.
 		if merged, err := Merge(r, r); err == nil {
 			mustMarshal(t, merged)
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// rounding is how far floating-point sums in another order may be apart.
+// rounding is the permitted difference of floating-point sums in another order.
 var rounding = cmpopts.EquateApprox(1e-12, 1e-15)
 
-// randomResult is a client as a parser could have made it.
+// randomResult returns a client's result as a parser could have produced it.
 func randomResult(t *testing.T, random *rand.Rand) *Result {
 	t.Helper()
 	r := &Result{
@@ -61,7 +61,7 @@ func randomDirection(t *testing.T, random *rand.Rand) *Direction {
 	return d
 }
 
-// momentsOf computes moments as the definition says.
+// momentsOf computes moments by their definition.
 func momentsOf(nanoseconds []int64) Moments {
 	m := Moments{Count: int64(len(nanoseconds)), MinSeconds: new(math.Inf(1)), MaxSeconds: new(0.0), M2SecondsSquared: new(0.0)}
 	for _, ns := range nanoseconds {
@@ -110,7 +110,7 @@ func TestMergedMomentsAreThoseOfTheWhole(t *testing.T) {
 	for range 200 {
 		latencies := make([]int64, 2+random.IntN(200))
 		for i := range latencies {
-			latencies[i] = 1_000_000_000 + random.Int64N(1000) // A large mean and a small spread.
+			latencies[i] = 1_000_000_000 + random.Int64N(1000) // a large mean and a small spread
 		}
 		cut := 1 + random.IntN(len(latencies)-1)
 		got := momentsOf(latencies[:cut]).merge(momentsOf(latencies[cut:]))
@@ -245,7 +245,7 @@ func TestTotalIsThatOfBothDirections(t *testing.T) {
 	if got := total.Latency.Moments.MeanSeconds; math.Abs(got-0.002) > 1e-12 {
 		t.Errorf("mean latency %v s, want that of all operations, 0.002 s", got)
 	}
-	// A quarter of all operations took 5 ms: neither direction has them at the 80th.
+	// A quarter of all operations took 5 ms. Neither direction alone has its 80th percentile there.
 	if p, ok := total.Latency.Percentile(80); !ok || math.Abs(p.Seconds-0.005) > 0.0001 {
 		t.Errorf("80th percentile %v s, want about 0.005 s", p.Seconds)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write1 is a client that wrote, with everything that a direction can have.
+// write1 returns the result of a client that wrote, with all fields of a direction.
 func write1() *Result {
 	return &Result{
 		SchemaVersion: SchemaVersion,

@@ -10,7 +10,8 @@ func window(start float64, count int64) LatencyWindow {
 	return LatencyWindow{StartSeconds: start, EndSeconds: start + 5, Histogram: &Histogram{Bins: []Bin{{Nanoseconds: 1, Count: count}}}}
 }
 
-// Of windows that not both have, the sum would look like that of all.
+// Windows that one side lacks must be left out, because their sum would look like that of both
+// sides.
 func TestAddLatencyWindows(t *testing.T) {
 	sum, err := AddLatencyWindows([]LatencyWindow{window(0, 1), window(5, 2), window(10, 3)}, []LatencyWindow{window(5, 7), window(10, 1)})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 var clusterRef = v1alpha1.ClusterReference{Namespace: rookNamespace, Name: "my-cluster"}
 
-// none is what is owned where Rook sets nothing.
+// none returns an Owned with nothing in it, after a change.
 func none(change func(*Owned)) Owned {
 	owned := Owned{PoolParameters: map[string]map[string]string{}, PoolObjects: map[string]string{}, CephConfig: map[string]map[string]string{}}
 	change(&owned)
@@ -123,7 +123,7 @@ func TestOwned(t *testing.T) {
 	}
 }
 
-// blockPoolOf is a CephBlockPool in Rook's namespace, unless it says another.
+// blockPoolOf returns a CephBlockPool in Rook's namespace, or in another one if given.
 func blockPoolOf(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := fromYAML(t, `{apiVersion: ceph.rook.io/v1, kind: CephBlockPool, `+strings.TrimPrefix(text, "{"))

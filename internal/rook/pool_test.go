@@ -84,12 +84,12 @@ func TestScratchPools(t *testing.T) {
 	}
 }
 
-// world is an API server with a clock, and Rook's part played by hand.
+// world is an API server with a clock. The test plays Rook.
 type world struct {
 	t *testing.T
 	client.Client
 	access *Access
-	late   time.Duration // that the clock is ahead
+	late   time.Duration // the offset of the clock
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -119,7 +119,7 @@ func (w *world) change(name string, change func(*unstructured.Unstructured)) {
 	}
 }
 
-// rookSays sets the phase, and the finalizer as Rook does at once.
+// rookSays sets the phase, and the finalizer that Rook adds at once.
 func (w *world) rookSays(phase string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -227,7 +227,7 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 			w.wantOwned(owner, false)
 			w.wantOwned(objectref.Ref{}, false)
 			w.wantDeleted(owner, &ceph.OSDMap{}, true, "")
-			w.wantDeleted(objectref.Ref{}, &ceph.OSDMap{}, true, "") // nobody is not the owner of what nobody owns
+			w.wantDeleted(objectref.Ref{}, &ceph.OSDMap{}, true, "") // an empty owner does not own a pool without an owner
 			if diff := cmp.Diff(before, w.pool(settings.ScratchPool)); diff != "" {
 				t.Errorf("the pool changed (-before +after):\n%s", diff)
 			}
@@ -243,14 +243,14 @@ func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
 	if w.pool(settings.ScratchDataPool) != nil {
 		t.Error("a CephBlockPool was created for a pool that was there")
 	}
-	// The other pool has its CephBlockPool by now, and is no stranger in Ceph.
+	// The other pool has its CephBlockPool by now, so it is not foreign in Ceph.
 	there = &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
 	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there); err != nil {
 		t.Error(err)
 	}
 }
 
-// What others have measured on cannot be made anew for who goes on where they ended.
+// A run that continues needs the pool of the earlier runs. A new pool could not replace it.
 func TestScratchPoolThatContinues(t *testing.T) {
 	w := newWorld(t)
 	first := ScratchUse{Owner: owner, Key: "1/2/1"}
@@ -292,7 +292,7 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolGone, "made again")
-	// Rook writes fields of its own into the spec, which makes it no other.
+	// Rook adds fields to the spec. The pool still counts as the same.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		spec["application"] = ""
@@ -309,7 +309,7 @@ func TestPoolThatWasNeverMadeIsReleased(t *testing.T) {
 	without, with := &ceph.OSDMap{Pools: []ceph.Pool{{Name: "other"}}}, &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
 
 	w.wantDeleted(owner, without, false, "Rook removes")
-	w.wantDeleted(owner, without, false, "Rook removes") // Rook may be at it
+	w.wantDeleted(owner, without, false, "Rook removes") // Rook may still be removing it
 	w.late = releaseAfter + 2*time.Second
 	w.wantDeleted(owner, with, false, "Rook removes")
 	w.wantDeleted(owner, nil, false, "Rook removes") // Ceph was not asked

@@ -56,8 +56,8 @@ func secret(name string, data map[string]string) *corev1.Secret {
 	return s
 }
 
-// wantReason fails unless err is an *Error of that reason which holds hint; with
-// neither it fails on any error.
+// wantReason fails unless err is an *Error with that reason and hint. If both are empty, it fails
+// on any error.
 func wantReason(t *testing.T, err error, reason, hint string) {
 	t.Helper()
 	problem, is := errors.AsType[*Error](err)
@@ -178,7 +178,7 @@ func TestConnectionsAreKeptForAWhile(t *testing.T) {
 	want("after")
 }
 
-// A key that was replaced is read again as soon as Ceph has refused the one of before.
+// A replaced key is read again as soon as Ceph has refused the old one.
 func TestConnectionsThatWereRefusedAreForgotten(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(
 		secret("rook-ceph-config", map[string]string{"mon_host": "mon"}),
@@ -204,12 +204,12 @@ func TestConnectionsThatWereRefusedAreForgotten(t *testing.T) {
 	want("io", "BEFORE")
 	connections.Forget(before)
 	want("io", "AFTER")
-	want("tuner", "OTHER") // which nobody has refused
+	want("tuner", "OTHER") // Ceph has not refused this key.
 	connections.Forget(before)
 	want("io", "AFTER")
 }
 
-// labCluster is what Rook 1.17.2 said of a cluster, shortened.
+// labCluster is the status of a cluster from Rook 1.17.2, shortened.
 const labCluster = `
 apiVersion: ceph.rook.io/v1
 kind: CephCluster
@@ -256,8 +256,8 @@ func TestCluster(t *testing.T) {
 	wantReason(t, err, ReasonClusterMissing, "clusterRef")
 }
 
-// Rook does not always say that it has seen a spec; it is believed to have when it has
-// said nothing else for a while.
+// Rook does not always report that it has seen a spec. If it has reported nothing else for a while,
+// it counts as seen.
 func TestSpecThatRookHasSeen(t *testing.T) {
 	now := time.Date(2026, 11, 21, 15, 33, 38, 0, time.UTC)
 	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// BenchmarkEndToReport is the time from the exit of a tool until the manager that
-// waits for it has its report, with the output of three jobs of fio.
+// BenchmarkEndToReport measures the time from the exit of a tool until a waiting manager has its
+// report, with the output of three jobs of fio.
 func BenchmarkEndToReport(b *testing.B) {
 	r := run(b, options(b))
 	output := "print=" + captured(b, "fio/testdata/fio-3.33/three-jobs.plus.json")
@@ -28,7 +28,7 @@ func BenchmarkEndToReport(b *testing.B) {
 		if err != nil || report.State != task.Done {
 			b.Fatal(report, err)
 		}
-		took := time.Since(*report.EndTime) // The same clock, on one machine.
+		took := time.Since(*report.EndTime) // the same clock, because it is the same machine
 		total, longest = total+took, max(longest, took)
 	}
 	b.ReportMetric(float64(total.Microseconds())/float64(b.N)/1e3, "ms/report")

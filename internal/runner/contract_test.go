@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// The fake that others test with and the real runner pass the same test.
+// The fake for other tests must pass the same tests as the real runner.
 func TestRunnerKeepsTheContract(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

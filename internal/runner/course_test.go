@@ -78,7 +78,8 @@ func TestACourseIsReadWithinBounds(t *testing.T) {
 	}
 }
 
-// A row ends when the tool counted, however late that is read, and does not hold what was left out before.
+// A row ends when the tool has counted, however late it is read. It does not include what was left
+// out before.
 func TestACourseHasTheTimesOfItsTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t.TempDir())
@@ -99,7 +100,7 @@ func TestHistogramsOfACourseHaveABound(t *testing.T) {
 	for i := range bins {
 		bins[i] = result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: 1}
 	}
-	const fit = maxBinsAnswer/result.NumBins + 3 // more than one answer takes
+	const fit = maxBinsAnswer/result.NumBins + 3 // more than fits into one answer
 	s := newSession(t.TempDir())
 	r := &execution{session: s, entry: &entry{since: time.Now().Add(-time.Hour), bins: maxBins - fit*len(bins)}}
 	r.entry.status.ID = "a"
@@ -110,7 +111,7 @@ func TestHistogramsOfACourseHaveABound(t *testing.T) {
 	if rows := r.entry.course; len(rows) != fit+2 || rows[fit-1].Latencies == nil || rows[fit].Latencies != nil || r.entry.bins > maxBins {
 		t.Errorf("%d rows, %d bins", len(rows), r.entry.bins)
 	}
-	// Who asks gets all rows, in answers that are read within their bounds.
+	// A client gets all rows, in answers within the limits of what it reads.
 	answers := 0
 	c := served(t, func(w http.ResponseWriter, request *http.Request) {
 		answers++
@@ -130,7 +131,7 @@ func TestHistogramsOfACourseHaveABound(t *testing.T) {
 	}
 }
 
-// Of a tool that prints a report each second the last one is the result.
+// If a tool prints a report each second, the last report is the result.
 func TestATaskWithSnapshots(t *testing.T) {
 	r := run(t, options(t))
 	report := r.measure(t, task.Task{ID: "t", MeasureTimeoutSeconds: 60, Measure: &task.Measurement{

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A tool that runs until its task is cancelled has come to its good end then.
+// A tool that has to run until it is cancelled has succeeded then.
 func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 	rows := captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	endless := func(id string, change func(*task.Measurement)) task.Task {
@@ -68,7 +68,7 @@ func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 	}
 }
 
-// One that ends by itself has not done what it was to do, however well it ended.
+// If such a tool ends by itself, the task has failed, even with exit code 0.
 func TestAToolThatWasToRunAndEndedByItself(t *testing.T) {
 	good := "print=" + captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	for name, tc := range map[string]struct {
@@ -90,7 +90,7 @@ func TestAToolThatWasToRunAndEndedByItself(t *testing.T) {
 	}
 }
 
-// Nobody would stop it if the manager is gone.
+// Without its manager, such a tool would never be stopped.
 func TestAnEndlessToolDoesNotOutliveItsManager(t *testing.T) {
 	o := options(t)
 	o.IdleTimeout = time.Second

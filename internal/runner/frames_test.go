@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// report is one whose compressed form has a little more than so many bytes.
+// report returns a report whose compressed size is a little more than this many bytes.
 func report(id string, size int) task.Report {
 	noise := make([]byte, size)
 	source := rand.New(rand.NewPCG(1, 2))
@@ -162,9 +162,9 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Whatever a log holds, nothing crashes, and what is returned are reports.
+// Whatever a log contains, ReadFrames must not crash and must return only valid reports.
 func FuzzReadFrames(f *testing.F) {
-	log := framed(f, report("a", 10), report("b", 20)) // Short, since the fuzzer takes a minute to shorten a long one.
+	log := framed(f, report("a", 10), report("b", 20)) // Short, because the fuzzer needs a minute to shorten a long one.
 	f.Add(log)
 	f.Add(log[:len(log)/2] + log)
 	f.Add(frameMagic + "begin id=a bytes=1 sha256=x lines=1\n" + frameMagic + "data !\n" + frameMagic + "end id=b\n")
@@ -179,7 +179,7 @@ func FuzzReadFrames(f *testing.F) {
 		if err == nil && strings.Count(log, frameMagic+"end") == 0 && len(reports) > 0 {
 			t.Errorf("%d reports of nowhere", len(reports))
 		}
-		// A whole frame behind anything at all comes back.
+		// A complete frame must be found after any other text.
 		behind, _ := ReadFrames(strings.NewReader(log + "\n" + framed(t, report("z", 10))))
 		if n := len(behind); n != len(reports)+1 || behind[n-1].ID != "z" {
 			t.Errorf("got %q, then %q", ids(reports), ids(behind))

@@ -17,20 +17,20 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/memory"
 )
 
-// repeat writes a text that has one piece in it many times.
+// repeat writes a text that repeats one piece many times.
 func repeat(w io.Writer, before, piece, after string, times int) {
 	_, _ = io.WriteString(w, before)
 	chunk := strings.Repeat(piece, 1000)
 	for range times / 1000 {
 		if _, err := io.WriteString(w, chunk); err != nil {
-			return // The client has gone.
+			return // The client has closed the connection.
 		}
 	}
 	_, _ = io.WriteString(w, after)
 }
 
-// patient has a client connect without a deadline of seconds: on a busy machine, 64 connections to
-// a server in the same process may take longer than one to a runner.
+// patient returns a client without a short connect deadline. On a busy machine, 64 connections to a
+// server in the same process may take longer than one connection to a runner.
 func patient(t *testing.T, c Client) {
 	t.Helper()
 	over, is := c.(*client)
@@ -44,7 +44,7 @@ func patient(t *testing.T, c Client) {
 	transport.DialContext, transport.TLSHandshakeTimeout = (&net.Dialer{}).DialContext, 0
 }
 
-// Whoever has the key of a session can answer in the place of all of its runners.
+// Everyone with the key of a session can answer instead of all of its runners.
 func TestHostileAnswersCostLittle(t *testing.T) {
 	const many = 5_000_000
 	for name, answer := range map[string]func(io.Writer){
@@ -59,7 +59,7 @@ func TestHostileAnswersCostLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory.Within(t, func(t *testing.T) {
-				var kept [64]Snapshot // As those of 64 clients are.
+				var kept [64]Snapshot // as those of 64 clients
 				var asked, all sync.WaitGroup
 				asked.Add(len(kept))
 				c := served(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -112,7 +112,7 @@ func TestHostileReportsCostLittle(t *testing.T) {
 					_ = z.Close()
 				})
 				var all sync.WaitGroup
-				for range 4 { // Of as many benchmarks.
+				for range 4 { // of as many benchmarks
 					all.Go(func() {
 						if got, err := c.Report(t.Context(), "a"); err == nil {
 							t.Errorf("it is read: %+v", got.Status)
@@ -128,7 +128,7 @@ func TestHostileReportsCostLittle(t *testing.T) {
 func TestHostileLogsCostLittle(t *testing.T) {
 	memory.Within(t, func(t *testing.T) {
 		var log strings.Builder
-		for i := range 100 { // Each of them can be a report.
+		for i := range 100 { // Each of them may be a report.
 			id := fmt.Sprint("t", i)
 			var text strings.Builder
 			repeat(&text, `{"id":"`+id+`","state":"Failed","failure":{"command":[""`, `,""`, `]}}`, 50_000)
@@ -145,7 +145,7 @@ func TestHostileLogsCostLittle(t *testing.T) {
 	})
 }
 
-// The snapshot of the longest session, of which a task fails in each run.
+// This is the snapshot of the longest session, in which one task of each run has failed.
 func TestTheLargestSnapshotIsRead(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	var want Snapshot

@@ -13,13 +13,13 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// step is what a tool prints, so long after the step before.
+// step is a tool's output, and the time after the step before.
 type step struct {
 	after time.Duration
 	print string
 }
 
-// reported are the lines about a tool that prints these.
+// told returns the lines about a tool with these outputs.
 func told(count int, steps ...step) []string {
 	clock := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	var lines []string
@@ -38,7 +38,7 @@ func told(count int, steps ...step) []string {
 	for _, s := range steps {
 		clock = clock.Add(s.after)
 		if n, err := w.Write([]byte(s.print)); n != len(s.print) || err != nil {
-			panic(fmt.Sprint(n, err)) // A tool would wait, or end.
+			panic(fmt.Sprint(n, err)) // A real tool would wait, or end.
 		}
 	}
 	return lines
@@ -68,7 +68,7 @@ func TestProgressIsToldOnceASecond(t *testing.T) {
 	}
 }
 
-// A runner tells people how fast its tool is, and what it reports is the same as ever.
+// A runner logs the rate of its tool, and that must not change its report.
 func TestTheLogTellsProgress(t *testing.T) {
 	r := run(t, options(t))
 	report := r.measure(t, rados("r1-write", "print="+captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")))
@@ -81,7 +81,7 @@ func TestTheLogTellsProgress(t *testing.T) {
 			lines = append(lines, l)
 		}
 	}
-	// All of it is printed within the first second.
+	// The tool prints everything within the first second.
 	if len(lines) != 1 || lines[0].Task != "r1-write" || lines[0].Rate.OperationsPerSecond < 10 || lines[0].Rate.MeanLatencySeconds <= 0 {
 		t.Errorf("%+v\n%s", lines, r.stderr)
 	}

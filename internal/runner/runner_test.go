@@ -66,7 +66,7 @@ func newKey(t testing.TB) []byte {
 	return key
 }
 
-// run starts a runner, which ends with the test at the latest.
+// run starts a runner. It ends with the test at the latest.
 func run(t testing.TB, o Options) *live {
 	t.Helper()
 	installTools(t)
@@ -90,7 +90,7 @@ func run(t testing.TB, o Options) *live {
 	return r
 }
 
-// rados is a measurement by a tool that does as it is told.
+// rados returns a measurement by a tool that does what its arguments say.
 func rados(id string, argv ...string) task.Task {
 	return task.Task{
 		ID: id,
@@ -137,7 +137,7 @@ func is(want task.State) func(task.State) bool {
 	return func(s task.State) bool { return s == want }
 }
 
-// measure carries a task out and returns its report.
+// measure runs a task and returns its report.
 func (r *live) measure(t testing.TB, tk task.Task) *task.Report {
 	t.Helper()
 	r.put(t, tk)
@@ -246,7 +246,7 @@ func TestWhatGoesWrongIsAFailure(t *testing.T) {
 	}
 }
 
-// rbd bench says on standard error alone that its last flush has failed.
+// rbd bench reports only on standard error that its last flush has failed.
 func TestMessagesOnStandardErrorAreReadToo(t *testing.T) {
 	tk := rados("flush", "complain=rbd: failed to flush at the end: (108) x", "print="+captured(t, "rbdbench/testdata/lab-ceph-18.2.7/write-4k-rand.txt"))
 	tk.Measure.Argv[0], tk.Measure.Format, tk.Measure.RequestedSeconds = "rbd", "rbd-bench-text", 0
@@ -318,7 +318,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	}
 }
 
-// runs reports whether a process exists that is not dead and forgotten.
+// runs reports whether a process is alive; a zombie is not.
 func runs(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	_, state, _ := strings.Cut(string(stat), ") ")
@@ -355,7 +355,7 @@ func TestCancel(t *testing.T) {
 				}
 			}
 			r.until(t, is(tc.when))
-			for range 2 { // Once more changes nothing.
+			for range 2 { // A second call changes nothing.
 				if err := r.Cancel(t.Context(), "t"); err != nil {
 					t.Fatal(err)
 				}
@@ -374,7 +374,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A manager that lost the answer asks again.
+// A manager that has lost the answer repeats its request.
 func TestNothingIsDoneTwice(t *testing.T) {
 	r := run(t, options(t))
 	tk := rados("once", "print="+captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt"), "sleep=200ms")
@@ -404,7 +404,7 @@ func TestNothingIsDoneTwice(t *testing.T) {
 	}
 }
 
-// Of an image that clients share one writes all, and the others are told the same.
+// One client fills an image that all clients share. The other clients get a task without commands.
 func TestATaskWithoutAnythingIsDone(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, task.Task{ID: "nothing"})
@@ -461,7 +461,7 @@ func TestTasksThatAreRefused(t *testing.T) {
 	}
 }
 
-// The moment of the start is known to be within the time of the request.
+// The start must lie within the time of the request.
 func TestStartIsBounded(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, rados("start", "sleep=1s"))
@@ -472,7 +472,7 @@ func TestStartIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	actual := *r.until(t, is(task.Measuring)).StartTime // The same clock, on one machine.
+	actual := *r.until(t, is(task.Measuring)).StartTime // the same clock, because it is the same machine
 	if started.NotBefore.Before(before) || started.NotAfter.After(after) || started.NotAfter.Before(started.NotBefore) {
 		t.Errorf("got %v, want it within %v and %v", started, before, after)
 	}
@@ -576,7 +576,7 @@ func TestIdleRunnerEnds(t *testing.T) {
 	o.IdleTimeout = 300 * time.Millisecond
 	r := run(t, o)
 	before := time.Now()
-	r.put(t, steps("work", command("rbd", "sleep=600ms"))) // Work is not idleness.
+	r.put(t, steps("work", command("rbd", "sleep=600ms"))) // A runner with work is not idle.
 	err := <-r.ended
 	if err == nil || !strings.Contains(err.Error(), ErrIdle.Error()) || time.Since(before) < 800*time.Millisecond {
 		t.Errorf("it ended with %v after %v, want ErrIdle after 900 ms", err, time.Since(before))
@@ -644,7 +644,7 @@ func TestSIGTERMWithoutAManager(t *testing.T) {
 	}
 }
 
-// A rest is before everything else of a task, and ends with it.
+// A rest comes before everything else in a task, and cancelling the task ends it.
 func TestRest(t *testing.T) {
 	r := run(t, options(t))
 	long := steps("long", command("rbd"))
@@ -665,7 +665,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// A tool that prints without end costs neither memory nor disk without end.
+// A tool that prints forever must not use unlimited memory or disk space.
 func TestHugeOutputIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 100 MB")

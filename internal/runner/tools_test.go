@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The test's binary is its own rados, rbd and fio: under these names it does what its
-// arguments say, one after another.
+// The test's binary is also rados, rbd and fio. Under these names it carries out its arguments, one
+// after another.
 func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); name == "rados" || name == "rbd" || name == "fio" {
 		for _, argument := range os.Args[1:] {
@@ -62,20 +62,20 @@ func act(argument string) { //nolint:gocyclo // One case for each thing that a t
 		time.Sleep(d)
 	case "ignore-term":
 		signal.Ignore(syscall.SIGTERM)
-	case "term-exit": // what rbd bench does: a summary and success
+	case "term-exit": // as rbd bench does: a summary and success
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
 		must(os.WriteFile("said", nil, 0o600))
 		<-c
 		must(copyTo(os.Stdout, value))
 		os.Exit(0)
-	case "term-128": // what fio does
+	case "term-128": // as fio does
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
 		must(os.WriteFile("said", nil, 0o600))
 		<-c
 		os.Exit(128)
-	case "child": // a process that outlives this one, with its pipes and its number in a file
+	case "child": // a process that outlives this one, with its pipes; its PID goes into a file
 		cmd := exec.CommandContext(context.Background(), os.Args[0], "ignore-term", "sleep=1m")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		must(cmd.Start())
@@ -113,7 +113,7 @@ func must(err error) {
 	}
 }
 
-// installTools makes the PATH have the tools of this file and nothing else.
+// installTools sets PATH to a folder with only the tools of this file.
 func installTools(t testing.TB) {
 	t.Helper()
 	self, err := os.Executable()
@@ -129,7 +129,7 @@ func installTools(t testing.TB) {
 	t.Setenv("PATH", bin)
 }
 
-// captured is the path of an output that was captured from a real tool.
+// captured returns the path of a real tool's captured output.
 func captured(t testing.TB, path string) string {
 	t.Helper()
 	absolute, err := filepath.Abs(filepath.Join("..", "engine", path))

@@ -53,14 +53,14 @@ func TestSecretsAreOnesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A client that believes any certificate, to see what the server alone refuses.
+// careless returns a client that accepts any certificate, to see what the server itself refuses.
 func careless(t *testing.T) *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// served is a client of whoever answers like this with the key of the session.
+// served returns a client of a server with the session's key that answers like this.
 func served(t *testing.T, answer http.HandlerFunc) Client {
 	t.Helper()
 	key := newKey(t)
@@ -81,8 +81,8 @@ func served(t *testing.T, answer http.HandlerFunc) Client {
 	return c
 }
 
-// Whoever may create pods in a namespace of benchmarks can answer in a runner's place, and
-// say what is meant for the terminal of somebody who reads status.
+// Everyone who may create pods in a benchmark namespace can answer instead of a runner, with
+// control characters for the terminal of a user who reads status.
 func TestWhatARunnerSaysIsText(t *testing.T) {
 	const failure = `"failure": {"reason": "A\u001b[1m", "message": "b\u001b[2J\u009b", "tail": "c\u0007\nd", "command": ["rados", "\u001b]0;e"]}`
 	answer := `{"version": 1, "tasks": [{"id": "r1-a", "state": "Failed", ` + failure + `}]}`
@@ -113,7 +113,8 @@ func TestWhatARunnerSaysIsText(t *testing.T) {
 	}
 }
 
-// Who has no key can have repeated in the log what it says, and frames are looked for there.
+// A client without the key can make the server log its text, and the manager looks for frames in
+// the log.
 func TestAStrangerWritesNoFrames(t *testing.T) {
 	r := run(t, options(t))
 	said := frameMagic + "begin id=r1-a bytes=1 sha256=" + strings.Repeat("0", 64) + " lines=1"
@@ -185,7 +186,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Strangers keep no runner alive.
+// Requests without the key must not keep a runner alive.
 func TestRefusedRequestsAreNoSignOfLife(t *testing.T) {
 	s := newSession(t.TempDir())
 	s.touched = time.Now().Add(-time.Hour)

@@ -13,7 +13,7 @@ import (
 
 var errAway = errors.New("no monitor answers")
 
-// world has one scratch pool, which is gone the second time that its removal is asked for.
+// world has one scratch pool, which is gone when its removal is requested for the second time.
 type world struct {
 	owner  objectref.Ref
 	images []string
@@ -62,7 +62,7 @@ func TestRemove(t *testing.T) {
 	for name, c := range map[string]struct {
 		world world
 		waits []string // of each call
-		full  bool     // in the end
+		full  bool     // at the end
 		err   error
 	}{
 		"its own":                      {world{owner: mine}, []string{"Rook removes it", ""}, false, nil},

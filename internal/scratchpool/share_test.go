@@ -21,8 +21,8 @@ func child() *v1alpha1.CephBenchmark {
 	}}
 }
 
-// Only the very benchmark that the operator sealed shares a pool: whoever may create benchmarks
-// may copy annotations and owners.
+// Only the benchmark that the operator has sealed may share a pool, because everyone who may create
+// benchmarks can copy annotations and owners.
 func TestOnlySealedBenchmarksShare(t *testing.T) {
 	want := rook.ScratchUse{
 		Owner: objectref.Ref{Kind: "CephTuningSweep", Namespace: "bench", Name: "pg-num", UID: "11-11"}, Key: "1/2/1", Continues: true, Data: true,

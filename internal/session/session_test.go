@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// cluster is one whose load has a rate for each setting.
+// cluster has a load whose rate depends on the setting.
 type cluster struct {
 	setting  int
 	switches int
@@ -30,7 +30,7 @@ func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged ti
 	if from != c.setting {
 		return sent, acknowledged, errors.New("the window before had another setting")
 	}
-	time.Sleep(200 * time.Millisecond) // the look before
+	time.Sleep(200 * time.Millisecond) // the previous sample
 	if err := c.fails[c.switches]; err != nil {
 		return sent, acknowledged, err
 	}
@@ -46,7 +46,7 @@ func (c *cluster) Proven(_ context.Context, setting int) (bool, error) {
 	return c.proves && setting == c.setting, nil
 }
 
-// load is a client that has done I/O in each second of a session so far, with a histogram.
+// load returns the rows of a client with I/O in each second of a session so far, with a histogram.
 func load(so Record, ratio float64) []result.Second {
 	var rows []result.Second
 	rng, setting, at := rand.New(rand.NewPCG(1, 2)), switchback.Baseline, 0
@@ -67,7 +67,7 @@ func load(so Record, ratio float64) []result.Second {
 	return rows
 }
 
-// play is a session with two clients, and a look after each quad.
+// play plays a session with two clients, and a look after each quad.
 func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float64) (Evidence, Finding) {
 	t.Helper()
 	p, err := Quick(7, 1, q.Candidates, q.LastLook, DefaultWindow)
@@ -78,7 +78,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 	var found Finding
 	gathered := NewCollector(p, 2)
 	e.Record = Run(ctx, p, c, func(_ context.Context, so Record) (bool, error) {
-		began := so.Began.Add(-5 * time.Second) // The load runs for a while already.
+		began := so.Began.Add(-5 * time.Second) // The load has been running for a while.
 		for client := range 2 {
 			rows := load(so, ratio)[gathered.Next(client):]
 			for i := range rows {
@@ -114,7 +114,8 @@ func verdict(e Evidence, q Question) (Finding, error) {
 	return findings[0], nil
 }
 
-// quick asks about throughput, and that the 99th percentile gets no worse by more than a tenth.
+// quick asks about throughput, with the constraint that the 99th percentile must not rise by more
+// than a tenth.
 func quick(metric v1alpha1.Metric) Question {
 	q := Question{
 		Question: switchback.Question{
@@ -145,7 +146,7 @@ func TestSessionComesToItsVerdict(t *testing.T) {
 		"two thirds of the mean": {v1alpha1.MetricLatencyMean, 1.5, stats.Superior, stats.Kept, 4},
 		"two thirds of the p99":  {v1alpha1.MetricLatencyP99, 1.5, stats.Superior, stats.Kept, 4},
 		"three times the median": {v1alpha1.MetricLatencyP50, 0.33, stats.Inferior, stats.Broken, 4},
-		"the same":               {v1alpha1.MetricIOPS, 1, stats.Inconclusive, stats.Kept, 30}, // Equivalent needs dwells
+		"the same":               {v1alpha1.MetricIOPS, 1, stats.Inconclusive, stats.Kept, 30}, // Equivalent needs dwells.
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 	})
 }
 
-// The second of two candidates holds for minutes, in turn with the baseline.
+// The second of two candidates is set for minutes at a time, in turn with the baseline.
 func TestDwellsOfASession(t *testing.T) {
 	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricLatencyP99} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestDwellsOfASession(t *testing.T) {
 			var e Evidence
 			e.Record = Run(t.Context(), p, c, func(_ context.Context, so Record) (bool, error) {
 				rows := load(so, 1)[gathered.Next(0):]
-				for i := range rows { // The setting takes its effect late: all of it after two minutes.
+				for i := range rows { // The setting takes effect slowly, and completely only after two minutes.
 					at := time.Duration(rows[i].FromNanoseconds)
 					for _, w := range so.Switches {
 						if w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended {

@@ -39,8 +39,8 @@ pods:
   tolerations: [{key: storage, operator: Exists}]
 `
 
-// TestRisksOfWhatIsNewInCeph20 holds still what was thought of each option of OSDs that
-// 20.2.4 has and 18.2.7 has not.
+// TestRisksOfWhatIsNewInCeph20 pins the assessment of each option of OSDs that 20.2.4 has and
+// 18.2.7 does not have.
 func TestRisksOfWhatIsNewInCeph20(t *testing.T) {
 	list, err := os.ReadFile(filepath.Join("testdata", "new-in-ceph-20.txt"))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// during is a phase of half a minute in which OSDs tell these latencies, in milliseconds,
-// at every look: one list for each look, ten seconds apart.
+// during returns a phase of half a minute with these latencies of OSDs in milliseconds: one list
+// for each sample, ten seconds apart.
 func during(looks ...[]float64) Phase {
 	p := Phase{Start: start, End: start.Add(30 * time.Second)}
 	for i, look := range looks {
@@ -36,7 +36,7 @@ func during(looks ...[]float64) Phase {
 	return p
 }
 
-// steady is a phase in which they tell the same at each look.
+// steady returns a phase with the same latencies in each sample.
 func steady(milliseconds ...float64) Phase { return during(milliseconds, milliseconds, milliseconds) }
 
 func with(p Phase, change func(*Phase)) Phase {
@@ -110,7 +110,7 @@ func TestWhatIsToldOfASlowOSD(t *testing.T) {
 	if diff := cmp.Diff([]archive.SlowOSD{want}, Find(p)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// osd.1 was down for a moment, or so: of it Ceph did not say.
+	// osd.1 may have been down for a moment: Ceph has not reported its I/O.
 	p.IO = []archive.OSDIO{
 		{ID: 0, WriteOperationsPerSecond: 100, WriteBytesPerSecond: 4000},
 		{ID: 2, WriteOperationsPerSecond: 190, ReadOperationsPerSecond: 110, WriteBytesPerSecond: 7600, ReadBytesPerSecond: 400},

@@ -37,7 +37,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// platform answers for one Ceph cluster. What is an error fails.
+// platform answers for one Ceph cluster. A field that holds an error makes the request fail.
 type platform struct {
 	fsid    string
 	grant   lock.Grant
@@ -50,7 +50,7 @@ type platform struct {
 	hangs                        bool
 }
 
-// stops are the journals of outages of a platform.
+// stops holds the outages' journals of a platform.
 type stops struct{ of *platform }
 
 func (s stops) Load(context.Context, string) (*tuning.Journal, error) {
@@ -80,10 +80,10 @@ func (p *platform) Load(_ context.Context, fsid string) (*tuning.Journal, error)
 	return p.journal, p.journalErr
 }
 
-// quietPlatform has a cluster that nobody works on.
+// quietPlatform returns a platform whose cluster has no lock holder.
 func quietPlatform() *platform { return &platform{fsid: "f1"} }
 
-// reader is an API server with objects, as the cache shows them.
+// reader is an API server with objects, like the manager's cache.
 func reader(t testing.TB, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -93,7 +93,7 @@ func reader(t testing.TB, objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
-// collector is one that leads.
+// collector returns a collector of a leading manager.
 func collector(r client.Reader, p *platform) *Collector {
 	leads := make(chan struct{})
 	close(leads)
@@ -103,7 +103,7 @@ func collector(r client.Reader, p *platform) *Collector {
 	})
 }
 
-// exposition is what a scrape answers.
+// exposition returns the answer to a scrape.
 func exposition(t testing.TB, collectors ...prometheus.Collector) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -247,12 +247,12 @@ func TestPromlint(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	var objects []client.Object
-	for i := range 400 { // Of 19 series each.
+	for i := range 400 { // each has 19 series
 		objects = append(objects, named(nightly(2), fmt.Sprintf("b%03d", i), noon.Add(time.Duration(i)*time.Minute)))
 	}
 	oldest := runningSweep()
 	oldest.CreationTimestamp.Time = noon.Add(-time.Hour)
-	for i := range int32(20) { // More than what is left beside the others.
+	for i := range int32(20) { // more than the remaining room
 		oldest.Status.Configurations = append(oldest.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
 	}
 	families := gather(t, collector(reader(t, append(objects, oldest)...), quietPlatform()))
@@ -272,7 +272,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Whatever is made after a sweep that has left something in Ceph, its alert stays.
+// The alert about a sweep that has left settings in Ceph must stay, however many objects are
+// created later.
 func TestUnrestoredSweepKeepsItsPlace(t *testing.T) {
 	left := runningSweep()
 	left.CreationTimestamp.Time = noon.Add(-time.Hour)
@@ -280,7 +281,7 @@ func TestUnrestoredSweepKeepsItsPlace(t *testing.T) {
 		{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSuspended},
 		{Type: v1alpha1.ConditionRestored, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAbandoned},
 	}
-	for i := range int32(20) { // More than what is left beside the others.
+	for i := range int32(20) { // more than the remaining room
 		left.Status.Configurations = append(left.Status.Configurations, v1alpha1.ConfigurationResult{Index: 3 + i, Name: fmt.Sprintf("c%d", i), Ratio: "1.1"})
 	}
 	objects := []client.Object{left}
@@ -310,13 +311,14 @@ func TestTheLargestSweepIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Whatever is in a status, the scrape is valid: one bad series would spoil them all.
+// Whatever a status contains, the scrape must be valid, because one invalid series would make all
+// others unusable.
 func TestBadStatusesDoNotSpoilTheScrape(t *testing.T) {
 	b := nightly(2)
-	b.Status.Phases[1] = b.Status.Phases[0] // Twice the same phase.
+	b.Status.Phases[1] = b.Status.Phases[0] // The same phase occurs twice.
 	b.Status.Phases[0].Metrics[0].Value = "much"
 	b.Status.Summary = "caf\xe9 \n \"quoted\""
-	// A fake API server would not keep such text: only the reader may.
+	// A fake API server would not store such text, so only the reader returns it.
 	r := interceptor.NewClient(fake.NewClientBuilder().WithScheme(runtime.NewScheme()).Build(), interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			if all, is := list.(*v1alpha1.CephBenchmarkList); is {
@@ -405,7 +407,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 					}
 				}
 			}
-			valueOf(t, families, metrics.QueueLength) // What is known is told.
+			valueOf(t, families, metrics.QueueLength) // Everything else is still exported.
 		})
 	}
 }
@@ -441,7 +443,7 @@ func TestAScrapeEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape is of an installation with more than there is room for.
+// BenchmarkScrape measures a scrape of an installation with more series than fit.
 func BenchmarkScrape(b *testing.B) {
 	var objects []client.Object
 	for i := range 1000 {

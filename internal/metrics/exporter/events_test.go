@@ -16,8 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// counted are the counters and the number of observations that are not 0, by metric and
-// its labels.
+// counted returns the counters and numbers of observations that are not 0, by metric and labels.
 func counted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -131,7 +130,7 @@ func TestEvents(t *testing.T) {
 	running.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunRunning}}
 	ended.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
 	e.BenchmarkRecorded(running, ended, "ForeignIO")
-	// Its sweep counts it.
+	// This run belongs to a sweep, which counts it.
 	child := childOf(before, "1.1.2.0", complete())
 	child.Status.Runs[0].State = v1alpha1.RunInvalid
 	e.BenchmarkRecorded(childOf(before, "1.1.2.0", reconciling("Running")), child, "ForeignIO")
@@ -157,9 +156,9 @@ func TestOutages(t *testing.T) {
 		StopTime: &stop, NoupUnsetTime: &back, SecondsToUp: "2", SecondsToClean: "73.9", DegradedObjectSeconds: "14700", RecoveredObjects: &recovered,
 	}
 	e.OutageEnded(OutageMeasured, cost)
-	e.OutageEnded(OutageFailed, cost) // What it has cost is no evidence.
+	e.OutageEnded(OutageFailed, cost) // A failed outage has no valid figures.
 	e.OutageEnded(OutageRefused, nil)
-	e.OutageEnded("", cost) // There was none.
+	e.OutageEnded("", cost) // There was no outage.
 	want := map[string]float64{
 		metrics.Outages + " Measured": 1, metrics.Outages + " Failed": 1, metrics.Outages + " Refused": 1,
 		metrics.OutageDuration + " down": 1, metrics.OutageDuration + " up": 1, metrics.OutageDuration + " clean": 1,

@@ -16,7 +16,7 @@ var (
 	cluster = v1alpha1.ClusterReference{Namespace: "rook-ceph", Name: "my-cluster"}
 )
 
-// reconciling, complete and stalled are conditions as the controllers write them.
+// reconciling, complete and stalled return conditions as the controllers write them.
 func reconciling(reason string) []metav1.Condition {
 	return []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: reason}, {Type: "Reconciling", Status: "True", Reason: reason},
@@ -38,7 +38,7 @@ func restored(status metav1.ConditionStatus, reason string) metav1.Condition {
 	return metav1.Condition{Type: "Restored", Status: status, Reason: reason}
 }
 
-// runningSweep is in the middle of its first block.
+// runningSweep returns a sweep in the middle of its first block.
 func runningSweep() *v1alpha1.CephTuningSweep {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "pg-num", UID: "s1", CreationTimestamp: metav1.NewTime(noon)}}
 	s.Spec.ClusterRef, s.Spec.RunID = cluster, "1"
@@ -64,7 +64,7 @@ func runningSweep() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// childOf is the benchmark of the sweep's next run.
+// childOf returns the benchmark of the sweep's next run.
 func childOf(s *v1alpha1.CephTuningSweep, id v1alpha1.RunID, conditions []metav1.Condition) *v1alpha1.CephBenchmark {
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
@@ -80,7 +80,7 @@ func childOf(s *v1alpha1.CephTuningSweep, id v1alpha1.RunID, conditions []metav1
 	}
 }
 
-// endedSweep has a winner.
+// endedSweep returns a sweep with a winner.
 func endedSweep() *v1alpha1.CephTuningSweep {
 	s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "profile", UID: "s2", CreationTimestamp: metav1.NewTime(noon)}}
 	s.Spec.ClusterRef, s.Spec.RunID = cluster, "7"
@@ -107,7 +107,7 @@ func endedSweep() *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// nightly is a benchmark that has ended, with as many phases of fio as that.
+// nightly returns an ended benchmark with that many phases of fio.
 func nightly(phases int) *v1alpha1.CephBenchmark {
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", UID: "b1", CreationTimestamp: metav1.NewTime(noon)}}
 	b.Spec.ClusterRef = cluster
@@ -135,7 +135,7 @@ func nightly(phases int) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// judged gives a benchmark intervals and an expectation of each outcome but one.
+// judged adds intervals, and an expectation with each outcome but one, to a benchmark.
 func judged(b *v1alpha1.CephBenchmark) *v1alpha1.CephBenchmark {
 	for i := range b.Status.Phases {
 		all := b.Status.Phases[i].Metrics

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// of are the samples of one metric.
+// of returns the samples of one metric.
 func of(all []Sample, name string) []Sample {
 	return slices.DeleteFunc(slices.Clone(all), func(s Sample) bool { return s.Name != name })
 }
@@ -126,7 +126,7 @@ func TestSummary(t *testing.T) {
 func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
 	cases := map[string]struct {
 		phases, dropped int
-		// last is the metric and its statistic of the last series.
+		// last is the metric of the last series, and statistic is its statistic.
 		last, statistic string
 	}{
 		"room for all":              {2, 0, metrics.BenchmarkIOPS, "Read"},
@@ -151,8 +151,8 @@ func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
 	}
 }
 
-// Both ends of an interval are told, or none; and what weighs less never takes the place
-// of what weighs more.
+// Both ends of an interval are exported, or none. A less important figure never takes the place of
+// a more important one.
 func TestIntervalsOfABenchmark(t *testing.T) {
 	const perPhase = 10 // 7 figures, the valid runs, and two ends
 	for phases, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 0} {
@@ -203,7 +203,7 @@ func TestConstraintsOfASweep(t *testing.T) {
 	}
 }
 
-// Whatever a status has, a sweep has no more series than it may.
+// Whatever its status contains, a sweep has no more series than its limit.
 func TestTheSeriesOfASweepAreBounded(t *testing.T) {
 	noise := &v1alpha1.Noise{Floor: "3.2%", SmallestEffect: "5%"}
 	for name, s := range map[string]*v1alpha1.CephTuningSweep{"at work": runningSweep(), "ended": endedSweep()} {

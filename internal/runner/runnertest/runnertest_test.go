@@ -28,7 +28,7 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 		if !r.Finished() || len(r.Tasks()) != 5 {
 			t.Errorf("finished: %v, tasks: %v", r.Finished(), r.Tasks())
 		}
-		time.Sleep(2 * time.Minute) // What was cancelled stays so.
+		time.Sleep(2 * time.Minute) // A cancelled task stays cancelled.
 		if report, err := r.Report(t.Context(), "long"); err != nil || report.State != task.Cancelled {
 			t.Errorf("got %+v, %v", report, err)
 		}
