@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// batches summarise the noise inside one run. Nothing is decided by it: the simulation
-// shows why, with the best that can be said of a run by its seconds alone.
+// batches summarises the noise within one run. No decision uses it. The simulation shows why, with
+// the best conclusion that the seconds of a single run permit.
 type batches struct {
 	Count int // number of batches k, 10 to 20
 	Size  int // values in each batch

@@ -19,7 +19,7 @@ var approx = cmp.Options{
 	cmpopts.IgnoreUnexported(Assessment{}),
 }
 
-// rounded compares with numbers that a document prints.
+// rounded compares with rounded numbers in a document.
 func rounded(digits float64) cmp.Option { return cmpopts.EquateApprox(0, digits) }
 
 func readTable(t *testing.T, name string) []map[string]string {

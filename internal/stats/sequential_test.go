@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// smallestP is the smallest p-value over the looks at one comparison of two that do not
-// differ.
+// smallestP returns the smallest p-value over all looks at two configurations without a difference.
 func smallestP(looks Looks, rng *rand.Rand) float64 {
 	mean, squares, smallest := 0.0, 0.0, 1.0
 	for run := 1; run <= looks.Last; run++ {
@@ -25,7 +24,7 @@ func smallestP(looks Looks, rng *rand.Rand) float64 {
 	return smallest
 }
 
-// The level of each look makes the error over all of them alpha, or a little less.
+// The level of each look keeps the error over all looks at alpha or a little below.
 func TestLevelsOfLooks(t *testing.T) {
 	for _, looks := range []Looks{{3, 4}, {3, 12}, {3, 80}, {4, 12}, {4, 16}, {4, 24}, {6, 40}, {8, 12}, {16, 24}} {
 		for _, alpha := range []float64{0.1, 0.05, 0.025, 0.00625} {
@@ -49,8 +48,8 @@ func TestLevelsOfLooks(t *testing.T) {
 	}
 }
 
-// exceedsAtSomeLook plays a sample without an effect and says whether its t exceeds its
-// limit at any run count from the first look on.
+// exceedsAtSomeLook plays a sample without an effect. It reports whether its t exceeds the limit at
+// any run count from the first look on.
 func exceedsAtSomeLook(limits []float64, first int, rng *rand.Rand) bool {
 	mean, squares := 0.0, 0.0
 	for n := 1; n < len(limits); n++ {

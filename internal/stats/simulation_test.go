@@ -19,7 +19,7 @@ import (
 // The version in CI takes seconds. CEPHTUNE_SIMULATION=long makes 25 times as
 // many sweeps; docs/statistics.md prints what that measured.
 
-// world is a cluster whose truth is known.
+// world is a cluster with known truth.
 type world struct {
 	phi        float64 // autocorrelation of seconds within a run
 	cv         float64 // run-to-run noise
@@ -27,8 +27,8 @@ type world struct {
 	candidates int
 	blocks     int
 	ratio      func(candidate int) float64 // the truth
-	noisier    float64                     // the first candidate's noise is this many times cv; 0 means 1
-	controls   bool                        // candidates are compared with controls around them, as a sweep does
+	noisier    float64                     // the first candidate's noise, as a multiple of cv; 0 means 1
+	controls   bool                        // candidates are compared with controls around them, as in a sweep
 }
 
 type drift string
@@ -119,7 +119,7 @@ func (w world) controlledBlock(t *testing.T, rng *rand.Rand) map[int]float64 {
 	return diffs
 }
 
-// measured are the steady runs of a block.
+// measured has the steady runs of a block.
 type measured struct {
 	value map[int]float64 // rate by position
 	place map[int]int     // a position of each configuration
@@ -182,7 +182,7 @@ func series(rng *rand.Rand, seconds int, level, phi float64) []Interval {
 	return rows
 }
 
-// tally counts sweeps in which something happened.
+// tally counts sweeps in which an event happened.
 type tally struct{ hits, sweeps int }
 
 func (c *tally) add(hit bool) {
@@ -194,7 +194,7 @@ func (c *tally) add(hit bool) {
 
 func (c tally) rate() float64 { return float64(c.hits) / float64(c.sweeps) }
 
-// standardError is the Monte Carlo error that the nominal rate would have.
+// standardError returns the Monte Carlo error at the nominal rate.
 func (c tally) standardError(nominal float64) float64 {
 	return math.Sqrt(nominal * (1 - nominal) / float64(c.sweeps))
 }
@@ -232,9 +232,9 @@ func errorsAt(t *testing.T, w world, rng *rand.Rand, sweeps int) (e errorRates) 
 	return e
 }
 
-// errorRates are how often any candidate was called Superior, or better by less than the
-// minimum effect, where it is better by exactly that; and how often it was said to gain or
-// to lose where it is the baseline.
+// errorRates returns the rates of errors: calling any candidate Superior, or better by less than
+// the minimum effect, while it is better by exactly that; and calling any candidate a gain or a
+// loss while it is the baseline.
 type errorRates struct{ superior, small, gain, loss tally }
 
 func (e *errorRates) add(o errorRates) {
@@ -247,17 +247,17 @@ func (e *errorRates) add(o errorRates) {
 	}
 }
 
-// False Superior and false Better are measured where they are likeliest: every candidate is
-// better by exactly the minimum effect. False gains and losses are measured where all
-// candidates are the baseline itself.
+// False Superior and false Better are measured where they are most likely: every candidate is
+// better by exactly the minimum effect. For false gains and losses, all candidates are the baseline
+// itself.
 func TestSimulatedFamilyWiseErrorIsNominal(t *testing.T) {
 	const alpha = 0.05
 	for name, tc := range map[string]struct {
 		controls bool
-		// lossInCell is the nominal rate of false losses in a cell. Without
-		// controls, steady drift makes log-ratios follow the distance in a random
-		// order, which is not normal; far out in the tail, where losses are
-		// judged, eight candidates then see 3.2% for 2.5% (1.35 million sweeps).
+		// lossInCell returns the nominal rate of false losses in a cell. Without controls, steady
+		// drift makes log-ratios follow the distance in a random order, which is not normal. Far
+		// out in the tail, where losses are judged, eight candidates then have 3.2% instead of 2.5%
+		// (1.35 million sweeps).
 		lossInCell float64
 	}{
 		"blocks with controls, as in a sweep": {true, alpha / 2},
@@ -318,9 +318,9 @@ func checkRate(t *testing.T, what string, got tally, nominal, standardErrors flo
 	}
 }
 
-// Where noise is so small that any gain is certain, "by less than the minimum effect" is all that
-// Better asks. Of eight candidates that are better by exactly that, uncorrected intervals
-// would say so of some in one sweep of six.
+// If noise is so small that any gain is certain, Better only asks for "by less than the minimum
+// effect". Uncorrected intervals would call some of eight candidates, each better by exactly that,
+// Better in one sweep of six.
 func TestSimulatedBetterHoldsForMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 9))
 	w := world{phi: 0, cv: 0.01, drift: noDrift, candidates: 8, blocks: 6, controls: true}
@@ -344,8 +344,8 @@ func TestSimulatedErrorHoldsForOneNoisierCandidate(t *testing.T) {
 	}
 }
 
-// False Equivalent is likeliest at the edge of the margin; it is a statement
-// about each candidate by itself.
+// False Equivalent is most likely at the edge of the margin. It is a statement about each single
+// candidate.
 func TestSimulatedEquivalenceErrorIsNominal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 7))
 	var all tally
@@ -366,8 +366,8 @@ func TestSimulatedEquivalenceErrorIsNominal(t *testing.T) {
 	checkRate(t, "false Equivalent", all, 0.05, 2)
 }
 
-// What a true effect is worth: one candidate of four is 30% better, the others
-// are the baseline; a win has to exceed 10%.
+// This measures the power for a true effect: one of four candidates is 30% better, the others are
+// the baseline, and a win has to exceed 10%.
 func TestSimulatedPower(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 8))
 	t.Logf("%-6s %-8s %-8s %10s %22s", "CV", "blocks", "drift", "found", "others Equivalent")
@@ -407,8 +407,8 @@ func TestSimulatedPower(t *testing.T) {
 	}
 }
 
-// The rule that rejects blocks for drift must neither reject steady blocks nor
-// move the estimate by selecting on the baseline.
+// The rule that rejects blocks for drift must not reject steady blocks, and must not shift the
+// estimate by selecting on the baseline.
 func TestSimulatedDriftRuleRejectsAlmostNoSteadyBlock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 9))
 	margin := criteriaUnderTest.Margin()
@@ -446,7 +446,7 @@ func TestSimulatedDriftRuleRejectsAlmostNoSteadyBlock(t *testing.T) {
 	}
 }
 
-// A steady run must not be called unsteady, at the lengths that tools use.
+// A steady run must not be called unsteady, at any length that tools use.
 func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 10))
 	t.Logf("%-8s %8s %14s", "φ", "seconds", "not steady")
@@ -479,10 +479,9 @@ func TestSimulatedMSERSeldomCallsASteadyRunUnsteady(t *testing.T) {
 	}
 }
 
-// Why one run is no evidence: a t-test over the 60 seconds of one run each,
-// when the truth is exactly at the threshold, finds "more than 20%" far too
-// often, also after correcting for autocorrelation by batch means. The figures
-// are what docs/statistics.md prints.
+// This shows why a single run proves nothing. The truth is exactly at the threshold. A t-test over
+// the 60 seconds of one run each finds "more than 20%" far too often, even if batch means correct
+// for autocorrelation. docs/statistics.md prints these figures.
 func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 11))
 	const nominal = 0.005
@@ -508,7 +507,7 @@ func TestSimulatedSecondsAreNoSubstituteForRuns(t *testing.T) {
 	}
 }
 
-// rates are the seconds of a run after its warm-up.
+// rates returns the seconds of a run after its warm-up.
 func rates(t *testing.T, rows []Interval) []float64 {
 	t.Helper()
 	s, err := Summarize(rows)
@@ -522,8 +521,8 @@ func rates(t *testing.T, rows []Interval) []float64 {
 	return xs
 }
 
-// Why looks have levels: looking after each of runs 3 to 12 with the full level
-// is wrong in many sweeps; with Looks.Level it is not.
+// This shows why looks have levels. Looking after each of runs 3 to 12 with the full level is wrong
+// in many sweeps; with Looks.Level it is not.
 func TestSimulatedPeeking(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 12))
 	looks := Looks{First: 3, Last: 12}

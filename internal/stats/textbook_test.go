@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Student's sleep data, R datasets::sleep: ten patients, two drugs. The values
-// stand for logarithms here, so that R's numbers apply as they are.
+// Student's sleep data, R datasets::sleep: ten patients, two drugs. The values are used as
+// logarithms here, so that R's numbers apply unchanged.
 var (
 	sleep1 = []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
 	sleep2 = []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}

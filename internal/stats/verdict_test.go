@@ -159,7 +159,7 @@ func TestMoreRuns(t *testing.T) {
 	}
 }
 
-// Without noise any gap would seem to be resolved by the smallest number of runs, again and again.
+// Without noise, the smallest number of runs would seem to resolve any gap, again and again.
 func TestNoiselessRunsAtAThresholdAreTooCloseToDecide(t *testing.T) {
 	c := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95}
 	for _, gain := range []float64{math.Log(1.2), math.Log(1.2) + 1e-15, math.Log(1.2) - 1e-15} {
@@ -300,7 +300,7 @@ func TestPassingARaceIsNotBeingConfirmed(t *testing.T) {
 	if diff := cmp.Diff(as[1], slow, approx); diff != "" {
 		t.Errorf("a loss needs no confirmation (-want +got):\n%s", diff)
 	}
-	// What is missing is a confirmation from scratch, not the rest of the race.
+	// A confirmation is missing, which starts from scratch. The rest of the race does not count.
 	if more := fast.MoreRuns(); more.Toward != Superior || more.Needed != more.Total {
 		t.Errorf("missing %+v, want fresh runs towards Superior", more)
 	}

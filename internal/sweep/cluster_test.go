@@ -13,12 +13,12 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// cluster answers slots as a simulated Ceph cluster would.
+// cluster answers slots as a simulated Ceph cluster.
 type cluster struct {
 	rng     *rand.Rand
 	cv      float64           // run-to-run noise
 	truth   func(int) float64 // objective of a configuration ÷ baseline
-	side    func(int) float64 // the constrained metric, likewise; nil for no constraint
+	side    func(int) float64 // the same for the constrained metric; nil for no constraint
 	drift   func(run int) float64
 	outcome func(run int, s Slot) Outcome // nil: all runs are valid
 	runs    int
@@ -47,8 +47,7 @@ func (c *cluster) answer(s Slot) Run {
 	return run.Rounded()
 }
 
-// ratios is the truth for configurations 1, 2, …; the baseline and all others
-// are 1.
+// ratios is the truth for configurations 1, 2, …; the baseline and all others are 1.
 func ratios(rs ...float64) func(int) float64 {
 	return func(c int) float64 {
 		if c < 1 || c > len(rs) {
@@ -58,7 +57,7 @@ func ratios(rs ...float64) func(int) float64 {
 	}
 }
 
-// grid is a space of one parameter, whose baseline is 32.
+// grid returns a space of one parameter, whose baseline is 32.
 func grid(values ...string) Space {
 	space := Space{Baseline: map[string]Value{"pg_num": Set("32")}}
 	for i, v := range values {
@@ -70,7 +69,8 @@ func grid(values ...string) Space {
 	return space
 }
 
-// placementsByDepth is a space of a parameter that is hard to change and one that is not.
+// placementsByDepth returns a space with a parameter that is hard to change and one that is easy to
+// change.
 func placementsByDepth() Space {
 	space := Space{Baseline: map[string]Value{"pg_num": Set("32"), "iodepth": Set("16")}, InTurn: true, BaselineTurn: 2}
 	for i, pgs := range []string{"16", "32", "64"} {
@@ -91,8 +91,8 @@ func defaults() Settings {
 	}
 }
 
-// sweepThrough plays a whole sweep and returns its ledger with the decision at
-// every point of it, the first before any run.
+// sweepThrough plays a whole sweep. It returns its ledger, and the decision before each run and at
+// the end.
 func sweepThrough(t *testing.T, plan Plan, c *cluster) (ledger []Run, decisions []Decision) {
 	t.Helper()
 	for {
@@ -108,7 +108,7 @@ func sweepThrough(t *testing.T, plan Plan, c *cluster) (ledger []Run, decisions 
 	}
 }
 
-// transcript is a whole sweep as text.
+// transcript returns a whole sweep as text.
 func transcript(t *testing.T, plan Plan, ledger []Run, decisions []Decision) string {
 	t.Helper()
 	p, err := New(plan)

@@ -23,7 +23,7 @@ type story struct {
 	cluster  cluster
 }
 
-// stories are the sweeps whose transcripts are in testdata, by file name.
+// stories has the sweeps whose transcripts are in testdata, by file name.
 func stories() map[string]story {
 	return map[string]story{
 		"one-of-four-is-faster": {
@@ -163,7 +163,7 @@ func stories() map[string]story {
 	}
 }
 
-// unless has runs valid but for some.
+// unless makes all runs valid, except those for which some returns true.
 func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
 	return func(_ int, s Slot) Outcome {
 		if some(s) {
@@ -173,8 +173,8 @@ func unless(outcome Outcome, some func(Slot) bool) func(int, Slot) Outcome {
 	}
 }
 
-// missesOneBlockTwice are the runs of a candidate in two attempts at a block, of which the first
-// has no baseline.
+// missesOneBlockTwice selects a candidate's runs in two attempts at a block. The first attempt also
+// lacks the baseline.
 func missesOneBlockTwice(s Slot) bool {
 	return s.Block == 2 && (s.Configuration == 1 && s.Attempt <= 2 || s.Attempt == 1 && s.Configuration == 0)
 }
@@ -212,9 +212,8 @@ func TestGoldenTranscripts(t *testing.T) {
 	}
 }
 
-// Any pass of a controller may be its last. What the next one asks must not
-// depend on what the last one remembered: every prefix of the history leads to
-// the decision that was taken there, and from there to the same end.
+// Any pass of a controller may be its last, and the next one must not depend on its memory. So
+// every prefix of the history must result in the same decision, and from there in the same end.
 func TestEveryPrefixOfHistoryLeadsToTheSameSweep(t *testing.T) {
 	for name, s := range stories() {
 		t.Run(name, func(t *testing.T) {

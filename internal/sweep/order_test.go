@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the seed, a block visits every candidate and the baseline once, and
-// has controls so that at most four candidates follow each other.
+// With any seed, a block has every candidate and the baseline once, and controls so that at most
+// four candidates follow each other.
 func TestEveryOrderIsABlock(t *testing.T) {
 	for candidates := 1; candidates <= 20; candidates++ {
 		p := planFor(t, candidates, 1, nil)
@@ -45,8 +45,8 @@ func TestEveryOrderIsABlock(t *testing.T) {
 	}
 }
 
-// Pairs are random, and never the same at all blocks of the first look, whatever candidate it is
-// and however often a block is attempted.
+// The order of pairs is random. It is never the same in all blocks of the first look, for any
+// candidate and any number of attempts.
 func TestOrdersOfPairs(t *testing.T) {
 	for _, firstLook := range []int{3, 4, 6} {
 		testOrdersOfPairs(t, firstLook, min(firstLook-1, 3))
@@ -89,7 +89,7 @@ func testOrdersOfPairs(t *testing.T, firstLook, most int) {
 	}
 }
 
-// Each of the 24 orders of four members must be about as likely.
+// All 24 orders of four members must be about equally likely.
 func TestOrdersAreRandom(t *testing.T) {
 	p := planFor(t, 3, 1, nil)
 	counts := map[[4]int]int{}
@@ -112,8 +112,8 @@ func TestOrdersAreRandom(t *testing.T) {
 	}
 }
 
-// The order is part of what a sweep is. If this fails, an upgrade would change
-// the order of a block that is under way: raise Version.
+// The order is part of a sweep. If this test fails, an upgrade would change the order of a running
+// block: raise Version.
 func TestOrderOfASeedNeverChanges(t *testing.T) {
 	p := planFor(t, 6, 42, nil)
 	var got []int

@@ -73,7 +73,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// One candidate has pairs and no confirmation: what took 80 runs before takes 48.
+// One candidate has pairs and no confirmation: 48 runs replace the former 80.
 func TestEstimateOfOneCandidate(t *testing.T) {
 	p, err := New(Plan{Version: Version, Space: grid("64"), Settings: defaults()})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestEstimateOfOneCandidate(t *testing.T) {
 	}
 }
 
-// next decides after a ledger, for a plan that was not checked before.
+// next returns the decision after a ledger. It checks the plan first.
 func next(plan Plan, ledger []Run) (Decision, error) {
 	p, err := New(plan)
 	if err != nil {

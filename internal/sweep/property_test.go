@@ -11,9 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Random plans on random clusters where anything may go wrong: the sweep ends,
-// stays within its bounds, and any prefix of its history leads to the same
-// next step.
+// Random plans run on random clusters where anything may go wrong. The sweep must end and stay
+// within its bounds, and any prefix of its history must result in the same next step.
 func TestAnySweepEndsWithinItsBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(99, 1))
 	stops := map[StopCode]int{}

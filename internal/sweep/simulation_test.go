@@ -17,7 +17,7 @@ import (
 // CEPHTUNE_SIMULATION=long plays 25 times as many; docs/statistics.md prints
 // what that measured.
 
-// truth is a simulated cluster at the level of seconds.
+// truth is a cluster that is simulated second by second.
 type truth struct {
 	phi        float64
 	cv         float64
@@ -126,8 +126,8 @@ func anyRow(c *Conclusion, verdicts ...stats.Verdict) bool {
 	return slices.ContainsFunc(c.Rows, func(r Row) bool { return slices.Contains(verdicts, r.Assessment.Verdict) })
 }
 
-// A false win is likeliest where every candidate is better by exactly the
-// minimum effect; false gains and losses where all are the baseline.
+// A false win is most likely if every candidate is better by exactly the minimum effect. For false
+// gains and losses, all candidates are the baseline.
 func TestSimulatedSweepsKeepTheirErrorRates(t *testing.T) {
 	const alpha = 0.05
 	type rates struct{ win, small, gain, loss, rejected tally }
@@ -144,7 +144,7 @@ func TestSimulatedSweepsKeepTheirErrorRates(t *testing.T) {
 						w.ratio = func(c int) float64 { return 1 + 0.10*float64(min(c, 1)) }
 						edge := w.play(t, p, rng)
 						cell.win.add(anyRow(edge, stats.Superior))
-						cell.small.add(edge.Rows[0].Assessment.Verdict == stats.Better) // the one that is better by exactly δ
+						cell.small.add(edge.Rows[0].Assessment.Verdict == stats.Better) // the candidate that is better by exactly δ
 						w.ratio = ratios()
 						same := w.play(t, p, rng)
 						cell.gain.add(anyRow(same, stats.Superior, stats.Better))
@@ -175,9 +175,10 @@ func TestSimulatedSweepsKeepTheirErrorRates(t *testing.T) {
 		s := sums[key]
 		t.Logf("%-14s %10s %10s %10s %10s %16s", key, s.win, s.small, s.gain, s.loss, s.rejected)
 		s.win.check(t, key+", false win", alpha)
-		// Two stages may each err once: the race about those that left it, the
-		// confirmation about the winner. That gives twice the nominal rates at most;
-		// what is measured is far below, and a race that forgot its looks would not be.
+		// Two stages may each make an error: the race about candidates that left it, and the
+		// confirmation about the winner. So the rates are at most twice the nominal ones. The
+		// measured rates are far below that. If the race did not correct for its looks, they would
+		// not be.
 		s.small.check(t, key+", false Better", alpha/4)
 		s.gain.check(t, key+", false gain", alpha/2)
 		s.loss.check(t, key+", false loss", alpha/2)
@@ -198,7 +199,7 @@ func (c *Conclusion) acceptedBlocks() (n int) {
 	return n
 }
 
-// One candidate is 30% better and a win has to exceed 10%; or candidates are
+// One candidate is 30% better and a win has to exceed 10%. In the second case, candidates are
 // spread from 0.7 to 1.2 of the baseline, as in the reference's landscapes.
 func TestSimulatedSweepsFindWhatIsThere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 52))

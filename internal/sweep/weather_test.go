@@ -12,19 +12,19 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// weather is what a cluster does to runs besides what their settings do. Zero fields do nothing.
-// Figures are on the log scale, but for cv and slow.
+// weather has the effects of a cluster on runs besides those of settings. Zero fields have no
+// effect. Figures are on the log scale, except cv and slow.
 type weather struct {
 	cv       float64 // noise from run to run
-	phi      float64 // its correlation with that of the run before
-	t3       bool    // has heavy tails
-	noisier  float64 // how many times the noise of others the first candidate has
+	phi      float64 // its correlation with the noise of the previous run
+	t3       bool    // whether it has heavy tails
+	noisier  float64 // the first candidate's noise, as a multiple of the others'
 	skew     float64 // standard deviation of slowdowns that are log-normal in size
-	slow     float64 // how much slower a fifth of all runs is
-	carry    float64 // of the first run after a change
+	slow     float64 // by how much a fifth of all runs is slower
+	carry    float64 // slowdown of the first run after a change
 	trend    float64 // from run to run
-	walk     float64 // likewise, at random
-	step     float64 // once and for all
+	walk     float64 // the same, at random
+	step     float64 // once, permanently
 	badHours float64 // for 5 to 20 runs
 }
 
@@ -34,7 +34,7 @@ func (w weather) begins(rng *rand.Rand) func(configuration int) float64 {
 	return func(c int) float64 {
 		noise := rng.NormFloat64()
 		if w.t3 {
-			noise *= math.Sqrt(1 / distuv.ChiSquared{K: 3, Src: rng}.Rand()) // Of variance 1.
+			noise *= math.Sqrt(1 / distuv.ChiSquared{K: 3, Src: rng}.Rand()) // with variance 1
 		}
 		kept = w.phi*kept + math.Sqrt(1-w.phi*w.phi)*noise
 		level += w.trend + w.walk*rng.NormFloat64()
@@ -62,7 +62,7 @@ func (w weather) begins(rng *rand.Rand) func(configuration int) float64 {
 	}
 }
 
-// playIn runs one sweep to its conclusion, run by run instead of second by second.
+// playIn plays one sweep to its conclusion, run by run instead of second by second.
 func playIn(t *testing.T, w weather, truth func(int) float64, candidates int, rng *rand.Rand) *Conclusion {
 	t.Helper()
 	r, err := planFor(t, candidates, rng.Uint64(), func(s *Settings) { s.MaxRejectedBlocks = 20 }).begin()
@@ -86,8 +86,8 @@ func playIn(t *testing.T, w weather, truth func(int) float64, candidates int, rn
 	return c
 }
 
-// yardstick is a question with the fewest runs that could answer it: those of a fixed design that
-// knows noise and effect and needs no more than the power that is asked of the planner.
+// yardstick is a question, and the fewest runs that could answer it: those of a fixed design that
+// knows noise and effect, with the power that the planner is asked for.
 type yardstick struct {
 	candidates int
 	cv, truth  float64
@@ -116,8 +116,8 @@ func (y yardstick) oracle() int {
 	}
 }
 
-// One candidate, and one of several that is better: how many runs the planner makes, and how
-// many times those of the oracle that is.
+// This compares the planner's number of runs with that of the oracle, for one candidate and for
+// several of which one is better.
 func TestSimulatedYardstick(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 53))
 	t.Logf("%-26s %8s %8s %8s %12s %8s %8s", "candidates, CV, truth", "power", "runs", "±", "at most", "oracle", "ratio")
@@ -163,7 +163,8 @@ func TestSimulatedYardstick(t *testing.T) {
 	}
 }
 
-// weathers are those in which error rates have to hold, and whether CI plays them too.
+// weathers returns the weathers in which error rates must hold, and says which of them CI plays
+// too.
 func weathers() (all []weather, inCI map[weather]bool) {
 	for _, cv := range []float64{0.02, 0.05, 0.10, 0.20, 0.40} {
 		all = append(all, weather{cv: cv})
@@ -189,8 +190,8 @@ func weathers() (all []weather, inCI map[weather]bool) {
 	return all, inCI
 }
 
-// The error rates are nominal whatever the cluster does to runs, as long as it does it to the
-// baseline and to candidates alike. A rate that is above by two standard errors is measured again.
+// The error rates must be nominal, whatever the cluster does to runs, if it does the same to the
+// baseline and to candidates. A rate that is above by two standard errors is measured again.
 func TestSimulatedErrorRatesInAnyWeather(t *testing.T) {
 	long := os.Getenv("CEPHTUNE_SIMULATION") == "long"
 	all, inCI := weathers()
@@ -218,7 +219,7 @@ func TestSimulatedErrorRatesInAnyWeather(t *testing.T) {
 	}
 }
 
-// name is a weather without what it does not do.
+// name lists the weather's effects.
 func (w weather) name(candidates int) string {
 	out := fmt.Sprintf("%d, CV %v", candidates, w.cv)
 	for _, part := range []struct {
@@ -249,8 +250,8 @@ func (c tally) exceeds(nominal, standardErrors float64) bool {
 	return float64(c.hits)/float64(c.sweeps) > nominal+standardErrors*math.Sqrt(nominal*(1-nominal)/float64(c.sweeps))
 }
 
-// errorRates are those of a false win, a false Better, a false gain, a false loss and a false
-// Equivalent, each where it is likeliest.
+// errorRates returns the rates of a false win, a false Better, a false gain, a false loss and a
+// false Equivalent, each where it is most likely.
 func errorRates(t *testing.T, w weather, candidates, sweeps int, rng *rand.Rand) (rates [5]tally) {
 	t.Helper()
 	edge := func(c int) float64 { return 1 + 0.10*float64(min(c, 1)) }

@@ -37,7 +37,7 @@ func TestDeviceClasses(t *testing.T) {
 	}
 }
 
-// Nothing of what exists is changed, and there is nothing to put into Git.
+// A device class changes no existing object, and its patch has nothing for Git.
 func TestADeviceClassIsNoSetting(t *testing.T) {
 	spec := &specOf(t, onClasses).Spec
 	values := map[string]sweep.Value{"class": sweep.Set("ssd")}

@@ -8,8 +8,8 @@ import (
 
 const digested = `{runID: "1", objective: {phase: fio, metric: LatencyP99, minimumEffect: 2.5%, equivalence: 1%}, budget: {duration: 4h, bytesWritten: 2Ti}}`
 
-// The digest of a spec is in the status of sweeps that are under way. If this one changes, as
-// it does with a new field that has a default, digestVersion has to change with it.
+// The status of running sweeps contains the digest of their spec. If this digest changes, for
+// example because of a new field with a default, digestVersion has to change too.
 func TestTheDigestOfASpecStays(t *testing.T) {
 	const want = "v3:a30dd22d55e9d49fae58b7410ba853446052cd6f23dbc09cf5ccf27da6d98589"
 	got, err := Digest(&specOf(t, digested).Spec)

@@ -14,12 +14,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// yamlBlock is one of a page, also below an item of a list.
+// yamlBlock matches a YAML block of a page, also below a list item.
 var yamlBlock = regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```")
 
-// Whoever applies a sweep that is written down somewhere sees it begin, and not that its own
-// budget refuses it: on 12 OSDs with the caches that they have by default, on HDDs, which take
-// longest.
+// Every documented sweep must be able to begin, without a refusal by its own budget: on 12 OSDs
+// with default caches, on HDDs, which take longest.
 func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
 	const count, cacheBytes, freeBytes = 12, 4 << 30, 20 << 40
 	found, slow := 0, osds(count)
@@ -36,7 +35,7 @@ func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
 		for _, name := range AskedOfCeph(&s.Spec) {
 			present[name] = sweep.Set("32")
 		}
-		allowed := func(v1alpha1.ConfigParameter) bool { return true } // Comments of such a sample say what has to be.
+		allowed := func(v1alpha1.ConfigParameter) bool { return true } // Comments in such a sample say what must be allowed.
 		plan, err := Draft(&s.Spec, Facts{OSDs: slow, DatasetBytes: data, Present: present, Drawn: 1, MaySwitch: allowed})
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
@@ -53,7 +52,7 @@ func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
 	}
 }
 
-// documentedSweeps are the whole ones in samples and pages, by where they are.
+// documentedSweeps returns the complete sweeps in samples and pages, by their place.
 func documentedSweeps(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

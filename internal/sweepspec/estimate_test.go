@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// OSDs on HDDs remove a pool for minutes, which each run waits for that does not go on with the
-// pool of the run before. Blocks are pairs.
+// OSDs on HDDs need minutes to remove a pool. Each run waits for that, unless it continues on the
+// previous run's pool. Blocks are pairs.
 func TestRemovalOfPoolsIsInTheEstimate(t *testing.T) {
 	const onClass = `template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: %s, parameters: {pg_num: "8"}}}}`
 	const scratch = `template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}`
@@ -51,7 +51,7 @@ func TestRemovalOfPoolsIsInTheEstimate(t *testing.T) {
 	}
 }
 
-// What is prefilled is what the loads say, which is not one set for each kind of tool.
+// The loads determine the prefilled data. It is not one set for each kind of tool.
 func TestPrefillBytes(t *testing.T) {
 	const gib = 1 << 30
 	minute := metav1.Duration{Duration: time.Minute}

@@ -20,17 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden transcripts")
 
-// story is a whole sweep on a cluster that is a formula.
+// story is a whole sweep on a cluster that a formula simulates.
 type story struct {
 	sweep func(t testing.TB) *v1alpha1.CephTuningSweep
 	facts Facts
 	pools map[v1alpha1.PoolName]string
 	cv    float64
-	// truth is a figure of a configuration, relative to the baseline.
+	// truth returns a figure of a configuration, relative to the baseline.
 	truth func(values map[string]sweep.Value, figure int) float64
-	// trouble is what goes wrong in a run; the zero value is nothing.
+	// trouble returns the problem of a run; the zero value means none.
 	trouble func(run int, c sweep.Configuration) Evidence
-	// marks are those of the child of a run.
+	// marks returns the marks of a run's benchmark.
 	marks func(run int) []v1alpha1.ResultMark
 }
 
@@ -112,7 +112,7 @@ func stories() map[string]story {
 	}
 }
 
-// cluster answers children as the benchmark controller and Ceph would.
+// cluster answers benchmarks as the benchmark controller and Ceph would.
 type cluster struct {
 	story
 	rng *rand.Rand
@@ -156,8 +156,8 @@ func (c *cluster) run(t testing.TB, s *v1alpha1.CephTuningSweep, n int, slot swe
 	return evidence
 }
 
-// play goes through a whole sweep as a controller does that is restarted after each
-// run: all that it knows is in spec and status.
+// play plays a whole sweep like a controller that restarts after each run, so that it knows only
+// spec and status.
 func (s story) play(t testing.TB) string {
 	t.Helper()
 	object := s.sweep(t)
@@ -195,7 +195,7 @@ func (s story) play(t testing.TB) string {
 				t.Fatal(err)
 			}
 			outcome.Write(status)
-			status.Plan, status.Runs = nil, nil // Shown above.
+			status.Plan, status.Runs = nil, nil // They are shown above.
 			fmt.Fprintf(&b, "status:\n%s", indented(text(t, status)))
 			return b.String()
 		}

@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// admitted is a sweep as the API server has it: with the defaults of its schema.
+// admitted returns a sweep as the API server stores it, with the defaults of its schema.
 func admitted(t testing.TB, text []byte) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -63,7 +63,7 @@ func sampleOf(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	return admitted(t, text)
 }
 
-// specOf is a small sweep with parts of its spec replaced.
+// specOf returns a small sweep with parts of its spec replaced.
 func specOf(t testing.TB, patch string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	base := map[string]any{}
@@ -97,7 +97,7 @@ spec:
   strategy: {seed: 42}
 `
 
-// merged is a JSON merge patch.
+// merged applies a JSON merge patch.
 func merged(a, b map[string]any) map[string]any {
 	for key, value := range b {
 		inner, isMap := value.(map[string]any)
@@ -114,7 +114,7 @@ func merged(a, b map[string]any) map[string]any {
 	return a
 }
 
-// draft is the plan of a sweep, begun.
+// draft returns the plan of a sweep that begins.
 func draft(t testing.TB, spec *Spec, facts Facts) (*v1alpha1.SweepPlan, *sweep.Planner) {
 	t.Helper()
 	plan, err := Draft(spec, facts)
@@ -132,7 +132,7 @@ func draft(t testing.TB, spec *Spec, facts Facts) (*v1alpha1.SweepPlan, *sweep.P
 	return plan, planner
 }
 
-// osds are so many, of one device class.
+// osds returns that many OSDs of one device class.
 func osds(count int) []ceph.OSD {
 	all := make([]ceph.OSD, count)
 	for i := range all {
@@ -141,7 +141,7 @@ func osds(count int) []ceph.OSD {
 	return all
 }
 
-// text is something as YAML.
+// text returns a value as YAML.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	out, err := yaml.Marshal(v)

@@ -26,7 +26,7 @@ func TestLedgersComeBackAsTheyWere(t *testing.T) {
 	for i := range 300 {
 		validity := validities()[i%len(validities())]
 		if validity == v1alpha1.SweepRunDrifted {
-			validity = v1alpha1.SweepRunValid // Which runs drifted is told by what came after.
+			validity = v1alpha1.SweepRunValid // Drifted runs follow from the entries after them.
 		}
 		var values []float64
 		for range 1 + i%4 {
@@ -67,7 +67,7 @@ func TestRunsThatDoNotCountAreMarked(t *testing.T) {
 		at(1, 1, 0, valid), at(1, 1, 1, valid), // rejected
 		at(1, 2, 0, valid), at(1, 2, 1, v1alpha1.SweepRunNotSteady), at(1, 2, 1, discarded), // interrupted
 		at(1, 3, 0, valid), at(1, 3, 1, valid),
-		at(2, 1, 0, valid), at(2, 1, 1, v1alpha1.SweepRunDisturbed), // about to be made again
+		at(2, 1, 0, valid), at(2, 1, 1, v1alpha1.SweepRunDisturbed), // about to be repeated
 	}
 	show := func(now sweep.Decision) string {
 		var words []string
@@ -126,7 +126,7 @@ func TestLinesThatNobodyWrote(t *testing.T) {
 	}
 }
 
-// The worst ledger that there can be, beside the worst table.
+// This is the largest possible ledger together with the largest possible table.
 func TestTheWorstStatusFits(t *testing.T) {
 	var status v1alpha1.CephTuningSweepStatus
 	pattern := runPattern(t)
@@ -175,7 +175,7 @@ func TestTheWorstStatusFits(t *testing.T) {
 	}
 }
 
-// runPattern is what the schema says of a run.
+// runPattern returns the schema's pattern of a run.
 func runPattern(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases/cephtune.dev_cephtuningsweeps.yaml"))

@@ -13,7 +13,7 @@ import (
 
 func TestObserve(t *testing.T) {
 	spec := &specOf(t, `{constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`).Spec
-	// ended is a child that has measured everything, changed by the case.
+	// ended returns a benchmark that has measured everything, after a change by the test case.
 	ended := func(change func(*v1alpha1.CephBenchmarkStatus)) *v1alpha1.CephBenchmark {
 		child := &v1alpha1.CephBenchmark{Status: v1alpha1.CephBenchmarkStatus{
 			Runs: []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid}},

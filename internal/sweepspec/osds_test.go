@@ -13,7 +13,7 @@ const onOSDs = `{template: {target: {scratchPool: {replicated: {size: 1}, osds: 
 
 func TestBaselineOfOSDs(t *testing.T) {
 	for name, tc := range map[string]struct {
-		patch, want string // a part of the refusal, where there is no baseline
+		patch, want string // a part of the refusal, if there is no baseline
 	}{
 		"that of the template": {onOSDs, "1"},
 		"that of the baseline": {`{parameters: [{name: osds, osdCount: {}, values: ["3"]}], baseline: {values: {osds: "5"}}}`, "5"},
@@ -41,7 +41,7 @@ func TestBaselineOfOSDs(t *testing.T) {
 	}
 }
 
-// Nothing of what exists is changed, and there is nothing to put into Git.
+// A number of OSDs changes no existing object, and its patch has nothing for Git.
 func TestOSDsAreNoSetting(t *testing.T) {
 	spec := &specOf(t, onOSDs).Spec
 	values := map[string]sweep.Value{"osds": sweep.Set("3")}
@@ -76,7 +76,7 @@ func TestTheWinnerOfOSDsHasNoPatch(t *testing.T) {
 	}
 }
 
-// All runs of an attempt at a block are on OSDs of one draw, and those of others not.
+// All runs of an attempt at a block use OSDs of the same draw. Other attempts use other draws.
 func TestDrawsOfOSDs(t *testing.T) {
 	seedOf := func(s *v1alpha1.CephTuningSweep, planSeed int64, block, attempt, position int) *int64 {
 		s.Status.Plan = &v1alpha1.SweepPlan{Seed: &planSeed}

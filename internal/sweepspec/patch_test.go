@@ -92,7 +92,7 @@ spec:
 	}
 }
 
-// A patch that was cut would be another configuration.
+// A truncated patch would be another configuration.
 func TestAPatchThatIsTooLongIsLeftOut(t *testing.T) {
 	d := patchDraft{kind: kindCluster, name: "c", settings: map[string]any{}}
 	for i := range 20 {

@@ -53,8 +53,8 @@ func TestASeedIsDrawnWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// The sample for the lab is what people try first: it is the smallest design that there
-// is, and its budget is enough for it.
+// Users try the sample for the lab first. It has the smallest possible design, and its budget must
+// be large enough.
 func TestTheLabsSampleIsSmall(t *testing.T) {
 	plan, err := Draft(&sampleOf(t, "lab").Spec, Facts{OSDs: osds(3)})
 	if err != nil {
@@ -101,7 +101,8 @@ func TestEstimates(t *testing.T) {
 			return p.RunBytesWritten.String()
 		}},
 		"OSDs start anew for each change": {config, Facts{Present: Present{"a": sweep.Set("2")}, OSDs: osds(3), NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
-			// In each block to one value, to the other and back; in a pair there and back.
+			// Each block changes to one value, to the other and back; each pair changes there and
+			// back.
 			if p.OSDRestarts != 3*3*3+3*6*2 || p.RestoreDuration.Duration < 3*time.Minute {
 				return p.RestoreDuration.Duration.String()
 			}

@@ -44,8 +44,8 @@ func TestRedundancy(t *testing.T) {
 	}
 }
 
-// A sweep over it changes nothing that exists, has the template's value as its baseline, and a
-// pool for each run.
+// A sweep over redundancy changes no existing object. Its baseline is the template's value, and
+// each run has its own pool.
 func TestRedundancyAsAParameter(t *testing.T) {
 	spec := &specOf(t, `{template: {target: {scratchPool: {parameters: {pg_num: "8"}}}}, parameters: [{name: kind, redundancy: {}, values: ["2+1", "2"]}]}`).Spec
 	baseline, err := Baseline(spec, nil)

@@ -18,10 +18,10 @@ import (
 
 const switchedPatch = `{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}], objective: {phase: write, metric: IOPS, minimumEffect: 10%, equivalence: 5%}, confidence: "0.95", strategy: {design: Interleaved, interleaved: {sessions: 1}}, guardrails: {maxFailedRuns: 1}}`
 
-// twoCandidates have one look.
+// twoCandidates has two candidates in sessions with one look.
 var twoCandidates = strings.NewReplacer(`["1"]`, `["1", "512"]`, "{sessions: 1}", "{sessions: 1, pairs: 8}").Replace(switchedPatch)
 
-// sessionPlan is the plan of a sweep whose design is Interleaved.
+// sessionPlan returns the plan of a sweep whose design is Interleaved.
 func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep.Planner) {
 	t.Helper()
 	spec := &specOf(t, patch).Spec
@@ -234,7 +234,7 @@ func TestBenchmarkOfASession(t *testing.T) {
 	}
 }
 
-// After three sessions that say so: dwells, unless the answer is one that windows give alone.
+// After three sessions with such a result, dwells follow, unless windows alone can give the answer.
 func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3}", 1)
 	const reads = "reads"

@@ -15,7 +15,7 @@ import (
 
 const inPlace = `{template: {target: {scratchPool: null, existingPool: {name: p, dataPool: d}}}, `
 
-// show writes configurations as lines of name, turn and values that are set.
+// show prints configurations as lines with name, turn and the values that are set.
 func show(t *testing.T, spec *Spec, now Present) []string {
 	t.Helper()
 	baseline, err := Baseline(spec, now)
@@ -167,7 +167,7 @@ func TestALatinHypercubeCoversEveryValueEvenly(t *testing.T) {
 	}
 }
 
-// drawn is a sample: its names, and how often each value of a parameter occurs.
+// drawn returns the names of a sample, and how often each value of a parameter occurs.
 func drawn(t *testing.T, spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (names []string, counts map[string]map[string]int) {
 	t.Helper()
 	space, err := SpaceOf(spec, baseline, seed)

@@ -117,7 +117,7 @@ func TestLengthHasItsLimits(t *testing.T) {
 	}
 }
 
-// What Ceph warns of because of a level of an existing pool is allowed at that level alone.
+// A warning of Ceph that one level of an existing pool causes is allowed only at that level.
 func TestALevelThatCephWarnsOf(t *testing.T) {
 	const odd = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
 	const allowed = `parameters: [{name: pg_num, poolOption: {option: pg_num, method: InPlace}, values: ["32"]}], quiescence: {allowedWarnings: [SLOW_OPS]}}`
@@ -189,8 +189,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// The background load is beside each run, where it was beside the first, and does not become
-// longer with the phases.
+// The background load runs in each run on the node of the first run, and does not become longer
+// with the phases.
 func TestTheBackgroundOfAChild(t *testing.T) {
 	s := specOf(t, `{template: {backgroundLoad: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
 	child := Child{

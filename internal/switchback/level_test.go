@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// The smallest p over all looks is as small as the level of a look in at most alpha of sessions, for each
-// number of looks, of quads and of rounds.
+// In at most alpha of all sessions, the smallest p over all looks reaches the level of a look. This
+// holds for each number of looks, of quads and of rounds.
 func TestLevelOfQuickLooks(t *testing.T) {
 	const n = 100000
 	cases := []struct {
 		alpha             float64
-		candidates, share int // of how many the level is a part
+		candidates, share int // the number of parts of which the level is one
 	}{
 		{0.05, 1, 1},
 		{0.025, 1, 2},  // Inferior
@@ -48,7 +48,7 @@ func TestLevelOfQuickLooks(t *testing.T) {
 	}
 }
 
-// smallestPs are the smallest p up to each look.
+// smallestPs returns the smallest p up to each look.
 func smallestPs(rng *rand.Rand, pairs int) (ps [6]float64) {
 	smallest, sum, squares, groups := 1.0, 0.0, 0.0, 0
 	for i, look := range QuickLooks(LastLook) {
@@ -65,8 +65,8 @@ func smallestPs(rng *rand.Rand, pairs int) (ps [6]float64) {
 	return ps
 }
 
-// Several candidates in one session: over all looks and candidates, any false verdict is as rare as
-// it should be. Candidates that differ from the others take no part in it.
+// With several candidates in one session, the rate of any false verdict over all looks and
+// candidates must be nominal. Candidates that really differ do not count.
 func TestFamilyOfQuickLooks(t *testing.T) {
 	n := 200
 	if long() {
@@ -107,7 +107,8 @@ func TestFamilyOfQuickLooks(t *testing.T) {
 	}
 }
 
-// familyRate is how often any candidate, or any but the first, has a wrong verdict where a session ends.
+// familyRate returns how often any candidate, or any except the first, has a wrong verdict at the
+// end of a session.
 func (w world) familyRate(t *testing.T, seed uint64, n int, q Question, effects []float64, butFirst bool, wrong []stats.Verdict) (rate float64) {
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
@@ -161,7 +162,7 @@ func (w *world) rounds(t *testing.T, q Question, effects []float64) (found []Fin
 	return found
 }
 
-// window is one of 10 s, of which 3 s are wash-out.
+// window returns a window of 10 s, of which 3 s are wash-out.
 func (w *world) window(effect float64) (figure float64) {
 	for i := range 10 {
 		if x := w.second(1, effect); i >= 3 {

@@ -71,7 +71,7 @@ func TestEstimateAndExactTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One order of 6⁴ gives as much.
+	// Only one of 6⁴ orders results in as much.
 	if e := es[0]; math.Abs(e.Mean-math.Ln2) > 1e-6 || e.P != math.Round(1e4/1296.)/1e4 || e.Groups != 4 {
 		t.Errorf("entry %+v", e)
 	}
@@ -104,8 +104,8 @@ func TestVoidsThatFollowASettingVoidTheSession(t *testing.T) {
 	}
 }
 
-// amountsWithStall are those of 40 seconds, of which the second ten are three times as fast but for
-// a stall, which counts, and the first four are of a wash-out.
+// amountsWithStall returns the amounts of 40 seconds. The second ten are three times as fast,
+// except for a stall, which counts. The first four belong to a wash-out.
 func amountsWithStall() []float64 {
 	amounts := slices.Repeat([]float64{1}, 40)
 	for i := range 4 {
@@ -144,7 +144,7 @@ func TestCutAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Rows 14 to 18: that from 19 to 20 may end after the window.
+	// Rows 14 to 18: the row from 19 to 20 may end after the window.
 	if w := windows[1]; math.Abs(w.Figure-2*12.0/5) > 1e-9 || math.Abs(w.Late-2*1.5) > 1e-9 || math.Abs(windows[0].Figure-2) > 1e-9 {
 		t.Errorf("windows %+v", windows)
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// world is a cluster whose truth is known: what a client gets in each second.
+// world is a cluster with known truth: a client's amount in each second.
 type world struct {
 	name      string
 	cv, phi   float64 // per second
 	slow      float64 // sd of ln, with τ 60 s
-	stalls    float64 // begin in a second with this probability, and last 2 s
+	stalls    float64 // the probability that a stall of 2 s begins in a second
 	ratio     float64
 	sessionSD float64 // by how much ln(ratio) differs between sessions
-	tau       float64 // seconds in which a setting has its effect; 0: at once
-	deferred  float64 // ln(figure) that work put off takes away in the long run, τ 60 s
+	tau       float64 // time constant in seconds with which a setting takes effect; 0: at once
+	deferred  float64 // how much ln(figure) falls in the long run because of postponed work, τ 60 s
 
 	rng                        *rand.Rand
 	fast, drift, felt, backlog float64
@@ -58,7 +58,7 @@ func (w *world) second(setting int, effect float64) float64 {
 	return math.Exp(w.felt - w.backlog + w.fast + w.drift)
 }
 
-// session is one of windows of 10 s of which 3 s are wash-out.
+// session returns a session with windows of 10 s, of which 3 s are wash-out.
 func (w *world) session(t *testing.T, number, quads int, effect float64) Session {
 	t.Helper()
 	order, err := Assign(w.rng.Uint64(), uint64(number), 1, quads)
@@ -89,7 +89,8 @@ func (w *world) session(t *testing.T, number, quads int, effect float64) Session
 	return s
 }
 
-// dwells last 240 s each. Their first half is left out, in which a setting with τ 60 s takes its effect.
+// dwells returns dwells of 240 s each. Their first half is left out, in which a setting with τ 60 s
+// takes effect.
 func (w *world) dwells(t *testing.T, effect float64) stats.Contrast {
 	t.Helper()
 	const washOut = 120
@@ -115,7 +116,8 @@ func (w *world) dwells(t *testing.T, effect float64) stats.Contrast {
 
 func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.NormFloat64() }
 
-// sweep plays sessions, or the looks of one, until there is a verdict, and says in how many minutes.
+// sweep plays sessions, or the looks of one, until there is a verdict. It also returns the minutes
+// that this took.
 func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float64) {
 	t.Helper()
 	dwells := map[int]stats.Contrast{}
@@ -177,7 +179,8 @@ func judge(t *testing.T, q Question, entries []Entry, dwells map[int]stats.Contr
 
 func long() bool { return os.Getenv("CEPHTUNE_SIMULATION") == "long" }
 
-// rateOf is how often sweeps of a world have one of some verdicts, with the mean of their minutes.
+// rateOf returns how often sweeps of a world have one of some verdicts, and their mean number of
+// minutes.
 func rateOf(t *testing.T, w world, seed uint64, n int, q Question, dwells bool, wanted ...stats.Verdict) (rate, minutes float64) {
 	t.Helper()
 	w.rng = rand.New(rand.NewPCG(2026, seed))
@@ -237,7 +240,7 @@ func TestSimulatedErrorRates(t *testing.T) {
 	}
 }
 
-// Minutes to "better at all", and how often that is reached.
+// This measures the minutes until "better at all", and how often that verdict is reached.
 func TestSimulatedMinutes(t *testing.T) {
 	n := 30
 	if long() {
@@ -255,7 +258,7 @@ func TestSimulatedMinutes(t *testing.T) {
 	}
 }
 
-// What windows hide: effects that take their time, and work that a setting puts off.
+// Windows hide effects that take time, and work that a setting postpones.
 func TestSimulatedHiddenEffects(t *testing.T) {
 	n := 40
 	if long() {
@@ -299,7 +302,7 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 	}
 }
 
-// An archive gives the same entries and the same verdict again.
+// Replaying an archive must result in the same entries and the same verdict.
 func TestArchiveGivesTheSameVerdict(t *testing.T) {
 	w := worlds()[1]
 	w.ratio, w.rng = 1.25, rand.New(rand.NewPCG(2026, 400))

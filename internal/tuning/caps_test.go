@@ -52,7 +52,8 @@ func TestMissingCaps(t *testing.T) {
 	}
 }
 
-// TestADeniedChangeNamesItsCaps: as docs/cephx-caps.md has them, to be copied.
+// TestADeniedChangeNamesItsCaps checks that the error has the caps as docs/cephx-caps.md has them,
+// so that a user can copy them.
 func TestADeniedChangeNamesItsCaps(t *testing.T) {
 	for name, test := range map[string]struct {
 		change Change
@@ -82,8 +83,8 @@ func TestADeniedChangeNamesItsCaps(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoDenial: a key that was replaced is known again in a moment, and is not short
-// of caps.
+// TestWhatIsNoDenial checks errors that are not about caps, such as that of a key that was just
+// replaced.
 func TestWhatIsNoDenial(t *testing.T) {
 	for name, answer := range map[string]*ceph.Error{
 		"a key that Ceph does not know": {Verb: "x", Errno: 13, Message: "[errno 13] RADOS permission denied (error connecting to the cluster)"},
@@ -101,7 +102,7 @@ func TestWhatIsNoDenial(t *testing.T) {
 	}
 }
 
-// answer is what Ceph says to every change.
+// answer is Ceph's error for every change.
 func (w *world) answer(with *ceph.Error) {
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		c.Before = func(verb string) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// Whatever becomes of its entries, a journal that was accepted can be written until all of them
-// are closed: the largest one of each length of values around the limit.
+// Whatever happens to its entries, an accepted journal can be written until all of them are closed.
+// The test uses the largest journal for each length of values around the limit.
 func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 	for length := 1; length <= 1024; length += 31 {
 		j := newJournal(cephtest.FSID, ourSweep)
@@ -50,7 +50,7 @@ func TestAFloatHasALongerForm(t *testing.T) {
 	}
 }
 
-// What does not fit is refused before Ceph is told, and what was changed before is restored.
+// A change that does not fit is refused before Ceph gets it, and earlier changes are restored.
 func TestAFullJournalIsRefusedAndRestored(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
@@ -75,7 +75,7 @@ func TestAFullJournalIsRefusedAndRestored(t *testing.T) {
 	w.wantState(before)
 }
 
-// One that an earlier version has filled to its limit is closed all the same.
+// A journal that an earlier version has filled to its limit must still be closed.
 func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
 	w := newWorld(t)
 	change := config("osd_max_backfills", "3")

@@ -28,7 +28,7 @@ func TestRestoreOrder(t *testing.T) {
 		changed []Change
 		closed  []Setting
 		want    []string
-		waiting []string // which have to wait for another at first
+		waiting []string // the settings that first have to wait for another
 	}{
 		"the last one first, and what was held still behind": {
 			changed: []Change{
@@ -302,7 +302,8 @@ func TestAPoolThatIsGoneAndAbandoning(t *testing.T) {
 	}
 }
 
-// A setting that is refused does not keep the others, and what depends on it waits.
+// A refused setting must not prevent the others from being restored. Settings that depend on it
+// wait.
 func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
@@ -329,8 +330,8 @@ func TestOneThatIsRefusedDoesNotKeepTheOthers(t *testing.T) {
 	}
 }
 
-// A sidecar of a later version may refuse what an earlier one has set, before Ceph is asked.
-// And a manager that is not there keeps the balancer from being restored, and nothing else.
+// A sidecar of a later version may refuse a value that an earlier one has set, before it asks Ceph.
+// Without ceph-mgr, only the balancer must remain unrestored.
 func TestRestoreTriesEachSetting(t *testing.T) {
 	refused := func(c *cephtest.Cluster) {
 		c.Before = func(verb string) error {
@@ -388,7 +389,8 @@ func TestRestoreTriesEachSetting(t *testing.T) {
 	}
 }
 
-// The last attempt tries that too, and goes on where Ceph does not answer about one.
+// The last attempt also tries dependent settings, and continues if Ceph does not answer for one of
+// them.
 func TestTheLastAttemptTriesAll(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
@@ -413,8 +415,8 @@ func TestTheLastAttemptTriesAll(t *testing.T) {
 	}
 }
 
-// A copy of what is done may be left in Ceph, where nobody removed it. What it says is over
-// with: the next run of the same sweep begins from what there is now.
+// A copy of a closed journal may remain in Ceph. Its content must not count any more: the next run
+// of the same sweep begins with the current values.
 func TestTheNextRunBeginsAfresh(t *testing.T) {
 	for _, state := range []State{Kept, LeftAlone, Gone, Abandoned, Restored} {
 		t.Run(string(state), func(t *testing.T) {
@@ -454,8 +456,8 @@ func TestTheNextRunBeginsAfresh(t *testing.T) {
 	}
 }
 
-// Epochs of two Kubernetes clusters have nothing to do with one another. A manager of the
-// second one finds a journal of the first, whose epoch may be above that of its own lock.
+// Epochs of two Kubernetes clusters are independent. A manager of the second cluster finds a
+// journal of the first, whose epoch may be above that of its own lock.
 func TestJournalOfHigherEpochIsRestored(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
@@ -518,8 +520,8 @@ func TestALostLockChangesNothing(t *testing.T) {
 	}
 }
 
-// A process that ends between the two copies leaves one, and so does a Ceph that does not take
-// the other. Nothing is changed before both have it.
+// If a process ends between the two copies, only one is written. The same happens if Ceph refuses
+// its copy. Nothing must be changed before both are written.
 func TestBothCopiesHaveTheJournalBeforeAChange(t *testing.T) {
 	change := config("osd_max_backfills", "4")
 	both := func(t *testing.T, w *world) {
@@ -563,14 +565,14 @@ func TestBothCopiesHaveTheJournalBeforeAChange(t *testing.T) {
 			t.Fatal("Ceph took no journal, and nobody was told")
 		}
 		both(t, w)
-		w.started-- // A monitor was replaced: another engine of the same process.
+		w.started-- // A monitor was replaced, so this is another engine of the same process.
 		if err := w.retried(t, w.process(nil), change); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// retried applies a change once what an earlier process asked for has ended.
+// retried applies a change after requests of an earlier process have ended.
 func (w *world) retried(t *testing.T, e *Engine, change Change) error {
 	t.Helper()
 	_, err := e.Apply(t.Context(), ourSweep, []Change{change})
@@ -581,8 +583,8 @@ func (w *world) retried(t *testing.T, e *Engine, change Change) error {
 	return err
 }
 
-// byOthers has somebody else set an option each of the first times that a step is passed, N in
-// the value being which.
+// byOthers lets another user set an option at the first few passes of a step. N in the value is the
+// number of the pass.
 func (w *world) byOthers(option, value string, step Step, times int) *Engine {
 	passed := 0
 	return w.process(func(s Step) bool {
@@ -607,8 +609,8 @@ func (w *world) backfills() string {
 	return value
 }
 
-// Somebody else may change a setting while the journal is being written. What they set is the
-// original then, also if it is what the sweep is about to set.
+// Another user may change a setting while the journal is being written. Then that value is the
+// original, even if it equals the sweep's value.
 func TestAForeignChangeBeforeTheFirstSetIsRestored(t *testing.T) {
 	for name, test := range map[string]struct {
 		theirs string
@@ -639,7 +641,7 @@ func TestAForeignChangeBeforeTheFirstSetIsRestored(t *testing.T) {
 	}
 }
 
-// Wherever a process is killed meanwhile, what somebody else has set stays.
+// Wherever a process is killed meanwhile, the other user's value must stay.
 func TestKilledAfterAForeignChange(t *testing.T) {
 	for n := 1; ; n++ {
 		w := newWorld(t)
@@ -669,7 +671,7 @@ func TestKilledAfterAForeignChange(t *testing.T) {
 	}
 }
 
-// A setting that somebody else goes on changing is not fought over.
+// If another user goes on changing a setting, the sweep must not compete.
 func TestAForeignChangeAgainAndAgain(t *testing.T) {
 	w := newWorld(t)
 	e := w.byOthers("osd_max_backfills", "1N", StepIntentReadBack, 100)
@@ -686,7 +688,7 @@ func TestAForeignChangeAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Later, the original is known, and another value is a foreign change.
+// Later, the original is known, and a different value is a foreign change.
 func TestAForeignChangeBetweenTwoConfigurations(t *testing.T) {
 	w := newWorld(t)
 	later := false

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// nth kills at the nth time that a point is reached, and tells whether it did.
+// nth kills at the nth time that a point is reached. It reports whether it has killed.
 func nth(n int) (at func() bool, killed *bool) {
 	killed = new(bool)
 	passed := 0
@@ -19,7 +19,7 @@ func nth(n int) (at func() bool, killed *bool) {
 	}, killed
 }
 
-// A life that nobody disturbs passes every step of the table and no other.
+// An undisturbed life passes exactly the steps in the table.
 func TestALifePassesEveryStep(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
@@ -38,8 +38,8 @@ func TestALifePassesEveryStep(t *testing.T) {
 	}
 }
 
-// Whichever step a process is killed at, each time that it passes it, the next one puts
-// everything back.
+// A process is killed at each step, each time that it passes the step. The next process must
+// restore everything.
 func TestKilledAtEachStep(t *testing.T) {
 	for _, step := range Steps() {
 		t.Run(string(step), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// The same before and after each verb, and then the next process is killed as well.
+// A process is killed before and after each verb, and then the next process is killed as well.
 func TestKilledAroundEachVerb(t *testing.T) {
 	hooks := map[string]func(*cephtest.Cluster, func(string) error){
 		"before": func(c *cephtest.Cluster, hook func(string) error) { c.Before = hook },
@@ -84,7 +84,7 @@ func TestKilledAroundEachVerb(t *testing.T) {
 	}
 }
 
-// killedAround kills at the nth verb, and tells whether there was none.
+// killedAround kills at the nth verb. It reports whether there was no such verb.
 func killedAround(t *testing.T, set func(*cephtest.Cluster, func(string) error), n int) (again, ended bool) {
 	t.Helper()
 	w := newWorld(t)
@@ -96,11 +96,11 @@ func killedAround(t *testing.T, set func(*cephtest.Cluster, func(string) error),
 		t.Fatalf("killed at verb %d: %v", n, err)
 	}
 	w.wantState(before)
-	// All pairs would take long: each seventh.
+	// All pairs would take too long, so every seventh is tried.
 	return n%7 == 0, false
 }
 
-// killed lives a life that ends at the nth verb.
+// killed plays a life that ends at the nth verb.
 func (w *world) killed(set func(*cephtest.Cluster, func(string) error), n int) bool {
 	at, killed := nth(n)
 	w.cluster.Act(func(c *cephtest.Cluster) {
@@ -119,7 +119,7 @@ func (w *world) killed(set func(*cephtest.Cluster, func(string) error), n int) b
 	return *killed
 }
 
-// killedTwice kills the process that restores as well, at its nth step.
+// killedTwice also kills the restoring process, at its nth step.
 func killedTwice(t *testing.T, set func(*cephtest.Cluster, func(string) error), first, second int) bool {
 	t.Helper()
 	w := newWorld(t)
@@ -140,8 +140,8 @@ func killedTwice(t *testing.T, set func(*cephtest.Cluster, func(string) error), 
 	return true
 }
 
-// A change whose answer was lost, and that is carried out after its process has died,
-// is put back too: the next process does not look before it must have landed.
+// A change whose answer was lost may be carried out after its process has died. It must be restored
+// too, so the next process waits until it must have been carried out.
 func TestALostChangeLandsAfterTheProcess(t *testing.T) {
 	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp"} {
 		t.Run(verb, func(t *testing.T) {
@@ -154,14 +154,14 @@ func TestALostChangeLandsAfterTheProcess(t *testing.T) {
 			if err := w.next(nil); err != nil {
 				t.Fatal(err)
 			}
-			w.cluster.Land() // if nobody waited for it
+			w.cluster.Land() // if the process did not wait for it
 			w.wantState(before)
 		})
 	}
 }
 
-// What somebody else has changed after the process was killed is left alone and
-// reported; everything else is put back.
+// Settings that another user has changed after the process was killed are left alone and reported.
+// Everything else is restored.
 func TestKilledAndChangedByAnother(t *testing.T) {
 	theirs := map[string]struct {
 		change   func(*cephtest.Cluster) error
@@ -216,7 +216,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 				if s == StepStoredWritten {
 					second++
 				}
-				return second == 3 // hold still, first, second configuration
+				return second == 3 // pauses, first configuration, second configuration
 			}))
 			if !errors.Is(err, cephtest.ErrKilled) {
 				t.Fatal(err)
@@ -247,7 +247,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 	}
 }
 
-// Ceph may refuse or not answer at any verb; what is restored later is complete.
+// Ceph may refuse a verb or not answer it. A later restore must be complete.
 func TestEachVerbFailsOnce(t *testing.T) {
 	for _, verb := range []string{"OSDMap", "ConfigDump", "Balancer", "SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp", "GetKey", "SetKey"} {
 		t.Run(verb, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// OSDs remove a share that is set while the profile is a built-in one, and go on to do so
-// when the profile is custom again right after. So the administrator's would be lost if it
-// were restored before the profile is.
+// OSDs remove a share that is set while the profile is a built-in one, and continue to do so right
+// after the profile is custom again. So the administrator's share would be lost if it were restored
+// before the profile.
 func TestWhatMClockLocksIsRestoredBehindWhatUnlocksIt(t *testing.T) {
 	tests := map[string]struct {
 		before  []ceph.ConfigEntry
@@ -79,7 +79,7 @@ func TestWhatMClockLocksIsRestoredBehindWhatUnlocksIt(t *testing.T) {
 	}
 }
 
-// While what unlocks it cannot be restored, what is locked waits.
+// While the profile that unlocks them cannot be restored, locked options wait.
 func TestWhatMClockLocksWaits(t *testing.T) {
 	profile, share := Setting{Kind: KindConfig, Option: optionProfile}, Setting{Kind: KindConfig, Option: "osd_mclock_scheduler_client_wgt"}
 	j := newJournal("f", ourSweep)

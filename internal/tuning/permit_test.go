@@ -22,7 +22,7 @@ func TestPermit(t *testing.T) {
 				{Name: "osd_client_message_cap", Min: "16", Max: "16Ki"},
 				{Name: "osd_mclock_profile", Values: []string{"balanced"}},
 				{Name: "osd_memory_target", Mask: "class:ssd", Max: "4Gi"},
-				{Name: "osd_heartbeat_interval"}, // No administrator can allow it.
+				{Name: "osd_heartbeat_interval"}, // no administrator can allow it
 				{Name: "pg_num", Pool: "p", Min: "8", Max: "128"},
 			},
 		},
@@ -32,7 +32,7 @@ func TestPermit(t *testing.T) {
 	tests := map[string]struct {
 		setting ceph.Setting
 		user    string
-		refused string // what is said; "" is permitted
+		refused string // a part of the error; "" if it is permitted
 	}{
 		"within bounds":            {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "16K"}},
 		"below":                    {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "1"}, refused: "no less than 16"},
@@ -84,7 +84,7 @@ func TestPermitAsksForAnOptionOnce(t *testing.T) {
 	}
 }
 
-// A version that never changes an option may find it in the journal of an earlier one.
+// An option that this version never changes may be in the journal of an earlier version.
 func TestAnOptionThatIsNeverChangedIsRestored(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
@@ -101,7 +101,7 @@ func TestAnOptionThatIsNeverChangedIsRestored(t *testing.T) {
 	w.wantState(before)
 }
 
-// A baseline whose value is outside the bounds is what was there before.
+// A baseline outside the bounds is permitted if it is the original value.
 func TestABaselineOfTheOriginalIsExempt(t *testing.T) {
 	w := newWorld(t)
 	e, noting := w.process(nil), &noting{Cluster: w.cluster}
@@ -120,7 +120,7 @@ func TestABaselineOfTheOriginalIsExempt(t *testing.T) {
 	}
 }
 
-// noting notes which values are sent to restore the original.
+// noting records which values are sent as restores of the original.
 type noting struct {
 	*cephtest.Cluster
 

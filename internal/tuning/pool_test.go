@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// ofPool are the changes of pools p and q that are restored by name in the tests below.
+// ofPool returns the changes of pools p and q that the tests below restore by name.
 func ofPool() []Change {
 	return []Change{autoscaler("p"), poolOption("p", "recovery_priority", "3"), poolOption("p", "pg_num", "64")}
 }
@@ -25,7 +25,7 @@ func (w *world) rename(from, to string) {
 	})
 }
 
-// remake makes another pool of a name, with the values that the sweep has set.
+// remake creates another pool with the same name and with the sweep's values.
 func (w *world) remake(name string) {
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		c.Answers.OSDMap.Pools = append(c.Answers.OSDMap.Pools, ceph.Pool{
@@ -60,7 +60,7 @@ func TestARenamedPoolIsRestored(t *testing.T) {
 	w.wantPool("renamed", 32, "on", "")
 }
 
-// A pool that has the name of the sweep's has nothing of the sweep's, whatever its values.
+// Another pool with the name of the sweep's pool must be left alone, whatever its values.
 func TestAnotherPoolOfTheNameIsLeftAlone(t *testing.T) {
 	for name, act := range map[string]func(w *world){
 		"the sweep's was renamed": func(w *world) { w.rename("p", "renamed") },
@@ -100,7 +100,7 @@ func TestAnotherPoolOfTheNameIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Between the journal and the command, too.
+// The pool may also be replaced between the journal and the command.
 func TestAPoolThatIsReplacedMeanwhileIsNotChanged(t *testing.T) {
 	w := newWorld(t)
 	done := false
@@ -121,8 +121,8 @@ func TestAPoolThatIsReplacedMeanwhileIsNotChanged(t *testing.T) {
 	}
 }
 
-// Journals of earlier versions have no IDs. Their pools are known by name, and versions that
-// know no IDs read journals that have them.
+// Journals of earlier versions have no IDs, so their pools are identified by name. Versions that do
+// not know IDs can read journals with IDs.
 func TestAJournalWithoutIDsIsRestoredByName(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.process(nil).Apply(t.Context(), ourSweep, ofPool()); err != nil {

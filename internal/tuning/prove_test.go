@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// known is what a sweep knows of the simulated cluster.
+// known returns what a sweep knows about the simulated cluster.
 func (w *world) known() Known {
 	w.t.Helper()
 	osds, err := w.cluster.OSDs(w.t.Context(), conn())
@@ -31,7 +31,7 @@ func TestProve(t *testing.T) {
 		want   []Change
 		before func(*cephtest.Cluster)
 		after  func(*world)
-		inert  InertReason // "": it has effect
+		inert  InertReason // "" means that it has an effect
 		osds   []int
 		said   string
 	}{

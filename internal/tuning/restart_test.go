@@ -50,7 +50,7 @@ func TestTakenAtStart(t *testing.T) {
 		config(judgedAtStart, "500"),
 	}
 	known := Known{Help: cephtest.Options()}
-	known.Help[judgedAtStart] = ceph.OptionHelp{Known: true, Name: judgedAtStart, Type: "float", Runtime: true, Flags: []string{"runtime"}} // as 20.2.4 has it
+	known.Help[judgedAtStart] = ceph.OptionHelp{Known: true, Name: judgedAtStart, Type: "float", Runtime: true, Flags: []string{"runtime"}} // as 20.2.4 prints it
 	got := SettingsOf(TakenAtStart(changes, known))
 	want := []Setting{config("osd_op_num_shards", "2").Setting, config(judgedAtStart, "500").Setting}
 	if !slices.Equal(got, want) {

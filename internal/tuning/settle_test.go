@@ -31,7 +31,7 @@ func (w *world) status() (s struct{ ManagerActive bool }) {
 	return s
 }
 
-// settle looks every two seconds until something is decided.
+// settle takes a sample every two seconds until there is a decision.
 func (w *world) settle(want []Change, patience Patience, about Known) (Settled, []string) {
 	var s Settling
 	var progress []string
@@ -120,7 +120,7 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// A state that comes back within the soak begins it again.
+// If an obstacle comes back within the soak time, the soak starts again.
 func TestASoakIsOneOfRest(t *testing.T) {
 	w := newWorld(t)
 	patience := Patience{Polls: 2, Soak: 10 * time.Second, Deadline: time.Hour}

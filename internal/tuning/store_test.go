@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// eachStore runs a test on each store that has no compare and swap of its own.
+// eachStore runs a test on each store without a compare-and-swap of its own.
 func eachStore(t *testing.T, test func(*testing.T, Store)) {
 	t.Run("in Ceph", func(t *testing.T) { test(t, NewConfigKey(cephtest.NewCluster("p"), ceph.Connection{})) })
 	t.Run("in memory", func(t *testing.T) { test(t, &Memory{}) })
@@ -90,7 +90,7 @@ func TestAStoreRemovesWhatIsDoneAlone(t *testing.T) {
 	}
 }
 
-// What cannot be read may be the journal of a later version: nobody writes over it.
+// A journal that cannot be read may be from a later version, so it must not be overwritten.
 func TestAJournalInCephThatCannotBeReadStays(t *testing.T) {
 	c := cephtest.NewCluster("p")
 	c.Act(func(c *cephtest.Cluster) { c.Keys = map[string]string{journalKey: `{"schemaVersion":2,"fsid":"f"}`} })
@@ -115,7 +115,7 @@ func wantKept(t *testing.T, s Store, want *Journal) {
 	}
 }
 
-// Whose sweep it is stays true while another Kubernetes cluster restores it.
+// A journal keeps the Kubernetes cluster of its sweep while another cluster restores it.
 func TestAJournalSaysWhichKubernetesClusterItIsOf(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.process(nil), w.process(nil)
@@ -133,7 +133,7 @@ func TestAJournalSaysWhichKubernetesClusterItIsOf(t *testing.T) {
 	if got := of(); got != "k1" {
 		t.Errorf("it is of %q, want k1", got)
 	}
-	_, _ = second.Restore(t.Context()) // It waits for the first one.
+	_, _ = second.Restore(t.Context()) // It waits for requests of the first one to end.
 	w.now = w.now.Add(ceph.LongestChange)
 	if report, err := second.Restore(t.Context()); err != nil || !report.Done || of() != "k1" {
 		t.Errorf("it is of %q, %+v, %v; want k1, and all restored", of(), report, err)

@@ -48,13 +48,13 @@ func TestSwitchWritesNoJournal(t *testing.T) {
 	if _, err := e.Switch(t.Context(), ourSweep, baseline, candidate); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.next(nil); err != nil { // killed in mid-session
+	if err := w.next(nil); err != nil { // killed within a session
 		t.Fatal(err)
 	}
 	w.wantState(before)
 }
 
-// setMemoryTarget is somebody else's change.
+// setMemoryTarget is a change by another user.
 func (w *world) setMemoryTarget(value string) {
 	w.cluster.Act(func(c *cephtest.Cluster) {
 		for i, entry := range c.Answers.ConfigDump {

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// A change whose answer was lost lands while the same process goes on, just before it may no
-// longer. The process does not compare or change anything before that.
+// A change whose answer was lost is carried out at the last moment at which it may be, while the
+// same process continues. Before that, the process must not compare or change anything.
 func TestALostChangeLandsInTheSameProcess(t *testing.T) {
 	for _, verb := range []string{"SetPoolOption", "UnsetPoolOption", "SetConfig", "RemoveConfig", "SetBalancer", "SetFlag", "SetNoUp"} {
 		t.Run(verb, func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestALostChangeLandsInTheSameProcess(t *testing.T) {
 	}
 }
 
-// Another engine of the process waits too: one restores what another has changed, and one
-// takes the place of another when a monitor moves.
+// Another engine of the process must wait too. For example, one engine restores what another has
+// changed, and a new engine replaces an old one when a monitor moves.
 func TestEnginesOfAProcessShareTheirDoubts(t *testing.T) {
 	w := newWorld(t)
 	doubts := &Doubts{}
@@ -61,7 +61,7 @@ func TestEnginesOfAProcessShareTheirDoubts(t *testing.T) {
 	}
 }
 
-// What Ceph refused was not changed, and nothing is waited for.
+// A change that Ceph has refused was not made, so there is nothing to wait for.
 func TestARefusalIsNoDoubt(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
@@ -75,14 +75,14 @@ func TestARefusalIsNoDoubt(t *testing.T) {
 	}
 }
 
-// What an earlier process has closed is compared once more by the one that takes over, and
-// by the next one if that is killed.
+// A process that takes over compares entries that an earlier process has closed. If it is killed,
+// the next one does.
 func TestWhatAnEarlierProcessClosedIsComparedAgain(t *testing.T) {
 	mclock := config("osd_mclock_profile", "custom")
 	tests := map[string]struct {
-		found string // what somebody else had made of it when it was closed; "" for nothing
-		late  string // what it has when the next process comes
-		want  string // what is to become of it
+		found string // what another user had set when it was closed; "" for nothing
+		late  string // its value when the next process comes
+		want  string // the expected final value
 	}{
 		"it is as it was":                             {"", "balanced", "balanced"},
 		"a late command of ours":                      {"", "custom", "balanced"},
@@ -111,7 +111,7 @@ func TestWhatAnEarlierProcessClosedIsComparedAgain(t *testing.T) {
 				t.Fatal(report, err)
 			}
 			set(test.late)
-			// The one that takes over is killed before the journal names it.
+			// The process that takes over is killed before the journal names it.
 			w.cluster.Act(func(c *cephtest.Cluster) {
 				c.Before = func(verb string) error {
 					if verb == "SetKey" {
@@ -134,7 +134,7 @@ func TestWhatAnEarlierProcessClosedIsComparedAgain(t *testing.T) {
 	}
 }
 
-// A journal that another process has closed is not removed before it was compared.
+// A journal that another process has closed must be compared before it is removed.
 func TestAJournalOfAnotherProcessIsNotClosedUnseen(t *testing.T) {
 	w := newWorld(t)
 	first := w.process(nil)
@@ -149,8 +149,8 @@ func TestAJournalOfAnotherProcessIsNotClosedUnseen(t *testing.T) {
 	}
 }
 
-// A lock that is lost and taken again in the middle of a change ends that: what was read
-// before may be outdated.
+// If the lock is lost and taken again during a change, the change ends, because earlier reads may
+// be outdated.
 func TestAChangeIsMadeUnderOneHolding(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)

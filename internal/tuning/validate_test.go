@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// capIs has osd_client_message_cap be set for OSDs, unless to "", and have a default.
+// capIs sets the default of osd_client_message_cap, and its value for OSDs unless that is "".
 func capIs(now, byDefault string) func(*Known) {
 	return func(k *Known) {
 		k.Help["osd_client_message_cap"] = ceph.OptionHelp{Known: true, Name: "osd_client_message_cap", Type: "uint", Default: byDefault, Runtime: true}
@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 		configurations [][]Change
 		change         func(*Known)
 		permissions    *Permissions
-		reason         ProblemReason // "": nothing is wrong
+		reason         ProblemReason // "" means no problem
 		said           string
 	}{
 		"values within bounds":           {configurations: one(config("osd_memory_target", "4Gi"), config("osd_client_message_cap", "4K"), poolOption("p", "pg_num", "64"))},
@@ -163,7 +163,7 @@ func TestValidate(t *testing.T) {
 				}
 				return
 			}
-			// A value that is none may be out of bounds too.
+			// An invalid value may be out of bounds too.
 			if len(got) == 0 || len(got) > 1 && test.reason != ProblemValue || got[0].Reason != test.reason || !strings.Contains(got[0].Message, test.said) {
 				t.Errorf("problems %+v, want %s saying %q", got, test.reason, test.said)
 			}

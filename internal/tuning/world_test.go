@@ -18,8 +18,8 @@ import (
 
 var ourSweep = Sweep{Namespace: "bench", Name: "s", UID: "u1"}
 
-// world is a simulated cluster with the journal's two copies and a clock. Processes come
-// and go in it.
+// world is a simulated cluster with the two copies of the journal and a clock. It has one process
+// after another.
 type world struct {
 	t       *testing.T
 	cluster *cephtest.Cluster
@@ -45,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// process is a new one, which is killed when kill says so.
+// process returns a new process, which is killed when kill says so.
 func (w *world) process(kill func(Step) bool) *Engine {
 	w.started++
 	observer := ceph.Connection{MonHost: "m", User: "observer", Key: "AAAA"}
@@ -75,7 +75,7 @@ func config(option, value string) Change {
 	return Change{Setting: Setting{Kind: KindConfig, Option: option}, To: valueOf(value), Type: cephtest.Options()[option].Type}
 }
 
-// noUp is no setting that a sweep varies; it is put back in the same way.
+// noUp returns a change that no sweep makes. It is restored in the same way.
 func noUp(osd int) Change { return Change{Setting: NoUp(osd), To: Of("true"), Type: "bool"} }
 
 func masked(mask, option, value string) Change {
@@ -84,7 +84,7 @@ func masked(mask, option, value string) Change {
 	return change
 }
 
-// valueOf is a value of a test: "" is unset.
+// valueOf returns a value in a test; "" means unset.
 func valueOf(text string) Value {
 	if text == "" {
 		return Unset()
@@ -92,7 +92,8 @@ func valueOf(text string) Value {
 	return Of(text)
 }
 
-// configurations are two that a sweep goes between. Each changes what the other does not.
+// configurations returns two configurations of a sweep. Each changes settings that the other does
+// not.
 func configurations() [][]Change {
 	return [][]Change{
 		{
@@ -106,7 +107,7 @@ func configurations() [][]Change {
 	}
 }
 
-// life is all that a sweep does to the settings.
+// life makes all changes of a sweep.
 func life(ctx context.Context, w *world, e *Engine) error {
 	facts, err := ReadFacts(ctx, w.cluster, ceph.Connection{}, []Setting{{Kind: KindAutoscaler}, {Kind: KindBalancer}})
 	if err != nil {
@@ -143,7 +144,7 @@ func putAllBack(ctx context.Context, e *Engine) error {
 	return e.Close(ctx)
 }
 
-// next is a new process that restores what a dead one left.
+// next is a new process that restores what a dead process has left.
 func (w *world) next(kill func(Step) bool) error {
 	w.t.Helper()
 	e := w.process(kill)
@@ -156,7 +157,7 @@ func (w *world) next(kill func(Step) bool) error {
 	return err
 }
 
-// state is everything that can be changed, in a fixed order and at rest.
+// state returns everything that can be changed, in a fixed order, once the cluster is quiescent.
 func (w *world) state() string {
 	for range 16 {
 		w.cluster.Tick()

@@ -12,15 +12,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// withBackground is a script of one client and two phases, and a load beside them.
+// withBackground returns a script of one client and two phases, with a background load.
 func withBackground(load engine.Load) *Script {
 	s := scriptOf(1, fakeLoad{}, fakeLoad{})
 	s.Background = &Background{Load: load, ramp: 10 * time.Second, Place: place.Place{Clients: 1}}
 	return s
 }
 
-// playBackground is play with a background load, which runs until it is stopped. Moves of the
-// background are marked with a plus.
+// playBackground does the same as play with a background load, which runs until it is stopped.
+// Moves of the background load are marked with a plus.
 func playBackground(t *testing.T, s *Script, run int32, tasks, background Tasks, m *Notes, clock *time.Time) []string {
 	t.Helper()
 	var moves []string
@@ -83,7 +83,8 @@ func TestTheBackgroundIsAroundThePhases(t *testing.T) {
 	}
 }
 
-// What follows from how far phases and background are, in the second of two phases.
+// The next move depends on the states of phases and background load. These cases are in the second
+// of two phases.
 func TestScriptMovesOfTheBackground(t *testing.T) {
 	failed := task.Status{State: task.Failed, Failure: &task.Failure{Reason: task.ToolKilled, Message: "by a signal"}}
 	cases := map[string]struct {
@@ -130,8 +131,7 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 	}
 }
 
-// A manager that was restarted does not know when the background load began, but its runner
-// does.
+// After a restart, the manager does not know when the background load began, but its runner does.
 func TestTheRampIsThatOfTheRunner(t *testing.T) {
 	began := time.Unix(1000, 0)
 	background := newTasks(1)
@@ -142,8 +142,8 @@ func TestTheRampIsThatOfTheRunner(t *testing.T) {
 	}
 }
 
-// Nothing that the background load makes has the name of something of a client's, and all of
-// it begins with that of the session, by which it is found.
+// Names of the background load's data must differ from those of clients. All of them begin with the
+// session's name, by which the manager finds them.
 func TestThePlaceOfTheBackground(t *testing.T) {
 	const name = "cephtune-0123456789"
 	clients := []place.Place{{Owner: name, Namespace: name, Client: 0, Clients: 2, Pool: "p", CephUser: "io", DatasetBytes: 1, Image: place.Image{Shared: true}}}

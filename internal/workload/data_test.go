@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// readOnly is a load whose data nothing writes over.
+// readOnly is a load whose data is never overwritten.
 type readOnly struct{ fakeLoad }
 
 func (l readOnly) Datasets(p place.Place) []engine.Dataset {
@@ -31,7 +31,7 @@ func TestWhatRunsBeginWith(t *testing.T) {
 		initially v1alpha1.InitialState
 		warm      bool
 		loads     []engine.Load
-		// runs are the tasks of each run, those aside with which sizes are found.
+		// runs has the tasks of each run, except the pilots.
 		runs  []string
 		found []v1alpha1.DataState
 	}{
@@ -137,8 +137,8 @@ func TestTasksThatResetData(t *testing.T) {
 	}
 }
 
-// What a run begins with is not looked at any more once it has begun, nor made twice by a
-// manager that knows nothing of what one before it has done.
+// Once a run has begun, the state of its data is not checked again. A manager without memory of the
+// previous one must not reset the data again.
 func TestDataAreResetOnce(t *testing.T) {
 	s := scriptOf(1, fakeLoad{dataset: "d"}, fakeLoad{dataset: "d"})
 	s.initialState = v1alpha1.InitialStateRollback
@@ -168,8 +168,8 @@ func TestDataAreResetOnce(t *testing.T) {
 	}
 }
 
-// The names of runs begin with an r, and so may others of theirs in the future: a run of
-// two digits is none of one.
+// IDs of runs begin with an r, and other IDs may do so in the future. Run 10 must not count as run
+// 1.
 func TestDataAreUsedByEarlierRuns(t *testing.T) {
 	for id, want := range map[string]bool{
 		"r1-p": true, "r9-p": true, "r10-p": false, "r11-p": false, "pilot-p-0": true, "data-r1-p": false, "initial-9-d": false, "tidy-r1-p": false,
@@ -181,7 +181,7 @@ func TestDataAreUsedByEarlierRuns(t *testing.T) {
 	}
 }
 
-// Pods live for as long as their tasks may take.
+// The pods' deadline includes the time that their tasks may take.
 func TestTheDeadlineHasRoomForWhatRunsBeginWith(t *testing.T) {
 	deadline := func(state v1alpha1.InitialState, warm bool) time.Duration {
 		s := scriptOf(1, fakeLoad{dataset: "d"})

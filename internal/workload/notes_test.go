@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A measurement is where it was by the node's clock, unless the manager has seen it.
+// The node's clock gives the time of a measurement, unless the manager has observed it itself.
 func TestTimesComeFromTheLog(t *testing.T) {
 	start, end, known := time.Unix(100, 0), time.Unix(130, 0), time.Unix(99, 0)
 	tasks := newTasks(1)

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 )
 
-// A client that works alone does what the manager would have it do, in that order,
-// and rests where the manager would let it.
+// A standalone client does the same as with the manager, in the same order, and rests at the same
+// places.
 func TestThePlanIsWhatTheManagerWouldDo(t *testing.T) {
 	cases := map[string][]engine.Load{
 		"writes alone":         {fakeLoad{writes: true}},

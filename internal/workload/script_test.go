@@ -13,12 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// fakeLoad is a phase that reads a dataset, or writes something that has to be
-// tidied up.
+// fakeLoad is a phase that reads a dataset, or writes data that has to be tidied up.
 type fakeLoad struct {
 	dataset string
 	writes  bool
-	there   bool // that an earlier run has prefilled the dataset
+	there   bool // an earlier run has prefilled the dataset
 }
 
 func (l fakeLoad) Datasets(place.Place) []engine.Dataset {
@@ -48,7 +47,7 @@ func (l fakeLoad) Tidy(place.Place, engine.Run) []task.Command {
 func (l fakeLoad) Timing() engine.Timing           { return engine.Timing{MeasuredSeconds: 30} }
 func (l fakeLoad) Namespaces(place.Place) []string { return nil }
 
-// pilotedLoad is done after two pilots.
+// pilotedLoad has its size after two pilots.
 type pilotedLoad struct{ fakeLoad }
 
 func (pilotedLoad) NeedsPilot() bool { return true }
@@ -69,7 +68,7 @@ func scriptOf(clients int, loads ...engine.Load) *Script {
 	return s
 }
 
-// play carries out moves on clients that always succeed, and returns them.
+// play carries out moves on clients that always succeed, and returns the moves.
 func play(t *testing.T, s *Script, run int32, tasks Tasks, m *Notes, clock *time.Time) []string {
 	t.Helper()
 	var moves []string
@@ -133,8 +132,8 @@ func TestScriptFromBeginningToEnd(t *testing.T) {
 		t.Errorf("first run (-want +got):\n%s", diff)
 	}
 
-	// The second run fills nothing again, and begins by removing what the last phase
-	// of the first one has written: nobody had to wait for that.
+	// The second run prefills nothing again. It begins by removing the data that the last phase of
+	// the first run has written, because nothing had to wait for that removal.
 	second := play(t, s, 2, tasks, m, &clock)
 	if diff := cmp.Diff("Put tidy-r1-p3", second[0]); diff != "" {
 		t.Errorf("second run begins with (-want +got):\n%s", diff)
@@ -208,8 +207,8 @@ func failureOf(s task.State) *task.Failure {
 	return &task.Failure{Reason: task.ToolFailed, Message: "exit code 1"}
 }
 
-// The failure that is told is that of the client that failed, not of those that were
-// stopped because of it.
+// The reported failure is that of the client that failed first, not of clients that were stopped
+// because of it.
 func TestScriptTellsTheCause(t *testing.T) {
 	tasks := newTasks(3)
 	tasks[0]["r1-p1"] = task.Status{State: task.Cancelled}
