@@ -27,8 +27,8 @@ type Outage struct {
 	// were up and in before.
 	OSDs, UpOSDs, InOSDs int
 	// Begin is when noup was set, Stop when the OSDs were marked down, NoupUnset when noup was
-	// unset, Up when the OSDs were seen up, and Clean when the cluster was whole. Each is zero
-	// until then.
+	// unset, Up when the OSDs were seen up, and Clean when all placement groups were seen clean
+	// again. Each is zero until then.
 	Begin, Stop, NoupUnset, Up, Clean time.Time
 	// Out reports that Ceph is supposed to mark the OSDs out and move their data.
 	Out bool

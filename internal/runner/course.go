@@ -52,7 +52,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
-		return // The line came before the tool is known to run.
+		return // The line came before the tool was known to run.
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)

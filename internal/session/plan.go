@@ -37,7 +37,7 @@ func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) 
 	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
 }
 
-// groupsOf returns the number of quads (for one candidate) or rounds (for several) with so many pairs.
+// groupsOf returns the number of quads (for one candidate) or rounds (for several) with a number of pairs.
 func groupsOf(pairs, candidates int) int {
 	if candidates == 1 {
 		return (pairs + 1) / 2

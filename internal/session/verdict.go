@@ -106,8 +106,8 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// faults reports the invalid windows. covered has an element for each window, of which dwells have several
-// for each switch.
+// faults reports the invalid windows. covered has an element for each window. A dwell has several windows for
+// each switch.
 func (e Evidence) faults(covered []bool) (faults []bool) {
 	each := e.Plan.WindowsOfSwitch()
 	for i, s := range e.Record.Switches {

@@ -239,10 +239,10 @@ func (d Dwells) Contrast() (stats.Contrast, error) {
 	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil
 }
 
-// contradicts reports whether the dwells of a candidate leave a verdict of windows without support. Their
-// ratios have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than within them,
-// so this test alarms more often, which withholds a verdict and never makes one. Where noise is large it also
-// finds too little: so the dwells' own ratio has to be one that the verdict describes.
+// contradicts reports whether the dwells of a candidate contradict a verdict of windows. Both ratios have to
+// be compatible at 5%. Noise that lasts for minutes is larger between dwells than within them, so this test
+// alarms too often. That only withholds verdicts. If noise is large, the test finds too little. So the
+// verdict must also describe the dwells' own ratio.
 func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
 	p, err := compatible(dwells, windows)
 	if err != nil || p < 0.05 {

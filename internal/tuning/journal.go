@@ -313,9 +313,8 @@ func (e Entry) judge(now Value) action {
 }
 
 // ToRestore returns the open entries in the order of their restore. Varied settings come
-// first, last in first out, but those that unlock others in mClock precede these. Settings
-// that were held still follow, because an active autoscaler would change the number of PGs
-// itself.
+// first, last in first out, but those that unlock others in mClock precede these. Settings of
+// HoldStill come last, because an active autoscaler would change the number of PGs itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {

@@ -61,9 +61,9 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	return s, nil
 }
 
-// readyToSwitch verifies the lock, and reads the journal and the settings at the same time: this tuner has
-// held the lock since it rehearsed them. Another tuner of this process may have restored them since; only the
-// journal shows that.
+// readyToSwitch verifies the lock. At the same time it reads the journal and the settings: it need not wait
+// for the lock, which this tuner has held since it rehearsed the settings. Another tuner of this process may
+// have restored them since then. Only the journal shows that.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	if !e.saved {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
