@@ -30,7 +30,7 @@ func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged ti
 	if from != c.setting {
 		return sent, acknowledged, errors.New("the window before had another setting")
 	}
-	time.Sleep(200 * time.Millisecond) // the previous sample
+	time.Sleep(200 * time.Millisecond) // the reads before the switch
 	if err := c.fails[c.switches]; err != nil {
 		return sent, acknowledged, err
 	}

@@ -50,7 +50,7 @@ func TestAFloatHasALongerForm(t *testing.T) {
 	}
 }
 
-// A change that does not fit is refused before Ceph gets it, and earlier changes are restored.
+// A change that does not fit is refused before Ceph gets it, and earlier changes can be restored.
 func TestAFullJournalIsRefusedAndRestored(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()

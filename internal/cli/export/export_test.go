@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// cluster returns a cluster with a benchmark that has one run and an earlier run ID, and with
-// another benchmark.
+// cluster returns a cluster with two benchmarks. Each has a run of its current session and a run of
+// an earlier one.
 func cluster(t *testing.T) client.WithWatch {
 	t.Helper()
 	var all []client.Object

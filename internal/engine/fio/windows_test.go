@@ -60,7 +60,7 @@ func TestEveryOperationGivesLatencyWindows(t *testing.T) {
 	}
 }
 
-// Every operation is logged if the user asks for it, or if there are not too many.
+// Every operation is logged only if the run asks for it and there are not too many.
 func TestLogOptions(t *testing.T) {
 	limited := func(rate int64, jobs ...v1alpha1.FioJob) v1alpha1.Fio {
 		f := v1alpha1.Fio{Jobs: jobs, NumJobs: 2, Duration: metav1.Duration{Duration: 10 * time.Minute}}
