@@ -357,8 +357,8 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 	w.wantState(before)
 }
 
-// Others find a journal by its copy in Kubernetes. While there is a copy in Ceph, that copy must
-// exist too. Otherwise no one would restore.
+// Others find a journal by its copy in Kubernetes. While there is a copy in Ceph, the copy in
+// Kubernetes must exist too. Otherwise no one would restore.
 func TestTheCopyInKubernetesIsTheLastToGo(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		t.Run(fmt.Sprintf("before it was carried out: %t", before), func(t *testing.T) {

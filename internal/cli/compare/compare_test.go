@@ -153,8 +153,8 @@ func TestRegressionsAreJudgedByTheirIntervals(t *testing.T) {
 	}
 }
 
-// TestTheIntervalIsWelchs computes what R's t.test(log(b), log(a)) does, for three runs each. It
-// only compares the quantile with a table.
+// TestTheIntervalIsWelchs computes what R's t.test(log(b), log(a)) does, for three runs each. It does
+// not compute the quantile, but compares it with a table.
 func TestTheIntervalIsWelchs(t *testing.T) {
 	got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(world(t))), "nightly weekly -o json", "")
 	var found comparison

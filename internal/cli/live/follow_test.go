@@ -176,7 +176,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 func TestNobodyIsFollowedWhileNobodyMeasures(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	f := New(nil, nil) // The clients are nil, because nothing must be read.
+	f := New(nil, nil) // Both are nil, because nothing must be read.
 	f.Every = time.Millisecond
 	f.Follow(ctx, func() Subject { return Subject{} }, func(_ Subject, figure Figure) { t.Errorf("told %+v", figure) })
 }

@@ -122,6 +122,7 @@ func TestTaskWhereSettingsAreSwitched(t *testing.T) {
 	}
 }
 
+// Each option of the API adds options of fio, or replaces them.
 func TestOptions(t *testing.T) {
 	random := v1alpha1.FioRandReadWrite
 	cases := map[string]struct {
