@@ -62,7 +62,7 @@ const (
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping leaves applying the winner to the user.
 	stepGiveUpKeeping step = "GiveUpKeeping"
-	// stepFail gives the run up. stepRestore follows.
+	// stepFail gives up the run. stepRestore follows.
 	stepFail step = "Fail"
 	// stepRestore ends the current run and restores everything.
 	stepRestore step = "Restore"

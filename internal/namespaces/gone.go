@@ -113,7 +113,7 @@ func notFound(refusal *http.Response, namespace string) (*http.Response, error) 
 	if err != nil {
 		return refusal, nil //nolint:nilerr // It is still an answer, and a true one.
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(refusal.Body, maxAnswerBytes)) // Then the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(refusal.Body, maxAnswerBytes)) // Otherwise the connection could not be used again.
 	_ = refusal.Body.Close()
 	answer := *refusal
 	answer.Status, answer.StatusCode = "404 Not Found", http.StatusNotFound

@@ -1,9 +1,8 @@
-// Package namespaces reports whether a namespace is one of benchmarks: one in which the
-// manager has the rights to run them. It is also the only place that interprets missing
-// rights: in a namespace that is deleted they go with it.
-//
-// A manager that handles all namespaces sees objects of people who must not reach a Ceph cluster. Without this it would lock the cluster, make pools and change
-// settings for them, only to find that it cannot make their Jobs.
+// Package namespaces reports whether a namespace is a benchmark namespace, in which the manager has
+// the rights to run benchmarks. Only this package interprets missing rights: when a namespace is
+// deleted, Kubernetes removes these rights too.  A manager that handles all namespaces also sees
+// objects of users who must not reach a Ceph cluster. Without this check it would lock the cluster,
+// create pools and change settings for them, and only then fail to create their Jobs.
 package namespaces
 
 import (
@@ -22,30 +21,29 @@ type Checker struct {
 	handled []string
 
 	mutex sync.Mutex
-	known map[string]bool // namespaces of benchmarks
+	known map[string]bool // benchmark namespaces
 }
 
-// New returns a Checker. The client is the manager's own, and handled are the namespaces
-// whose CRs it looks after: none means all.
+// New returns a Checker. The client has the manager's own rights. The manager handles the CRs in
+// the namespaces handled, or in all namespaces if there are none.
 func New(c client.Client, handled ...string) *Checker {
 	return &Checker{client: c, handled: handled, known: map[string]bool{}}
 }
 
-// Handles reports whether the manager looks after the CRs in a namespace. It may read those
-// in others.
+// Handles reports whether the manager handles the CRs in a namespace. It may read those in others.
 func (c *Checker) Handles(namespace string) bool {
 	return len(c.handled) == 0 || slices.Contains(c.handled, namespace)
 }
 
-// Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks
-// may. A positive answer is remembered: if rights are removed later, the calls that need them fail.
+// Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks may run.
+// A positive answer is remembered: if rights are removed later, the calls that need them fail.
 func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.known[namespace] {
 		return "", nil
 	}
-	// One of the rights that only a namespace of benchmarks gives.
+	// Only benchmark namespaces give the manager this right.
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: "batch", Resource: "jobs"},
 	}}

@@ -11,20 +11,20 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// magic begins a line, after any prefix of the log. Change its number with the format: a
-// runner and a command line may have different versions.
+// magic begins the text of a line, after any prefix that the log adds. Change its number when the
+// format changes: runner and command line may have different versions.
 const magic = "cephtune-progress-1"
 
-// Line is one line of a log: how fast the tool of one client is.
+// Line is one line of a log, with the current speed of one client's tool.
 type Line struct {
 	// Task is the ID of the task, such as r1-write-4m.
 	Task string
-	// Elapsed is for how long the tool has run, its ramp included.
+	// Elapsed is the time for which the tool has run, including its ramp.
 	Elapsed time.Duration
 	Rate    parse.Rate
 }
 
-// String writes it, for [Parse] and for people.
+// String returns the line, for [Parse] and for people.
 func (l Line) String() string {
 	text := fmt.Sprintf("%s task=%s seconds=%.0f MiB/s=%s IOPS=%s", magic, l.Task, l.Elapsed.Seconds(),
 		number(l.Rate.BytesPerSecond/(1<<20)), number(l.Rate.OperationsPerSecond))
@@ -34,11 +34,12 @@ func (l Line) String() string {
 	return text
 }
 
-// number has four significant digits, which is more than a second of a run is worth.
+// number formats a number with four significant digits, which is more than the accuracy of a rate
+// over one second.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// Parse reads a line of a log, and reports whether it is one that a runner wrote for
-// this. Words that it does not know are those of a later version.
+// Parse reads a line of a log, and reports whether it has this format. It ignores unknown words,
+// which later versions may add.
 func Parse(text string) (Line, bool) {
 	_, text, found := strings.Cut(text, magic+" ")
 	if !found {

@@ -1,5 +1,5 @@
-// Package queue puts those that want to work on one Ceph cluster in order. The lock keeps
-// them apart; the queue says whose turn it is when it becomes free.
+// Package queue orders the benchmarks and sweeps that wait for one Ceph cluster. The lock lets only
+// one of them work; the queue says who is next when the lock becomes free.
 package queue
 
 import (
@@ -20,7 +20,7 @@ type Place struct {
 	objectref.Ref
 
 	Cluster v1alpha1.ClusterReference
-	// Start is when its run began.
+	// Start is the time when its run began.
 	Start metav1.Time
 	// Restores reports that it will restore orphaned settings. Benchmarks wait for that, so no
 	// benchmark is ahead of it.
@@ -29,11 +29,11 @@ type Place struct {
 
 const kindBenchmark = "CephBenchmark"
 
-// maxNamed bounds how many of those ahead are named.
+// maxNamed limits how many of the objects ahead are named.
 const maxNamed = 3
 
-// OfBenchmark returns the place of a benchmark, or false if it does not run, or belongs to a
-// sweep, which has queued for it.
+// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that does not run,
+// or that belongs to a sweep, because the sweep has a place.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
 		return Place{}, false
@@ -41,8 +41,8 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	return Place{Ref: objectref.To(kindBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
-// OfSweep returns the place of a sweep, or false without one: a sweep that only plans does not
-// queue.
+// OfSweep returns the place of a sweep. It returns false for a sweep that does not run, or that
+// only plans.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
@@ -50,18 +50,18 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To("CephTuningSweep", s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// waits reports whether an object wants or holds the lock. One that waits for its window does
-// not keep others waiting.
+// waits reports whether an object wants or holds the lock. An object that waits for its window does
+// not block others.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead returns the objects that began earlier for the same cluster, earliest first.
-//
-// Times are in seconds, and of two in the same second the first by name may have been the
-// later one. So the holder of the lock, if holds is true, does not wait.
+// Ahead returns the objects that began earlier for the same cluster, earliest first.  If holds
+// reports that the object holds the lock, Ahead returns none. Start times have a resolution of one
+// second. So an object that sorts first by its name may have started after the holder, within the
+// same second.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {
@@ -97,7 +97,7 @@ func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string,
 	return ahead(of, all), nil
 }
 
-// ahead is the pure part of it.
+// ahead computes the objects ahead of a place from the list of all places.
 func ahead(of Place, all []Place) []string {
 	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
 		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == kindBenchmark
@@ -113,7 +113,7 @@ func ahead(of Place, all []Place) []string {
 	return names
 }
 
-// compare orders by time, and what began in the same second by namespace, name and kind.
+// compare orders places by start time, and within the same second by namespace, name and kind.
 func compare(a, b Place) int {
 	switch {
 	case a.Start.Before(&b.Start):

@@ -6,7 +6,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// State is how far a task is.
+// State is the state of a task.
 type State string
 
 // The states, in order. Done, Failed and Cancelled are final.
@@ -17,71 +17,70 @@ const (
 	Ready State = "Ready"
 	// Measuring: the tool runs.
 	Measuring State = "Measuring"
-	// Done: everything succeeded, and if there was a measurement, its output was
-	// read.
+	// Done: everything succeeded. If there was a measurement, its output was read.
 	Done State = "Done"
 	// Failed: see Failure.
 	Failed State = "Failed"
-	// Cancelled: the manager asked for it, or the pod was terminated.
+	// Cancelled: the manager requested it, or the pod was terminated.
 	Cancelled State = "Cancelled"
 )
 
 // Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 
-// FailureReason is why a task failed, as one word.
+// FailureReason is the reason why a task failed, as one word.
 type FailureReason string
 
-// The reasons. Those of a tool's output are the ones of package engine: Truncated,
-// Killed, EndedEarly, NoIO, ToolError.
+// The reasons. Package engine has the reasons that concern a tool's output: Truncated, Killed,
+// EndedEarly, NoIO, ToolError.
 const (
 	// StepFailed: a command before the measurement ended with an exit code that is
 	// not accepted.
 	StepFailed FailureReason = "StepFailed"
 	// ToolFailed: the tool ended with a non-zero exit code.
 	ToolFailed FailureReason = "ToolFailed"
-	// ToolKilled: the tool was ended by a signal that the runner did not send.
+	// ToolKilled: a signal that the runner did not send ended the tool.
 	ToolKilled FailureReason = "ToolKilled"
-	// DeadlineExceeded: the runner ended it, because its time was up.
+	// DeadlineExceeded: the runner ended the task, because its time was up.
 	DeadlineExceeded FailureReason = "DeadlineExceeded"
 	// NotStarted: the program could not be started.
 	NotStarted FailureReason = "NotStarted"
-	// BadOutput: what the tool printed is not what its parser knows.
+	// BadOutput: the parser does not understand the tool's output.
 	BadOutput FailureReason = "BadOutput"
 )
 
-// Failure says what went wrong in a task.
+// Failure describes the failure of a task.
 type Failure struct {
 	Reason FailureReason `json:"reason"`
 	// Message is one sentence for the user.
 	Message string `json:"message"`
 	// Command is the command that failed.
 	Command []string `json:"command,omitempty"`
-	// Tail is the last lines that it printed, of both streams, at most 2 KiB.
+	// Tail holds the last lines of the command's output, from both streams, at most 2 KiB.
 	Tail string `json:"tail,omitempty"`
 }
 
-// Status is how far a task is, in at most 4 KiB.
+// Status is the state of a task with its details, in at most 4 KiB.
 type Status struct {
 	ID      string   `json:"id"`
 	State   State    `json:"state"`
 	Failure *Failure `json:"failure,omitempty"`
-	// StartTime and EndTime are those of the measurement by the node's clock, which
-	// is not that of other nodes.
+	// StartTime and EndTime are the times of the measurement by the node's clock. The clocks of
+	// other nodes may differ.
 	StartTime *time.Time `json:"startTime,omitempty"`
 	EndTime   *time.Time `json:"endTime,omitempty"`
 }
 
-// Report is one client's report of a measurement. It is bounded: see MaxReportBytes.
+// Report is one client's report of a measurement. Its size is at most MaxReportBytes.
 type Report struct {
 	Status
 	// Client is the index of the client, from 0.
 	Client int `json:"client"`
-	// Result is what the tool measured; nil unless the state is Done.
+	// Result holds the tool's measurements; nil unless the state is Done.
 	Result *result.Result `json:"result,omitempty"`
-	// Usage is what the client used while it measured.
+	// Usage holds the resources that the client used during the measurement.
 	Usage Usage `json:"usage"`
-	// Output is what the tool printed, cut in the middle to MaxOutputBytes.
+	// Output is the tool's output. If it is longer than MaxOutputBytes, its middle is cut out.
 	Output string `json:"output,omitempty"`
 }
 
@@ -91,16 +90,16 @@ const (
 	MaxReportBytes = 4 << 20
 )
 
-// Usage is what a client used of its node during a measurement.
+// Usage holds the resources of the node that a client used during a measurement.
 type Usage struct {
-	// CPUSeconds is the time on CPUs of the tool.
+	// CPUSeconds is the CPU time of the tool.
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// ThrottledSeconds is how long the container was kept from running by its CPU limit, and
-	// ThrottledPeriods of Periods scheduling periods were affected. Nil if the kernel does not
-	// report it.
+	// ThrottledSeconds is the time for which the CPU limit stopped the container. ThrottledPeriods
+	// is the number of scheduling periods in which this happened, out of Periods. All are nil if
+	// the kernel does not report them.
 	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"`
 	ThrottledPeriods *int64   `json:"throttledPeriods,omitempty"`
 	Periods          *int64   `json:"periods,omitempty"`
-	// MaxResidentBytes is the largest memory of the tool.
+	// MaxResidentBytes is the maximum memory of the tool.
 	MaxResidentBytes int64 `json:"maxResidentBytes"`
 }

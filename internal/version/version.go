@@ -3,11 +3,11 @@ package version
 
 import "runtime/debug"
 
-// release is such as v0.1.0. The linker sets it when a release is built.
+// release is a version such as v0.1.0. The linker sets it when a release is built.
 var release string //nolint:gochecknoglobals // The linker sets nothing else.
 
-// Version returns that of the release, or what Go knows of the checkout that the program was
-// built from; "unknown" where it knows nothing.
+// Version returns the version of the release. Without one, it returns Go's version of the checkout
+// that the program was built from, or "unknown".
 func Version() string {
 	if release != "" {
 		return release
