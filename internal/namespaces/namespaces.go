@@ -1,8 +1,10 @@
 // Package namespaces reports whether a namespace is a benchmark namespace, in which the manager has
 // the rights to run benchmarks. Only this package interprets missing rights: when a namespace is
-// deleted, Kubernetes removes these rights too.  A manager that handles all namespaces also sees
-// objects of users who must not reach a Ceph cluster. Without this check it would lock the cluster,
-// create pools and change settings for them, and only then fail to create their Jobs.
+// deleted, Kubernetes removes these rights too.
+//
+// A manager that handles all namespaces also sees objects of users who must not reach a Ceph
+// cluster. Without this check it would lock the cluster, create pools and change settings for them,
+// and only then fail to create their Jobs.
 package namespaces
 
 import (

@@ -58,10 +58,11 @@ func waits(conditions []metav1.Condition) bool {
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead returns the objects that began earlier for the same cluster, earliest first.  If holds
-// reports that the object holds the lock, Ahead returns none. Start times have a resolution of one
-// second. So an object that sorts first by its name may have started after the holder, within the
-// same second.
+// Ahead returns the objects that began earlier for the same cluster, earliest first.
+//
+// If holds reports that the object holds the lock, Ahead returns none. Start times have a
+// resolution of one second. So an object that sorts first by its name may have started after the
+// holder, within the same second.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {
