@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -187,36 +188,33 @@ func TestOverridesNameWhatThereIs(t *testing.T) {
 func TestColumnsOfFiguresHaveAUnit(t *testing.T) {
 	for name, dashboard := range committed(t) {
 		for _, panel := range dashboard.panels() {
-			if panel.Type != "table" {
-				continue
+			if panel.Type == "table" {
+				checkColumns(t, name+": "+panel.Title, panel)
 			}
-			given := map[string]bool{} // by titles
-			var fields map[string]string
-			for _, transformation := range panel.Transformations {
-				if transformation.Options.RenameByName != nil {
-					fields = transformation.Options.RenameByName
-				}
-			}
-			for _, transformation := range panel.Transformations {
-				if transformation.ID == "configFromData" {
-					given[fields[transformation.Options.ApplyTo.Options]] = true
-				}
-			}
-			for _, override := range panel.FieldConfig.Overrides {
-				title, _ := override.Matcher.Options.(string)
-				for _, property := range override.Properties {
-					if property.ID == "unit" && given[title] {
-						t.Errorf("%s: %q: the unit of the column %q displaces that of a query", name, panel.Title, title)
-					}
-					unit, _ := property.Value.(string)
-					given[title] = given[title] || property.ID == "mappings" || property.ID == "unit" && slices.Contains(unitsOfGrafana, unit)
-				}
-			}
-			for field, title := range fields {
-				if strings.HasPrefix(field, onlyValue) && !given[title] {
-					t.Errorf("%s: %q: the column %q has no unit", name, panel.Title, title)
-				}
-			}
+		}
+	}
+}
+
+func checkColumns(t *testing.T, where string, panel panelJSON) {
+	t.Helper()
+	titles, queried := map[string]string{}, map[string]bool{} // by fields
+	for _, transformation := range panel.Transformations {
+		maps.Copy(titles, transformation.Options.RenameByName)
+		if transformation.ID == "configFromData" {
+			queried[transformation.Options.ApplyTo.Options] = true
+		}
+	}
+	given := map[string]bool{} // by titles
+	for _, override := range panel.FieldConfig.Overrides {
+		title, _ := override.Matcher.Options.(string)
+		for _, property := range override.Properties {
+			unit, _ := property.Value.(string)
+			given[title] = given[title] || property.ID == "mappings" || property.ID == "unit" && slices.Contains(unitsOfGrafana, unit)
+		}
+	}
+	for field, title := range titles {
+		if strings.HasPrefix(field, onlyValue) && given[title] == queried[field] {
+			t.Errorf("%s: the column %q has a unit: %t, and takes one from a query: %t; it needs one of them", where, title, given[title], queried[field])
 		}
 	}
 }
