@@ -116,7 +116,7 @@ func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 	for namespace, want := range map[string]string{"rook-old": "tools:ceph18", "rook-new": "tools:ceph20"} {
 		cluster, _ := r.settings.Cluster(v1alpha1.ClusterReference{Namespace: namespace, Name: "c"})
 		j, err := r.jobSpec(facts{
-			benchmark: &v1alpha1.CephBenchmark{}, cluster: cluster, rook: &rook.ClusterInfo{}, memory: &memory{}, script: withBackground(fakeLoad{}),
+			benchmark: &v1alpha1.CephBenchmark{}, cluster: cluster, rook: &rook.ClusterInfo{}, memory: &memory{}, script: &workload.Script{},
 			spec: v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{BackgroundLoad: aBackground()}},
 		})
 		if err != nil {
@@ -124,8 +124,8 @@ func TestPodsHaveTheToolsOfTheirCluster(t *testing.T) {
 		}
 		for what, job := range map[string]*batchv1.Job{"clients": jobOf(j), "background load": backgroundJobOf(j)} {
 			pod := job.Spec.Template.Spec
-			if tools, runner := pod.Containers[0].Image, pod.InitContainers[0].Image; tools != want || runner != "runner" {
-				t.Errorf("%s on %s: images %s and %s, want %s and runner", what, namespace, tools, runner, want)
+			if tools, install := pod.Containers[0].Image, pod.InitContainers[0].Image; tools != want || install != "runner" {
+				t.Errorf("%s on %s: images %s and %s, want %s and runner", what, namespace, tools, install, want)
 			}
 		}
 	}
