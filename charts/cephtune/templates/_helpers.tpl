@@ -1,4 +1,4 @@
-{{/* What the names of everything begin with. */}}
+{{/* The prefix of the names of all objects. */}}
 {{- define "cephtune.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
@@ -12,7 +12,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* By which the Deployment, the Service and NetworkPolicies know the manager's pods. */}}
+{{/* Labels by which the Deployment, the Service and NetworkPolicies select the manager's pods. */}}
 {{- define "cephtune.selectorLabels" -}}
 app.kubernetes.io/name: cephtune
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -31,7 +31,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* The metadata of an object: name (after that of the release), and optionally exactName,
+{{/* The metadata of an object: name (with the prefix), or exactName, and optionally
      namespace, component, labels and annotations. */}}
 {{- define "cephtune.metadata" -}}
 metadata:
@@ -39,7 +39,7 @@ metadata:
   {{- with .namespace }}
   namespace: {{ . }}
   {{- end }}
-  {{- /* Merged, so that no key is there twice. */}}
+  {{- /* Merged, because a key must not occur twice. */}}
   {{- $labels := include "cephtune.labels" .root | fromYaml }}
   {{- with .component }}
   {{- $_ := set $labels "app.kubernetes.io/component" . }}
@@ -73,7 +73,7 @@ subjects:
   namespace: {{ .Release.Namespace }}
 {{- end -}}
 
-{{/* The rules of a Role of config/, of which files/config is a copy. */}}
+{{/* The rules of a Role in config/; files/config is a copy of it. */}}
 {{- define "cephtune.rules" -}}
 {{- $found := "" -}}
 {{- range splitList "\n---\n" (.root.Files.Get (printf "files/config/%s" .file)) -}}
@@ -86,11 +86,11 @@ rules:
 {{ required (printf "files/config/%s has no role %s" .file .role) $found }}
 {{- end -}}
 
-{{/* The reference of an image, of the registry of global.imageRegistry if that is set. */}}
+{{/* The reference of an image. global.imageRegistry, if set, replaces its registry. */}}
 {{- define "cephtune.image" -}}
 {{- $repository := .image.repository -}}
 {{- with (.root.Values.global).imageRegistry -}}
-{{- /* The first part is a registry where it has a dot or a port. */ -}}
+{{- /* The first part is a registry only if it has a dot or a port, or is localhost. */ -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") -}}
 {{- end -}}
 {{- if .image.digest -}}
@@ -108,13 +108,13 @@ rules:
 {{- include "cephtune.image" (dict "root" . "image" .Values.images.tools) -}}
 {{- end -}}
 
-{{/* The tools image of a cluster that has its own, in the repository of the default unless it names another. */}}
+{{/* A cluster's own tools image. Its repository defaults to that of images.tools. */}}
 {{- define "cephtune.clusterToolsImage" -}}
 {{- $image := dict "repository" (.image.repository | default .root.Values.images.tools.repository) "tag" .image.tag "digest" .image.digest -}}
 {{- include "cephtune.image" (dict "root" .root "image" $image) -}}
 {{- end -}}
 
-{{/* A bound as text. Large numbers would otherwise be written as 1e+06. */}}
+{{/* A bound as text. Otherwise Helm writes large numbers as 1e+06. */}}
 {{- define "cephtune.number" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) -}}
 {{- int64 . -}}
@@ -141,7 +141,7 @@ rules:
 {{- toYaml $option -}}
 {{- end -}}
 
-{{/* One of .Values.clusters with everything that holds for it: its own, or what holds for all. */}}
+{{/* An entry of .Values.clusters, with the general values where it has none of its own. */}}
 {{- define "cephtune.cluster" -}}
 {{- $all := .root.Values -}}
 {{- $own := .cluster -}}
@@ -175,7 +175,7 @@ rules:
 {{- toYaml (dict "namespace" $own.namespace "name" $own.name "existingPools" $pools "options" $options "powers" $powers) -}}
 {{- end -}}
 
-{{/* The cephx caps of the identity for I/O, for a cluster as cephtune.cluster gives it. */}}
+{{/* The osd caps of cephtune-io, for a cluster that cephtune.cluster returned. */}}
 {{- define "cephtune.ioCaps" -}}
 {{- $caps := list -}}
 {{- range concat (list "cephtune-scratch" "cephtune-scratch-data") .existingPools -}}
@@ -184,7 +184,7 @@ rules:
 {{- join ",\n" $caps -}}
 {{- end -}}
 
-{{/* What the identity for tuning may have the mons do: Ceph enforces these names. */}}
+{{/* The mon caps of cephtune-tuner. Ceph allows only the options that they name. */}}
 {{- define "cephtune.tunerCaps" -}}
 {{- $caps := list "allow r" -}}
 {{- $held := list -}}
@@ -216,7 +216,7 @@ rules:
 {{- join ",\n" $caps -}}
 {{- end -}}
 
-{{/* What is wrong in a way that values.schema.json cannot say. */}}
+{{/* Checks of the values that values.schema.json cannot express. */}}
 {{- define "cephtune.validate" -}}
 {{- $rookNamespaces := list -}}
 {{- if and .Values.uninstallCheck.enabled (not .Values.rbac.create) -}}
@@ -264,7 +264,7 @@ rules:
 {{- end -}}
 {{- end -}}
 
-{{/* As in a pod, of the manager's and of hooks and tests. */}}
+{{/* The security contexts of the pods of the manager, hooks and tests, and of their containers. */}}
 {{- define "cephtune.podSecurityContext" -}}
 {{- toYaml .Values.manager.podSecurityContext -}}
 {{- end -}}
@@ -273,7 +273,7 @@ rules:
 {{- toYaml .Values.manager.securityContext -}}
 {{- end -}}
 
-{{/* Where the pods of hooks and tests may run. */}}
+{{/* The scheduling of the pods of hooks and tests. */}}
 {{- define "cephtune.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -292,7 +292,7 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* The manager's settings: internal/settings reads them. */}}
+{{/* The operator config, which internal/settings reads. */}}
 {{- define "cephtune.config" -}}
 {{- $clusters := list -}}
 {{- range .Values.clusters -}}
