@@ -113,10 +113,10 @@ func TestCRDsAreDescribed(t *testing.T) {
 // TestNotes checks that the notes depend on the given values.
 func TestNotes(t *testing.T) {
 	for variant, want := range map[string][]string{
-		"default":      {"No CephCluster is listed", "kubectl get cephclusters -A", "none says why"},
+		"default":      {"list no CephCluster", "kubectl get cephclusters -A", "status stays empty"},
 		"one-cluster":  {"CephCluster rook-ceph/my-cluster", "kubectl -n rook-ceph get cephclients", "helm test cephtune -n cephtune-system", "kubectl -n cephtune-bench get"},
 		"two-clusters": {"on the pools replicapool, ec_data.1", "without changing its settings"},
-		"all-powers":   {"with the power dropCaches", "with the power placePGs", "with the power restartOSDs", "with the power stopOSDs", "removes the CRDs too"},
+		"all-powers":   {"with the power dropCaches", "with the power placePGs", "with the power restartOSDs", "with the power stopOSDs", "also removes the CRDs"},
 		"minimal":      {"cephClients.create is false", "rbac.create is false"},
 	} {
 		notes := mustRender(t, valuesOf(t, variant)).notes
