@@ -175,7 +175,8 @@ func exists(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// TestWhatDoesNotExistIsFound checks that the lookups find missing things.
+// TestWhatDoesNotExistIsFound checks that commands with a missing target, subcommand, flag or file
+// are reported, and that valid commands are not.
 func TestWhatDoesNotExistIsFound(t *testing.T) {
 	for _, command := range []string{
 		"make no-such-target",
