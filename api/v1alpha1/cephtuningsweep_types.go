@@ -313,7 +313,7 @@ type SweepDesign string
 
 // The designs.
 const (
-	// DesignAuto is Blocks.
+	// DesignAuto is Interleaved where that is possible, and otherwise Blocks.
 	DesignAuto SweepDesign = "Auto"
 	// DesignBlocks measures each configuration in runs of its own.
 	DesignBlocks SweepDesign = "Blocks"
@@ -381,7 +381,8 @@ type Strategy struct {
 
 	// design is Auto, Blocks or Interleaved. Interleaved switches options of OSDs under one
 	// running load, and has a verdict in minutes; the administrator has to allow it for
-	// each option. Auto takes Blocks.
+	// each option. Auto takes it where it is possible, the benchmark has one phase, and
+	// numbers of blocks have their defaults; otherwise Blocks, and status.plan says why.
 	// +optional
 	// +kubebuilder:default=Auto
 	Design SweepDesign `json:"design,omitempty"`

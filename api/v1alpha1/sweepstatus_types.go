@@ -148,6 +148,11 @@ type SweepPlan struct {
 	// +optional
 	Design SweepDesign `json:"design,omitempty"`
 
+	// designReason says why the design Auto took Blocks. It is empty for every other choice.
+	// +optional
+	// +kubebuilder:validation:MaxLength=88
+	DesignReason string `json:"designReason,omitempty"`
+
 	// sessions is the number of sessions that count at most, in the design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -230,7 +235,7 @@ type SweepPlan struct {
 
 	// datasetReason says why data are prefilled for each run, all or some.
 	// +optional
-	// +kubebuilder:validation:MaxLength=160
+	// +kubebuilder:validation:MaxLength=88
 	DatasetReason string `json:"datasetReason,omitempty"`
 
 	// placementGroupChanges is the number of placement groups to be created,

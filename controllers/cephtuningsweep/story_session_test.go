@@ -60,11 +60,17 @@ func sessionStories() map[string]story {
 			w.await(other, "failed", is(v1alpha1.ConditionFailed))
 			w.wantSays(other, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotPossible, "Option osd_mclock_profile may not be switched under a load")
 		},
-		"blocks are the design that nobody asked for": func(w *world) {
+		"settings are switched where that is possible": func(w *world) {
 			s := w.create("auto", strings.Replace(switchedSpec, "design: Interleaved, ", "", 1))
-			w.await(s, "planned", func(s *v1alpha1.CephTuningSweep) bool { return s.Status.Plan != nil })
-			if p := s.Status.Plan; p.Design != v1alpha1.DesignBlocks {
-				w.t.Errorf("design %s", p.Design)
+			other := w.create("blocks", strings.NewReplacer("design: Interleaved, ", "", "osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
+			planned := func(s *v1alpha1.CephTuningSweep) bool { return s.Status.Plan != nil }
+			w.await(s, "planned", planned)
+			w.await(other, "planned", planned)
+			if p := s.Status.Plan; p.Design != v1alpha1.DesignInterleaved || p.DesignReason != "" {
+				w.t.Errorf("design %s, %q", p.Design, p.DesignReason)
+			}
+			if p := other.Status.Plan; p.Design != v1alpha1.DesignBlocks || p.DesignReason != "Option osd_mclock_profile may not be switched under a load." {
+				w.t.Errorf("design %s, %q", p.Design, p.DesignReason)
 			}
 		},
 		"killed between two switches":              func(w *world) { w.killedInSession(w.restart) },

@@ -41,6 +41,30 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 	return reasons
 }
 
+// NotAutomatic returns the first reason why design Auto takes Blocks although settings could be switched
+// under a load; "" if there is none. A session has only the phase of the objective, and no separate runs.
+func NotAutomatic(spec *Spec) string {
+	s := spec.Strategy
+	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}
+	switch {
+	case s.Blocks != (v1alpha1.Blocks{}) && s.Blocks != defaults, s.ConfirmationBlocks != 0 && s.ConfirmationBlocks != defaultConfirmationBlocks:
+		return "Numbers of blocks are set."
+	case len(spec.Template.Phases) > 1:
+		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Phases))
+	case spec.Template.OSDCaches != "" && spec.Template.OSDCaches != v1alpha1.OSDCachesKeep:
+		return "Caches of OSDs are prepared before each phase."
+	}
+	return ""
+}
+
+// The defaults of the schema, which tell a strategy that was written from one that was filled in.
+// TestDefaultsOfTheSchema compares them.
+const (
+	defaultMinBlocks          = 4
+	defaultMaxBlocks          = 12
+	defaultConfirmationBlocks = 8
+)
+
 func constrained(spec *Spec) []v1alpha1.MetricReference {
 	references := make([]v1alpha1.MetricReference, 0, len(spec.Constraints))
 	for _, c := range spec.Constraints {

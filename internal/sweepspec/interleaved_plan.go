@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -30,13 +31,32 @@ const (
 	assumedSessionNoise = 0.02
 )
 
-// design fixes how configurations are compared, and refuses a spec that sessions cannot
-// measure.
+// design fixes how configurations are compared. Auto takes Interleaved where it is possible; a spec that
+// requires Interleaved is refused where it is not.
 func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPlan) {
 	plan.Design = v1alpha1.DesignBlocks
-	if spec.Strategy.Design != v1alpha1.DesignInterleaved {
+	if spec.Strategy.Design == v1alpha1.DesignBlocks {
 		return
 	}
+	obstacles := notInterleaved(spec, facts, configurations)
+	auto := spec.Strategy.Design != v1alpha1.DesignInterleaved
+	if why := NotAutomatic(spec); auto && why != "" {
+		obstacles = append(obstacles, why)
+	}
+	switch {
+	case len(obstacles) == 0:
+		plan.Design = v1alpha1.DesignInterleaved
+	case auto:
+		plan.DesignReason = ellipsis.Cut(obstacles[0], maxPlanReason)
+	default:
+		for _, o := range obstacles {
+			plan.Refusals = append(slices.Clip(plan.Refusals), "strategy.design Interleaved is not possible: "+o)
+		}
+	}
+}
+
+// notInterleaved returns the reasons why a plan cannot have the design Interleaved.
+func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
 	maySwitch := facts.MaySwitch
 	if maySwitch == nil {
 		maySwitch = func(v1alpha1.ConfigParameter) bool { return false }
@@ -48,12 +68,7 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 	if len(spec.Constraints) > 0 {
 		reasons = append(reasons, "There are constraints, which sessions do not judge.")
 	}
-	if len(reasons) == 0 {
-		plan.Design = v1alpha1.DesignInterleaved
-	}
-	for _, r := range reasons {
-		plan.Refusals = append(slices.Clip(plan.Refusals), "strategy.design Interleaved is not possible: "+r)
-	}
+	return reasons
 }
 
 // IsInterleaved reports whether a plan has the design Interleaved.

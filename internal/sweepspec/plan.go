@@ -43,7 +43,7 @@ const AssumedNoise = 0.05
 const (
 	maxRefusals   = 8
 	maxRefusal    = 192 // bytes
-	maxDataReason = 160 // bytes
+	maxPlanReason = 88  // bytes, of designReason and datasetReason
 )
 
 // Draft returns the plan of a run that has not begun, for status.plan: the fixed choices, and
@@ -104,7 +104,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	if err != nil {
 		return err
 	}
-	plan.ScratchPoolPer, plan.DatasetPer, plan.DatasetReason = scratchPoolPer(e.spec), e.datasetPer, ellipsis.Cut(e.datasetReason, maxDataReason)
+	plan.ScratchPoolPer, plan.DatasetPer, plan.DatasetReason = scratchPoolPer(e.spec), e.datasetPer, ellipsis.Cut(e.datasetReason, maxPlanReason)
 	plan.SmallestEffect = percentOf(math.Abs(ratio - 1))
 	for _, r := range budgetRefusals(fixed.Budget, smallest) {
 		plan.Refusals = append(slices.Clip(plan.Refusals), r)

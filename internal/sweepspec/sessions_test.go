@@ -66,31 +66,58 @@ func TestSessionsAreReadAsTheyWereWritten(t *testing.T) {
 }
 
 func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
+	auto := strings.Replace(switchedPatch, "Interleaved", "Auto", 1)
 	allows := func(p v1alpha1.ConfigParameter) bool { return p.Option == "osd_client_message_cap" }
 	for name, c := range map[string]struct {
 		patch     string
 		maySwitch func(v1alpha1.ConfigParameter) bool
 		want      v1alpha1.SweepDesign
 		refusal   string // a part of one; "" for none
+		reason    string // a part of the reason for Blocks
 	}{
-		"allowed":        {switchedPatch, allows, v1alpha1.DesignInterleaved, ""},
-		"not asked for":  {strings.Replace(switchedPatch, "Interleaved", "Auto", 1), allows, v1alpha1.DesignBlocks, ""},
-		"blocks":         {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, ""},
-		"not allowed":    {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched"},
-		"two candidates": {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, ""},
-		"seven":          {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations"},
-		"a constraint":   {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "constraints"},
+		"allowed":                  {switchedPatch, allows, v1alpha1.DesignInterleaved, "", ""},
+		"Auto":                     {auto, allows, v1alpha1.DesignInterleaved, "", ""},
+		"Auto without permission":  {auto, nil, v1alpha1.DesignBlocks, "", "Option osd_client_message_cap may not be switched under a load."},
+		"Auto with two phases":     {auto, allows, v1alpha1.DesignBlocks, "", "The benchmark has 2 phases."},
+		"Auto with blocks":         {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 3, max: 6}", 1), allows, v1alpha1.DesignBlocks, "", "Numbers of blocks are set."},
+		"Auto with default blocks": {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 4, max: 12}, confirmationBlocks: 8", 1), allows, v1alpha1.DesignInterleaved, "", ""},
+		"Auto with caches":         {strings.Replace(auto, "{parameters", "{template: {osdCaches: DropBeforePhase}, parameters", 1), allows, v1alpha1.DesignBlocks, "", "Caches of OSDs"},
+		"Auto with a constraint":   {strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "", "There are constraints"},
+		"blocks":                   {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, "", ""},
+		"not allowed":              {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched", ""},
+		"two candidates":           {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
+		"seven":                    {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations", ""},
+		"a constraint":             {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "constraints", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, err := Draft(&specOf(t, c.patch).Spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: c.maySwitch})
+			spec := &specOf(t, c.patch).Spec
+			if name != "Auto with two phases" {
+				spec.Template.Phases, _ = onlyPhase(spec)
+			}
+			plan, err := Draft(spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: c.maySwitch})
 			if err != nil {
 				t.Fatal(err)
 			}
 			refusals := strings.Join(plan.Refusals, " ")
-			if plan.Design != c.want || !strings.Contains(refusals, c.refusal) || (c.refusal == "") != (refusals == "") {
-				t.Errorf("%s, refusals %q", plan.Design, refusals)
+			if plan.Design != c.want || !strings.Contains(refusals, c.refusal) || (c.refusal == "") != (refusals == "") ||
+				!strings.Contains(plan.DesignReason, c.reason) || (c.reason == "") != (plan.DesignReason == "") {
+				t.Errorf("%s, refusals %q, reason %q", plan.Design, refusals, plan.DesignReason)
 			}
 		})
+	}
+}
+
+// onlyPhase returns the phase of the objective.
+func onlyPhase(spec *Spec) ([]v1alpha1.Phase, bool) {
+	phase, ok := sessionPhase(spec)
+	return []v1alpha1.Phase{phase}, ok
+}
+
+// What Auto takes for defaults has to be what the schema fills in.
+func TestDefaultsOfTheSchema(t *testing.T) {
+	s := specOf(t, switchedPatch).Spec.Strategy
+	if s.Blocks.Min != defaultMinBlocks || s.Blocks.Max != defaultMaxBlocks || s.ConfirmationBlocks != defaultConfirmationBlocks {
+		t.Errorf("the schema's defaults are %+v, %d", s.Blocks, s.ConfirmationBlocks)
 	}
 }
 

@@ -54,6 +54,23 @@ func refused(s *v1alpha1.CephTuningSweep) {
 	clitest.Set(&s.Status.Conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "The settings do not list CephCluster my-cluster.")
 }
 
+// switched returns the plan of a sweep that switches settings under a load.
+func switched(sessions int32) func(*v1alpha1.CephTuningSweep) {
+	return func(s *v1alpha1.CephTuningSweep) {
+		planned()(s)
+		plan := s.Status.Plan
+		plan.Design, plan.Sessions, plan.MinimumRuns, plan.MaximumRuns = v1alpha1.DesignInterleaved, sessions, sessions, sessions
+	}
+}
+
+// because returns a plan of Blocks with the reason of design Auto.
+func because(reason string) func(*v1alpha1.CephTuningSweep) {
+	return func(s *v1alpha1.CephTuningSweep) {
+		planned()(s)
+		s.Status.Plan.Design, s.Status.Plan.DesignReason = v1alpha1.DesignBlocks, reason
+	}
+}
+
 func TestGolden(t *testing.T) {
 	sweep := clitest.SampleFile(t, "cephtuningsweep_pg_num")
 	for name, c := range map[string]struct {
@@ -62,6 +79,9 @@ func TestGolden(t *testing.T) {
 	}{
 		"a plan":                 {"-f SWEEP", planned()},
 		"a plan with refusals":   {"-f SWEEP", planned("The administrator has not allowed to vary pg_num.", "The budget is too small.")},
+		"a plan of sessions":     {"-f SWEEP", switched(3)},
+		"a plan of one session":  {"-f SWEEP", switched(1)},
+		"a plan that says why":   {"-f SWEEP", because("Option osd_mclock_profile may not be switched under a load.")},
 		"no plan":                {"-f SWEEP", refused},
 		"nobody plans":           {"-f SWEEP --timeout 500ms", func(*v1alpha1.CephTuningSweep) {}},
 		"usage no file":          {"", nil},

@@ -86,7 +86,8 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 	rows := [][]string{
 		{"configurations", fmt.Sprintf("%d, against the baseline %s", plan.Configurations, strings.Join(baseline, " "))},
-		{"runs", fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns)},
+		{"design", designOf(plan)},
+		runsOf(plan),
 	}
 	if plan.EstimatedDuration != nil && plan.RunDuration != nil {
 		rows = append(rows, []string{"time", fmt.Sprintf("at most about %v, %v for each run", plan.EstimatedDuration.Duration, plan.RunDuration.Duration)})
@@ -115,6 +116,29 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		fmt.Fprintf(out, "Refused: %s\n", refusal)
 	}
 	writeClosedLoop(out, s)
+}
+
+// runsOf returns the row with the number of runs, or of sessions.
+func runsOf(plan *v1alpha1.SweepPlan) []string {
+	numbers := fmt.Sprintf("%d to %d", plan.MinimumRuns, plan.MaximumRuns)
+	switch {
+	case !sweepspec.IsInterleaved(plan):
+		return []string{"runs", numbers}
+	case plan.Sessions == 1:
+		return []string{"sessions", "1"}
+	}
+	return []string{"sessions", numbers + ", and dwells of minutes if the verdict needs them"}
+}
+
+// designOf describes how a plan compares configurations.
+func designOf(plan *v1alpha1.SweepPlan) string {
+	switch {
+	case sweepspec.IsInterleaved(plan):
+		return "Interleaved: settings are switched under one running load"
+	case plan.DesignReason != "":
+		return "Blocks: runs of each configuration. Settings are not switched under a load: " + plan.DesignReason
+	}
+	return "Blocks: runs of each configuration"
 }
 
 // writeClosedLoop names the figures that look better when a configuration does less work.
