@@ -2,8 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CephBenchmark measures a Ceph cluster and writes what it measured into its
-// status.
+// CephBenchmark measures a Ceph cluster and writes the results into its status.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,12 +21,12 @@ type CephBenchmark struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is what to measure.
+	// spec says what to measure.
 	// +required
 	Spec CephBenchmarkSpec `json:"spec"`
 
-	// status is what was measured. Its observedGeneration is -1 until the operator has
-	// looked: kstatus takes an object without any for done.
+	// status has the results. Its observedGeneration is -1 until the operator has seen the
+	// object, because kstatus regards an object without observedGeneration as done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephBenchmarkStatus `json:"status,omitzero"`
@@ -43,7 +42,7 @@ type CephBenchmarkList struct {
 	Items []CephBenchmark `json:"items"`
 }
 
-// CephBenchmarkSpec is what to measure.
+// CephBenchmarkSpec says what to measure.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.exists(p, p.name == e.phase))",message="every expectation must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles expect them of a fio phase, such as one with engine RADOS"
@@ -59,26 +58,26 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephBenchmark for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// runID names the run; a change of it means: run again, queued while a run
-	// is active.
+	// runID names the run. Change it to run again. While a run is active, the new one waits for
+	// its end.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend stops the run after its current phase and keeps it from starting.
-	// The repetition that was interrupted starts anew afterwards.
+	// suspend stops the run after its current phase, or keeps it from starting. Afterwards the
+	// interrupted repetition starts again from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
 
-	// repetitions is how often all phases are run. Intervals need three.
+	// repetitions is how often all phases run. Intervals need at least three repetitions.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Repetitions int32 `json:"repetitions,omitempty"`
 
-	// template is what is measured and how.
+	// template says what is measured, and how.
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
@@ -89,10 +88,9 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []Expectation `json:"expectations,omitempty"`
 
-	// failOn lists verdicts on which the benchmark ends as Failed rather than
-	// Complete, for what waits for it: Argo CD, Flux, kubectl wait. Unset, it is
-	// Complete whatever the verdict. It may be changed at any time, also after
-	// the end.
+	// failOn lists the verdicts with which the benchmark ends as Failed instead of Complete. Argo
+	// CD, Flux and kubectl wait react to that. If unset, the benchmark ends as Complete with any
+	// verdict. You may change the list at any time, even after the end.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -100,27 +98,25 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!('Passed' in self)",message="failOn lists what is not accepted: Failed, Inconclusive, Invalid"
 	FailOn []BenchmarkVerdict `json:"failOn,omitempty"`
 
-	// quiescence defines when the cluster is quiet enough, and what is done
-	// about disturbances.
+	// quiescence says when the cluster is quiet enough, and what a disturbance leads to.
 	// +optional
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// historyLimit is the number of runs, the latest ones, whose full results
-	// are kept.
+	// historyLimit is how many run IDs, counted from the latest, keep their full results.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the tools' own output is kept with the results.
+	// rawOutput says when the results include the tools' own output.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
-// Expectation is a limit that a figure has to keep.
+// Expectation is a limit for a figure.
 //
 // +kubebuilder:validation:ExactlyOneOf=atMost;atLeast
 // +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
@@ -128,11 +124,11 @@ type CephBenchmarkSpec struct {
 type Expectation struct {
 	MetricReference `json:",inline"`
 
-	// atMost is the largest value that passes.
+	// atMost is the largest value that meets the expectation.
 	// +optional
 	AtMost Threshold `json:"atMost,omitempty"`
 
-	// atLeast is the smallest value that passes.
+	// atLeast is the smallest value that meets the expectation.
 	// +optional
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
@@ -145,35 +141,35 @@ type BenchmarkVerdict string
 const (
 	// BenchmarkPassed means that every expectation was met.
 	BenchmarkPassed BenchmarkVerdict = "Passed"
-	// BenchmarkFailed means that at least one was not.
+	// BenchmarkFailed means that at least one expectation was not met.
 	BenchmarkFailed BenchmarkVerdict = "Failed"
-	// BenchmarkInconclusive means that an interval reaches across its limit, or that too few
-	// runs are valid for one.
+	// BenchmarkInconclusive means that an interval contains its limit, or that there are too few
+	// valid runs for an interval.
 	BenchmarkInconclusive BenchmarkVerdict = "Inconclusive"
 	// BenchmarkInvalid means that no run is valid.
 	BenchmarkInvalid BenchmarkVerdict = "Invalid"
 )
 
-// CephBenchmarkStatus is what was measured. It stays below 64 KiB; full results
-// are in the ConfigMaps that runs name.
+// CephBenchmarkStatus has the results. It stays below 64 KiB. The ConfigMaps that runs name have
+// the full results.
 type CephBenchmarkStatus struct {
-	// observedGeneration is the generation of the spec that status is about.
+	// observedGeneration is the generation of the spec that status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// observedRunID is the run that status is about.
+	// observedRunID is the run that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
 
-	// conditions are Ready, Reconciling and Stalled as kstatus knows them, and
-	// Complete and Failed as Jobs have them.
+	// conditions are Ready, Reconciling and Stalled, as kstatus defines them, and Complete and
+	// Failed, as Jobs have them.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress says how far the run is.
+	// progress says how far the run has come.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
@@ -185,8 +181,7 @@ type CephBenchmarkStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// headline is the figure that the first phase is about, such as
-	// `write-4m 412 MiB/s`.
+	// headline is the main figure of the first phase, such as `write-4m 412 MiB/s`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Headline string `json:"headline,omitempty"`
@@ -213,107 +208,105 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []ExpectationResult `json:"expectations,omitempty"`
 
-	// runs are the executions of all phases, the latest 20 of them.
+	// runs are the latest 20 executions of all phases.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
 	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
 
-	// environment is what the results depend on.
+	// environment describes everything that the results depend on.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// osds are the IDs of the OSDs that the scratch pool was confined to, by
-	// commas, if target.scratchPool.osds asked for that: as many as fit. The results have all
-	// of them.
+	// osds are the IDs of the OSDs to which target.scratchPool.osds has confined the scratch
+	// pool, separated by commas. Long lists are cut off; the results have all IDs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	OSDs string `json:"osds,omitempty"`
 
-	// slowOSDs were slower than their peers in more than half of the valid runs,
-	// the slowest first.
+	// slowOSDs are the OSDs that were slower than their peers in more than half of the valid
+	// runs, the slowest first.
 	// +optional
 	// +listType=map
 	// +listMapKey=osd
 	// +kubebuilder:validation:MaxItems=3
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
-	// spaceEfficiency is how much room the data of the target took, when there
-	// was the most of it. It is absent with an outage, because OSDs that are down do not report
-	// what they hold, and with initialState Rollback, because snapshots share room with their
-	// images.
+	// spaceEfficiency is how much space the data of the target took, at the time with the most
+	// data. It is absent with an outage, because OSDs that are down do not report their usage. It
+	// is also absent with initialState Rollback, because snapshots share space with their images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
 }
 
-// SlowOSD is an OSD whose commit latency was far above that of the OSDs of its
-// device class that serve the target too.
+// SlowOSD is an OSD whose commit latency was far above that of its peers: the other OSDs of its
+// device class that serve the target.
 type SlowOSD struct {
-	// osd is its ID.
+	// osd is the ID of the OSD.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	OSD int32 `json:"osd"`
 
-	// phase in which it stood out most.
+	// phase is the phase in which the OSD differed most from its peers.
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// commitLatency is the OSD's own figure in that phase, in seconds: the median of the runs
+	// commitLatency is the OSD's commit latency in that phase, in seconds: the median of the runs
 	// in which it was slow.
 	// +required
 	CommitLatency Decimal `json:"commitLatency"`
 
-	// peersCommitLatency is the median of the OSDs of its class in those runs.
+	// peersCommitLatency is the median of its peers in those runs, in seconds.
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
-	// relativeWork is the OSD's operations for clients, as their primary, divided by those of
-	// its peers: the median of those runs. An OSD that did no more than its peers is slow; one
-	// that did more may only be busy. It is absent if Ceph did not report it.
+	// relativeWork is the number of client operations that the OSD served as primary, divided by
+	// that of its peers: the median of those runs. An OSD that served no more than its peers is
+	// slow; one that served more may only be busy. It is absent if Ceph did not report the
+	// operations.
 	// +optional
 	RelativeWork Decimal `json:"relativeWork,omitempty"`
 
-	// runs is in how many valid runs it was slow.
+	// runs is the number of valid runs in which the OSD was slow.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Runs int32 `json:"runs"`
 }
 
-// SpaceEfficiency compares what was stored with what it takes on the OSDs, copies,
-// coding chunks and compression included, according to `ceph df`.
+// SpaceEfficiency compares the bytes that clients stored with the bytes that they take on the
+// OSDs, according to `ceph df`. That includes copies, coding chunks and compression.
 type SpaceEfficiency struct {
-	// storedBytes is what clients stored.
+	// storedBytes is how many bytes clients stored.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	StoredBytes int64 `json:"storedBytes"`
 
-	// usedBytes is what it takes on the OSDs.
+	// usedBytes is how many bytes that data takes on the OSDs.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	UsedBytes int64 `json:"usedBytes"`
 
-	// theoreticalBytes is what it would take if copies or coding chunks were all
-	// there is: neither the smallest room that an object takes, nor metadata, nor
-	// compression.
+	// theoreticalBytes is how many bytes the data would take with copies or coding chunks alone:
+	// without metadata, without compression, and without a minimum size on disk for each object.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TheoreticalBytes int64 `json:"theoreticalBytes,omitempty"`
 
-	// clusterUsedBytes is what all OSDs together used at that time, for whatever.
+	// clusterUsedBytes is how many bytes all OSDs together used at that time, for all purposes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 
-	// clusterUsedBytesBefore is what they used before the benchmark had made
-	// anything. An OSD without data uses some for its database and its log. It is
-	// missing where the operator was restarted meanwhile.
+	// clusterUsedBytesBefore is how many bytes all OSDs together used before the benchmark
+	// created anything. An OSD without data also uses some, for its database and its log. It is
+	// absent if the operator was restarted in between.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytesBefore int64 `json:"clusterUsedBytesBefore,omitempty"`
 }
 
-// ResultMark is something that has to be known about a result.
+// ResultMark is a fact that a reader of a result has to know.
 // +kubebuilder:validation:Enum=Cached;Warmed;ClosedLoop;BelowRate;SharedImage;Throttled;NotSteady;Disturbed
 type ResultMark string
 
@@ -321,47 +314,47 @@ type ResultMark string
 const (
 	// MarkCached means that the dataset fits into the caches of the OSDs.
 	MarkCached ResultMark = "Cached"
-	// MarkWarmed means that the dataset was read once before the phase, so that the
-	// caches of the OSDs held what of it fits into them.
+	// MarkWarmed means that the dataset was read once before the phase. The caches of the OSDs
+	// then held as much of it as fits.
 	MarkWarmed ResultMark = "Warmed"
-	// MarkClosedLoop means that latencies were measured without an offered rate.
+	// MarkClosedLoop means that latencies were measured without a fixed offered rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
-	// MarkBelowRate means that clients did less than 95% of the offered rate, so that
-	// latencies are those of a cluster, or a client, at its limit.
+	// MarkBelowRate means that clients achieved less than 95% of the offered rate. The latencies
+	// are then those of a cluster or a client at its limit.
 	MarkBelowRate ResultMark = "BelowRate"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that a client was short of CPU.
 	MarkThrottled ResultMark = "Throttled"
-	// MarkNotSteady means that the warm-up did not come to an end.
+	// MarkNotSteady means that the figures had not become steady before the phase ended.
 	MarkNotSteady ResultMark = "NotSteady"
-	// MarkDisturbed means that something was recorded that quiescence is about.
+	// MarkDisturbed means that a disturbance was recorded, as quiescence defines it.
 	MarkDisturbed ResultMark = "Disturbed"
 )
 
 // PhaseResult is the result of one phase over all valid runs.
 type PhaseResult struct {
-	// name of the phase.
+	// name is the name of the phase.
 	// +required
 	Name PhaseName `json:"name"`
 
-	// validRuns is the number of runs that the figures rest on.
+	// validRuns is the number of valid runs, from which the figures are computed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
 	ValidRuns int32 `json:"validRuns,omitempty"`
 
-	// marks are what has to be known about the figures.
+	// marks are facts that a reader of the figures has to know.
 	// ---
-	// At most seven of the eight: ClosedLoop and BelowRate exclude each other.
+	// Seven of the eight at most, because ClosedLoop and BelowRate exclude each other.
 	//
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=7
 	Marks []ResultMark `json:"marks,omitempty"`
 
-	// metrics are the figures: eight of reads, of writes and of both together at most, and
-	// nine of an outage.
+	// metrics are the figures: at most eight for reads, eight for writes, eight for both
+	// together, and nine for an outage.
 	// +optional
 	// +listType=map
 	// +listMapKey=metric
@@ -369,28 +362,28 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=33
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
-	// backgroundIOPS is the operations per second of the background load while the phase
-	// was measured: the geometric mean of all valid runs. Its other figures are in
-	// the full results.
+	// backgroundIOPS is how many operations per second the background load did while the phase
+	// was measured: the geometric mean of all valid runs. The full results have its other
+	// figures.
 	// +optional
 	BackgroundIOPS Decimal `json:"backgroundIOPS,omitempty"`
 }
 
 // MetricResult is one figure with its interval.
 type MetricResult struct {
-	// metric is which figure it is.
+	// metric names the figure.
 	// +required
 	Metric Metric `json:"metric"`
 
-	// direction is the operations that it is about.
+	// direction says which operations the figure covers.
 	// +optional
 	// +kubebuilder:default=Total
 	Direction Direction `json:"direction,omitempty"`
 
-	// value is that of all valid runs, in bytes per second for Bandwidth,
-	// operations per second for IOPS and seconds for latencies: the geometric
-	// mean of the runs, the percentile of the operations of all runs together,
-	// or the longest of all.
+	// value is the figure over all valid runs: in bytes per second for Bandwidth, operations per
+	// second for IOPS, and seconds for latencies. It is the geometric mean of the runs. For
+	// percentiles it is the percentile of the operations of all runs together, and for LatencyMax
+	// the longest operation of all.
 	// +required
 	Value Decimal `json:"value"`
 
@@ -423,17 +416,18 @@ type ExpectationResult struct {
 	// +required
 	Outcome ExpectationOutcome `json:"outcome"`
 
-	// value is the figure that decided, in the unit of the metric.
+	// value is the figure that decided the outcome, in the unit of the metric.
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
-	// mark is ClosedLoop for a percentile of a phase without a rate limit: it measures how fast
-	// the loop went round, not how long a client with a fixed rate would wait.
+	// mark is ClosedLoop for a percentile of a phase without a fixed rate. Such a percentile
+	// shows how long one operation of a closed loop took, not how long a client with a fixed rate
+	// would wait.
 	// +optional
 	Mark ResultMark `json:"mark,omitempty"`
 }
 
-// RunState says what became of a run.
+// RunState is the state of a run.
 // +kubebuilder:validation:Enum=Running;Valid;Invalid;Failed
 type RunState string
 
@@ -445,18 +439,17 @@ const (
 	RunFailed  RunState = "Failed"
 )
 
-// DataState says what a run found where its phases work on data that was prefilled.
+// DataState is the state in which a run found its prefilled data.
 // +kubebuilder:validation:Enum=Prefilled;Used;RolledBack
 type DataState string
 
 // The states of data.
 const (
-	// DataPrefilled is data that had just been written.
+	// DataPrefilled means that the data was just written.
 	DataPrefilled DataState = "Prefilled"
-	// DataUsed is data as earlier runs, or the pilots that size a phase, had left it.
+	// DataUsed means that earlier runs, or the pilots that size a phase, have used the data.
 	DataUsed DataState = "Used"
-	// DataRolledBack is data of images that had just been rolled back to what they were
-	// prefilled with.
+	// DataRolledBack means that the images were just rolled back to their prefilled data.
 	DataRolledBack DataState = "RolledBack"
 )
 
@@ -468,30 +461,29 @@ type BenchmarkRun struct {
 	// +kubebuilder:validation:Maximum=20
 	Number int32 `json:"number"`
 
-	// state says what became of it.
+	// state is the state of the run.
 	// +required
 	State RunState `json:"state"`
 
-	// reason is why the run is Invalid or Failed.
+	// reason says why the run is Invalid or Failed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason,omitempty"`
 
-	// startTime is when its first phase began.
+	// startTime is when the first phase of the run began.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// startSpread is by how much, at most, the clients started a phase apart, in
-	// seconds.
+	// startSpread is the largest time between the clients' starts of a phase, in seconds.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
 
-	// initialState is what the run found where its phases work on data that was
-	// prefilled, as template.initialState has it. It is empty where none of them does.
+	// initialState is the state in which the run found its prefilled data. It is empty if no
+	// phase works on prefilled data. See template.initialState.
 	// +optional
 	InitialState DataState `json:"initialState,omitempty"`
 
-	// results is the ConfigMap that holds the full result.
+	// results is the name of the ConfigMap with the full results of the run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Results string `json:"results,omitempty"`

@@ -27,12 +27,13 @@ type CephTuningSweep struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is what to vary, and by what to judge.
+	// spec says what to vary, and how to judge the configurations.
 	// +required
 	Spec CephTuningSweepSpec `json:"spec"`
 
-	// status is how far the sweep is and what it found. Its observedGeneration is -1
-	// until the operator has looked: kstatus takes an object without any for done.
+	// status has the progress and the results of the sweep. Its observedGeneration is -1 until
+	// the operator has seen the object, because kstatus regards an object without
+	// observedGeneration as done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephTuningSweepStatus `json:"status,omitzero"`
@@ -68,12 +69,12 @@ type CompletionPolicy string
 const (
 	// CompletionRestore restores everything.
 	CompletionRestore CompletionPolicy = "Restore"
-	// CompletionKeepBest leaves the winner applied where its verdict is
-	// Superior, its confirmation upheld it and every constraint is Kept.
+	// CompletionKeepBest leaves the winner applied if its verdict is Superior, the confirmation
+	// agrees, and every constraint is Kept.
 	CompletionKeepBest CompletionPolicy = "KeepBest"
 )
 
-// CephTuningSweepSpec is what to vary, and by what to judge.
+// CephTuningSweepSpec says what to vary, and how to judge the configurations.
 // ---
 // Rules about the objective:
 // +kubebuilder:validation:XValidation:rule="self.template.phases.exists(p, p.name == self.objective.phase)",message="objective.phase must name a phase of template.phases"
@@ -133,29 +134,29 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephTuningSweep for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// mode Plan writes the plan into status and changes nothing in Ceph.
+	// mode is Run, or Plan, which writes the plan into status and changes nothing in Ceph.
 	// +optional
 	// +kubebuilder:default=Run
 	Mode SweepMode `json:"mode,omitempty"`
 
-	// runID names the run; a change of it means: start afresh, after the active
-	// run was ended and what it changed was restored.
+	// runID names the run. Change it to start again. An active run is ended first, and its
+	// changes are restored.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend restores what was changed and then waits. The block that was
-	// interrupted starts anew afterwards.
+	// suspend restores all changes and then waits. Afterwards the interrupted block starts again
+	// from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
 
-	// template is what is measured, and how, for each configuration.
+	// template says what is measured for each configuration, and how.
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
-	// parameters are the settings that are varied. Every combination of their
-	// values is a configuration, unless configurations are given.
+	// parameters are the settings that are varied. Every combination of their values is a
+	// configuration, unless you list configurations.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -171,8 +172,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Configurations []Configuration `json:"configurations,omitempty"`
 
-	// baseline is what the configurations are compared with. Unset, it is what
-	// the cluster and the template have now.
+	// baseline is the configuration that all others are compared with. If unset, it has the
+	// values that the cluster and the template have when the run begins.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
 
@@ -180,21 +181,21 @@ type CephTuningSweepSpec struct {
 	// +required
 	Objective Objective `json:"objective"`
 
-	// constraints are figures that must not suffer: a configuration wins only
-	// where its intervals show that it keeps all of them.
+	// constraints are figures that must not get worse. A configuration wins only if its intervals
+	// show that it keeps all constraints.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
 	Constraints []Constraint `json:"constraints,omitempty"`
 
-	// strategy is how the space is searched and how often runs are repeated.
+	// strategy says how configurations are chosen, and how often runs are repeated.
 	// +optional
 	// +kubebuilder:default={}
 	Strategy Strategy `json:"strategy,omitzero"`
 
-	// confidence of the verdict: one minus the chance of calling something
-	// better that is not, over all configurations together.
+	// confidence is the confidence of the verdict: one minus the chance that the sweep calls any
+	// configuration better that is not, over all configurations together.
 	// +optional
 	// +kubebuilder:default="0.95"
 	// +kubebuilder:validation:MaxLength=6
@@ -202,13 +203,12 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:XValidation:rule="double(self) >= 0.8 && double(self) <= 0.999",message="must be between 0.8 and 0.999"
 	Confidence string `json:"confidence,omitempty"`
 
-	// quiescence defines when the cluster is quiet enough, and what is done
-	// about disturbances.
+	// quiescence says when the cluster is quiet enough, and what a disturbance leads to.
 	// +optional
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// guardrails are limits that stop the sweep and restore.
+	// guardrails are limits. If one is exceeded, the sweep stops and restores.
 	// +optional
 	// +kubebuilder:default={}
 	Guardrails Guardrails `json:"guardrails,omitzero"`
@@ -218,46 +218,45 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Budget Budget `json:"budget,omitzero"`
 
-	// window is when changes to Ceph may start. Unset, that is always.
+	// window is when changes to Ceph may start. If unset, they may start at any time.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 
-	// onCompletion is Restore, or KeepBest: leave the winner applied where its
-	// verdict is Superior, its confirmation upheld it, and every constraint is
-	// kept.
+	// onCompletion is Restore or KeepBest. KeepBest leaves the winner applied if its verdict is
+	// Superior, the confirmation agrees, and every constraint is Kept.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
 
-	// failOn lists verdicts on which the sweep ends as Failed rather than
-	// Complete, once everything is restored. Argo CD, Flux and kubectl wait for that. Unset,
-	// the sweep is Complete whatever the verdict. A Plan has no verdict. You may change the
-	// list at any time, even after the end.
+	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, once
+	// everything is restored. Argo CD, Flux and kubectl wait react to that. If unset, the sweep
+	// ends as Complete with any verdict. A Plan has no verdict. You may change the list at any
+	// time, even after the end.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5
 	FailOn []SweepVerdict `json:"failOn,omitempty"`
 
-	// historyLimit is the number of runs, the latest ones, whose full results
-	// are kept. The figures that the verdict rests on are in status.
+	// historyLimit is how many runs, counted from the latest, keep their full results. Status
+	// always has the figures that decide the verdict.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=400
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the tools' own output is kept with the results.
+	// rawOutput says when the results include the tools' own output.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
-// Objective is the figure by which configurations are compared. More is better
-// for Bandwidth and IOPS, less for latencies and TimeToClean.
+// Objective is the figure by which configurations are compared. Larger is better for Bandwidth
+// and IOPS, smaller for latencies and TimeToClean.
 // ---
-// The rule splits, because gofmt takes an empty CEL string in a comment for a
-// quotation mark.
+// The rule calls split(), because gofmt turns an empty CEL string in a comment into a quotation
+// mark.
 // +kubebuilder:validation:XValidation:rule="double(self.equivalence.split('%')[0]) > 0.0 && double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])",message="equivalence must be above 0% and at most minimumEffect"
 type Objective struct {
 	MetricReference `json:",inline"`
@@ -267,14 +266,14 @@ type Objective struct {
 	// +kubebuilder:default="10%"
 	MinimumEffect Percent `json:"minimumEffect,omitempty"`
 
-	// equivalence is the difference, either way, below which a configuration is
-	// Equivalent.
+	// equivalence is the difference, in either direction, below which a configuration is
+	// Equivalent to the baseline.
 	// +optional
 	// +kubebuilder:default="5%"
 	Equivalence Percent `json:"equivalence,omitempty"`
 }
 
-// Constraint is a figure that must not suffer.
+// Constraint is a figure that must not get worse than a limit.
 //
 // +kubebuilder:validation:ExactlyOneOf=maximumRegression;atMost;atLeast
 // +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
@@ -295,25 +294,25 @@ type Constraint struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
 
-// Search is how configurations are chosen.
+// Search says how configurations are chosen.
 // +kubebuilder:validation:Enum=Grid;LatinHypercube
 type Search string
 
 // The searches.
 const (
-	// SearchGrid tries every combination, or every one of configurations.
+	// SearchGrid tries every combination of values, or every entry of configurations.
 	SearchGrid Search = "Grid"
-	// SearchLatinHypercube tries a sample that covers every parameter evenly.
+	// SearchLatinHypercube tries a sample of the combinations that covers every parameter evenly.
 	SearchLatinHypercube Search = "LatinHypercube"
 )
 
-// SweepDesign is how configurations are compared.
+// SweepDesign says how configurations are compared.
 // +kubebuilder:validation:Enum=Auto;Blocks;Interleaved
 type SweepDesign string
 
 // The designs.
 const (
-	// DesignAuto is Interleaved where that is possible, and otherwise Blocks.
+	// DesignAuto means Interleaved where that is possible, and otherwise Blocks.
 	DesignAuto SweepDesign = "Auto"
 	// DesignBlocks measures each configuration in runs of its own.
 	DesignBlocks SweepDesign = "Blocks"
@@ -321,36 +320,36 @@ const (
 	DesignInterleaved SweepDesign = "Interleaved"
 )
 
-// Interleaved is how often settings are switched under a running load. A session is one
-// long phase on a pool of its own; in it, windows of baseline and candidate follow each other in
-// random order.
+// Interleaved says how often settings are switched under a running load. A session is one long
+// phase on a pool of its own. During it, windows of the baseline and of a candidate follow each
+// other in random order.
 // ---
-// Rules ask for fields with has() for the same reason as those of Strategy.
+// Rules use has() for the same reason as those of Strategy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a claim about the cluster: give 3 or more, or 1 for a verdict on one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the last look: give 8, 12, 18, 28, 40 or 60, or leave it out"
 type Interleaved struct {
-	// sessions is the number of sessions that count. Three or more speak for the
-	// cluster. One is the quick mode: it speaks for one pool in one hour, and ends as
-	// soon as it decides, after 8, 12, 18, 28, 40 or 60 pairs of windows.
+	// sessions is the largest number of valid sessions. The verdict of three or more holds for
+	// the cluster. One session is the quick mode: its verdict holds for one pool in one hour. It
+	// ends as soon as it decides, after 8, 12, 18, 28, 40 or 60 pairs of windows.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is the number of pairs of windows of the baseline and of each
-	// configuration in a session. Unset, that is 8. In the quick mode, which ends
-	// earlier if it decides, it is the last look: 8, 12, 18, 28, 40 or 60, and unset 60.
-	// Fewer looks are less strict, and prove larger effects alone.
+	// pairs is the number of pairs of windows of the baseline and of each configuration in a
+	// session. If unset, that is 8. In the quick mode it is the number of pairs at the last look:
+	// 8, 12, 18, 28, 40 or 60, and 60 if unset. With fewer looks, each look is less strict, but
+	// only larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting holds before the next one. The first 3s of it do
-	// not count, while the setting takes effect.
+	// window is how long a setting stays applied before the next one. Its first 3s do not count,
+	// because the setting takes effect during them.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -360,11 +359,10 @@ type Interleaved struct {
 	Window *metav1.Duration `json:"window,omitempty"`
 }
 
-// Strategy is how the space is searched and how often runs are repeated.
+// Strategy says how configurations are chosen, and how often runs are repeated.
 // ---
-// The rules here and in Blocks ask for fields with has() although these have
-// defaults, because the default of strategy as a whole is checked before theirs
-// are filled in.
+// The rules here and in Blocks use has() for fields that have defaults: the API server checks the
+// default of strategy as a whole before it fills in theirs.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube, and not for Grid"
 type Strategy struct {
@@ -380,27 +378,28 @@ type Strategy struct {
 	Samples *int32 `json:"samples,omitempty"`
 
 	// design is Auto, Blocks or Interleaved. Interleaved switches options of OSDs under one
-	// running load, and has a verdict in minutes; the administrator has to allow it for
-	// each option. Auto takes it where it is possible, the benchmark has one phase, and
-	// numbers of blocks have their defaults; otherwise Blocks, and status.plan says why.
+	// running load, and reaches a verdict in minutes. The administrator has to allow that for
+	// each option. Auto chooses it where it is possible, the benchmark has one phase, and
+	// numbers of blocks have their defaults; otherwise it chooses Blocks, and status.plan says
+	// why.
 	// +optional
 	// +kubebuilder:default=Auto
 	Design SweepDesign `json:"design,omitempty"`
 
-	// interleaved is for the design of that name.
+	// interleaved applies to the design Interleaved.
 	// +optional
 	// +kubebuilder:default={}
 	Interleaved Interleaved `json:"interleaved,omitzero"`
 
-	// blocks is how often every configuration is run. A block runs each of them
-	// once, and the baseline, in random order. A block of one configuration and the baseline is
-	// a pair; there are up to twice as many pairs.
+	// blocks says how often every configuration is run. A block has one run of each configuration
+	// and of the baseline, in random order. With a single configuration, blocks are pairs, and
+	// there are up to twice as many of them.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
 
-	// controlInterval is the largest number of runs in a block between two runs of
-	// the baseline, which show drift.
+	// controlInterval is the largest number of runs in a block between two runs of the baseline.
+	// Those runs show drift.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -412,16 +411,16 @@ type Strategy struct {
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks bounds the fresh blocks of winner and baseline, on which
-	// alone the verdict of the winner rests. They are pairs of runs, up to twice as many. A
-	// single configuration is not confirmed: nothing was picked.
+	// confirmationBlocks limits the confirmation: fresh pairs of runs of the winner and the
+	// baseline, up to twice this number. Only these pairs decide the verdict of the winner. A
+	// single configuration needs no confirmation, because no winner was chosen among several.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	ConfirmationBlocks int32 `json:"confirmationBlocks,omitempty"`
 
-	// seed of every random choice. Unset, one is drawn and written into
+	// seed determines every random choice. If unset, the operator draws one and writes it into
 	// status.plan.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -429,19 +428,19 @@ type Strategy struct {
 	Seed *int64 `json:"seed,omitempty"`
 }
 
-// Blocks bounds how often every configuration is run.
+// Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the number of blocks before a verdict. Configurations that are far
-	// behind the leader leave after two.
+	// min is the smallest number of blocks before a verdict. Configurations that are far behind
+	// the leader may leave after two blocks.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	Min int32 `json:"min,omitempty"`
 
-	// max is the number of blocks after which the search ends; of pairs it is twice
-	// as many.
+	// max is the number of blocks after which the race ends. With a single configuration, twice
+	// as many pairs are allowed.
 	// +optional
 	// +kubebuilder:default=12
 	// +kubebuilder:validation:Minimum=3
@@ -461,24 +460,24 @@ const (
 	RestartAllow RestartPolicy = "Allow"
 )
 
-// Guardrails are limits that stop the sweep and restore.
+// Guardrails are limits. If one is exceeded, the sweep stops and restores.
 type Guardrails struct {
-	// maxFailedRuns is the number of failed runs that are tolerated.
+	// maxFailedRuns is the number of failed runs that the sweep tolerates. With one more, it ends
+	// with the results so far.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxFailedRuns *int32 `json:"maxFailedRuns,omitempty"`
 
-	// osdRestarts says whether OSDs may be restarted for options that need it.
-	// It is also a power that the administrator has to grant.
+	// osdRestarts says whether OSDs may be restarted for options that need it. The administrator
+	// also has to grant that power.
 	// +optional
 	// +kubebuilder:default=Forbid
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
-	// settleFor is how long the cluster has to have a change and be at rest before
-	// it is measured. Unset, that is 30s: mClock and others take a value back
-	// within seconds, if they do.
+	// settleFor is how long the cluster must have had a change and have been quiet before a run
+	// begins. If unset, that is 30s: mClock and others that undo a change do so within seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -486,8 +485,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="must be between 5s and 1h"
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
-	// settleTimeout is how long a change may take until the cluster has it and
-	// is quiet. Unset, that is 15m, and 2h for pg_num.
+	// settleTimeout is how long it may take until the cluster has a change and is quiet. If
+	// unset, that is 15m, and 2h for pg_num.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -495,8 +494,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be between 1m and 24h"
 	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
 
-	// foreignClients are limits that protect the other users of the cluster. A
-	// limit that is broken in two samples running stops the sweep.
+	// foreignClients are limits that protect the other users of the cluster. The sweep stops if
+	// two samples in a row exceed a limit.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -510,11 +509,12 @@ type ForeignClientMetric string
 
 // The metrics.
 const (
-	// ForeignBandwidth is bytes per second of all clients of the pool.
+	// ForeignBandwidth is the bytes per second of all clients of the pool.
 	ForeignBandwidth ForeignClientMetric = "Bandwidth"
-	// ForeignIOPS is operations per second of all clients of the pool.
+	// ForeignIOPS is the operations per second of all clients of the pool.
 	ForeignIOPS ForeignClientMetric = "IOPS"
-	// ForeignOSDLatency is the worst commit latency of all OSDs, whichever store the pool.
+	// ForeignOSDLatency is the worst commit latency of all OSDs, whether or not they store the
+	// pool.
 	ForeignOSDLatency ForeignClientMetric = "OSDLatency"
 )
 
@@ -524,11 +524,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.metric != 'OSDLatency' || (has(self.atMost) && self.atMost.endsWith('s'))",message="a limit of OSDLatency is atMost and a time, such as 50ms"
 // +kubebuilder:validation:XValidation:rule="self.metric == 'OSDLatency' || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type ForeignClientLimit struct {
-	// pool whose users are protected.
+	// pool is the pool whose users are protected.
 	// +required
 	Pool PoolName `json:"pool"`
 
-	// metric that is watched.
+	// metric is the figure that is watched.
 	// +required
 	Metric ForeignClientMetric `json:"metric"`
 
@@ -544,7 +544,7 @@ type ForeignClientLimit struct {
 // Budget limits what a sweep may use. A sweep that reaches a limit restores and
 // concludes from the blocks that are complete.
 type Budget struct {
-	// duration of the whole sweep, restore included. Unset, there is no limit.
+	// duration limits the whole sweep, including the restore. If unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -552,7 +552,7 @@ type Budget struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('720h')",message="must be between 5m and 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// bytesWritten by clients, before replication.
+	// bytesWritten limits the bytes that clients write, counted before replication.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString
@@ -569,26 +569,26 @@ type Weekday string
 // allowed at any time.
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
 type Window struct {
-	// start of the window, such as `22:00`.
+	// start is the beginning of the window, such as `22:00`.
 	// +required
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
 	Start string `json:"start"`
 
-	// end of the window, on the next day if it is before start.
+	// end is the end of the window. It is on the next day if it is before start.
 	// +required
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
 	End string `json:"end"`
 
-	// days on which the window starts. Unset, that is every day.
+	// days are the days on which the window starts. If unset, it starts every day.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=7
 	Days []Weekday `json:"days,omitempty"`
 
-	// timeZone of start and end, as the IANA database names it.
+	// timeZone is the time zone of start and end, by its name in the IANA database.
 	// +optional
 	// +kubebuilder:default="Etc/UTC"
 	// +kubebuilder:validation:MinLength=1

@@ -8,14 +8,14 @@ import (
 
 // ClusterReference names a CephCluster.
 type ClusterReference struct {
-	// namespace of the CephCluster.
+	// namespace is the namespace of the CephCluster.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace"`
 
-	// name of the CephCluster.
+	// name is the name of the CephCluster.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -29,8 +29,8 @@ type ClusterReference struct {
 // +kubebuilder:validation:Pattern=`^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$`
 type Percent string
 
-// Decimal is a number in decimal notation: a string, because JSON numbers lose
-// digits on their way through clients. The unit is that of the metric.
+// Decimal is a number in decimal notation, in the unit of the metric. It is a string, because
+// clients may drop digits of JSON numbers.
 // +kubebuilder:validation:MaxLength=12
 // +kubebuilder:validation:Pattern=`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`
 type Decimal string
@@ -60,7 +60,7 @@ type PoolName string
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
 type RunID string
 
-// Metric is a figure that a phase yields.
+// Metric is a figure of a phase.
 //
 //   - Bandwidth: bytes moved per second.
 //   - IOPS: operations completed per second.
@@ -106,48 +106,46 @@ func (m Metric) LowerIsBetter() bool {
 	return m == MetricTimeToClean || strings.HasPrefix(string(m), "Latency") || strings.HasPrefix(string(m), "P50") || strings.HasPrefix(string(m), "P99")
 }
 
-// Direction selects the operations that a metric is about.
+// Direction selects the operations that a metric covers.
 // +kubebuilder:validation:Enum=Total;Read;Write
 type Direction string
 
 // The directions.
 const (
-	// DirectionTotal is every operation of the phase.
+	// DirectionTotal covers every operation of the phase.
 	DirectionTotal Direction = "Total"
-	// DirectionRead is the reads of a phase that mixes both.
+	// DirectionRead covers the reads of a phase that reads and writes.
 	DirectionRead Direction = "Read"
-	// DirectionWrite is the writes of a phase that mixes both.
+	// DirectionWrite covers the writes of a phase that reads and writes.
 	DirectionWrite Direction = "Write"
 )
 
-// MetricReference points at one figure of one phase.
+// MetricReference names one figure of one phase.
 type MetricReference struct {
 	// phase is the name of a phase of the template.
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// metric is the figure of that phase. fio gives every metric; radosBench
-	// gives Bandwidth, IOPS, LatencyMean and LatencyMax; rbdBench gives
-	// Bandwidth and IOPS. TimeToClean and the latencies of a window, such as
-	// P99Outage, are of the phase of template.outage.
+	// metric is the figure of that phase. fio gives every metric; radosBench gives Bandwidth,
+	// IOPS, LatencyMean and LatencyMax; rbdBench gives Bandwidth and IOPS. Only the phase of
+	// template.outage has TimeToClean and the latencies of a window, such as P99Outage.
 	// +required
 	Metric Metric `json:"metric"`
 
-	// direction selects reads or writes of a phase that mixes both.
+	// direction selects the reads or the writes of a phase that does both.
 	// +optional
 	// +kubebuilder:default=Total
 	Direction Direction `json:"direction,omitempty"`
 }
 
-// Threshold is a limit in the unit of its metric: a time such as `20ms` for
-// latencies, bytes per second such as `400Mi` for Bandwidth, and a number such
-// as `5k` for IOPS.
+// Threshold is a limit for a metric: a time such as `20ms` for latencies, bytes per second such
+// as `400Mi` for Bandwidth, and a number such as `5k` for IOPS.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=16
 // +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(us|ms|s|k|M|G|T|Ki|Mi|Gi|Ti)?$`
 type Threshold string
 
-// ScrubPolicy says what to do about scrubs of the placement groups measured.
+// ScrubPolicy says what to do about scrubs.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort;Pause
 type ScrubPolicy string
 
@@ -159,9 +157,8 @@ const (
 	ScrubPause      ScrubPolicy = "Pause"
 )
 
-// DisturbanceAction says what a disturbance during a run leads to: Record notes
-// it with the result, Invalidate also excludes the run from the evidence, Abort
-// stops the run at once.
+// DisturbanceAction says what a disturbance during a run leads to. Record notes it with the
+// result, Invalidate also makes the run invalid, and Abort stops the run at once.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort
 type DisturbanceAction string
 
@@ -178,12 +175,10 @@ const (
 // +kubebuilder:validation:Pattern=`^[A-Z][A-Z0-9_]*$`
 type HealthCode string
 
-// Quiescence defines when a cluster is quiet enough to be measured, and what is
-// done about each disturbance that comes up during a run. HEALTH_ERR and
-// inactive placement groups always abort.
+// Quiescence says when a cluster is quiet enough to be measured, and what a disturbance during a
+// run leads to. HEALTH_ERR and inactive placement groups always abort the run.
 type Quiescence struct {
-	// timeout is how long to wait, before a run, for a cluster that is healthy
-	// and quiet.
+	// timeout is how long a run may wait until the cluster is healthy and quiet.
 	// +optional
 	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
@@ -192,10 +187,9 @@ type Quiescence struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be between 10s and 24h"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// scrub is what to do about scrubs: Record, Invalidate, Abort, or Pause,
-	// which sets Ceph's noscrub and nodeep-scrub flags while runs are under way
-	// and is for sweeps only. Large clusters always scrub somewhere, so the
-	// default is to record it.
+	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. Pause is for sweeps
+	// only: it sets Ceph's noscrub and nodeep-scrub flags during the runs. The default is Record,
+	// because large clusters always scrub somewhere.
 	// +optional
 	// +kubebuilder:default=Record
 	Scrub ScrubPolicy `json:"scrub,omitempty"`
@@ -206,8 +200,8 @@ type Quiescence struct {
 	// +kubebuilder:default=Invalidate
 	Recovery DisturbanceAction `json:"recovery,omitempty"`
 
-	// foreignIOPS is how many client operations per second, other than the
-	// benchmark's own, the cluster may serve before it counts as disturbed.
+	// foreignIOPS is how many operations per second the cluster may serve for other clients. With
+	// more, it counts as disturbed.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0
@@ -219,22 +213,21 @@ type Quiescence struct {
 	// +kubebuilder:default=Record
 	ForeignIO DisturbanceAction `json:"foreignIO,omitempty"`
 
-	// health is what to do about a health warning that comes up during a run
-	// and is not in allowedWarnings.
+	// health is what to do about a health warning that appears during a run and is not in
+	// allowedWarnings.
 	// +optional
 	// +kubebuilder:default=Invalidate
 	Health DisturbanceAction `json:"health,omitempty"`
 
-	// allowedWarnings are health warnings that may be present before a run and
-	// come up during it, besides those that the operator always allows because
-	// they say nothing about speed, such as PG_NOT_SCRUBBED.
+	// allowedWarnings are health warnings that may be present before a run and appear during it.
+	// The operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	AllowedWarnings []HealthCode `json:"allowedWarnings,omitempty"`
 }
 
-// RawOutputPolicy says when the tools' own output is kept.
+// RawOutputPolicy says when the results include the tools' own output.
 // +kubebuilder:validation:Enum=OnFailure;Always;Never
 type RawOutputPolicy string
 
@@ -245,26 +238,25 @@ const (
 	RawOutputNever     RawOutputPolicy = "Never"
 )
 
-// Progress says how far the current run is.
+// Progress says how far the current run has come.
 type Progress struct {
 	// summary is the progress in a few words, such as `7/24 runs`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary,omitempty"`
 
-	// completedRuns is the number of runs that have ended, invalid ones
-	// included.
+	// completedRuns is the number of runs that have ended, including invalid ones.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletedRuns int32 `json:"completedRuns,omitempty"`
 
-	// totalRuns is the number of runs that are planned at present; racing and
-	// runs that have to be repeated change it.
+	// totalRuns is the number of runs that are planned at present. It changes when configurations
+	// leave the race, and when runs have to be repeated.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalRuns int32 `json:"totalRuns,omitempty"`
 
-	// step is what goes on at present, such as `phase write-4m` or `settling`.
+	// step is the present activity, such as `phase write-4m` or `settling`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Step string `json:"step,omitempty"`
@@ -274,8 +266,8 @@ type Progress struct {
 	EstimatedCompletionTime *metav1.Time `json:"estimatedCompletionTime,omitempty"`
 }
 
-// Environment is what a result depends on besides the settings under test.
-// Results may be compared when their digests are equal.
+// Environment describes what a result depends on besides the varied settings. Two results are
+// comparable if their digests are equal.
 type Environment struct {
 	// fsid identifies the Ceph cluster.
 	// +optional
@@ -297,8 +289,8 @@ type Environment struct {
 	// +kubebuilder:validation:Minimum=0
 	OSDs int32 `json:"osds,omitempty"`
 
-	// digest covers everything above, the device classes, the settings of the
-	// pool, Ceph's configuration, the images and the nodes.
+	// digest is a digest of the fields above, the device classes, the settings of the pool,
+	// Ceph's configuration, the images and the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

@@ -1,26 +1,25 @@
 package v1alpha1
 
-// Condition types of both kinds. Ready, Reconciling and Stalled follow kstatus,
-// so that kubectl wait, Flux and Argo CD understand them; Complete and Failed
-// follow batch/v1 Job, so that a script can wait for either end.
+// These are condition types of both kinds. Ready, Reconciling and Stalled follow kstatus, so that
+// kubectl wait, Flux and Argo CD understand them. Complete and Failed follow batch/v1 Job, so
+// that a script can wait for either of them.
 const (
-	// ConditionReady is True once the run that spec.runID asks for has come to
-	// its end and status holds its results. Its reason is the printer column
-	// Phase, so reasons are words that make sense there.
+	// ConditionReady is True once the run that spec.runID names has ended and status has its
+	// results. The printer column Phase shows its reason, so reasons are words that make sense
+	// there.
 	ConditionReady = "Ready"
 
-	// ConditionReconciling is True while the operator works towards the spec or
-	// waits for something that it expects to happen without the user. It is
-	// absent otherwise.
+	// ConditionReconciling is True while the operator works towards the spec, or waits for
+	// something that should happen without the user. It is absent otherwise.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True when nothing more will happen until someone
-	// changes something; the message says what. It is absent otherwise.
+	// ConditionStalled is True while nothing will happen until a person changes something. The
+	// message says what to change. It is absent otherwise.
 	ConditionStalled = "Stalled"
 
-	// ConditionComplete is True when the run has ended with results, whatever
-	// the verdict: a benchmark that failed its expectations is complete. Only a
-	// verdict that spec.failOn lists makes it Failed.
+	// ConditionComplete is True when the run has ended with results. The verdict does not matter:
+	// a benchmark that missed its expectations is complete too. Only a verdict that spec.failOn
+	// lists makes the run Failed.
 	ConditionComplete = "Complete"
 
 	// ConditionFailed is True when the run has ended without results, or with a
@@ -28,11 +27,11 @@ const (
 	ConditionFailed = "Failed"
 )
 
-// Condition types of CephTuningSweep alone.
+// These are condition types of CephTuningSweep only.
 const (
-	// ConditionRestored is False while the Ceph cluster differs from how the
-	// sweep found it, with the reason and the settings still to be restored, and True once all
-	// originals were read back.
+	// ConditionRestored is False while Ceph may still have values of the sweep; its message says
+	// why, and names the settings that are not restored. It is True once all original values were
+	// read back.
 	ConditionRestored = "Restored"
 )
 
@@ -53,89 +52,91 @@ const (
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
-	// ReasonPlanned says that the plan is in status, which is all that was asked for.
+	// ReasonPlanned says that the plan is in status. Mode Plan requests nothing else.
 	ReasonPlanned = "Planned"
 
-	// ReasonPlannerChanged says that another version of the operator has begun the run,
-	// and that this one would read its ledger otherwise.
+	// ReasonPlannerChanged says that another version of the operator has begun the run, and that
+	// this version would interpret its ledger differently.
 	ReasonPlannerChanged = "PlannerChanged"
-	// ReasonSpecChanged says that the spec is another than the one that was planned, under
-	// the same runID.
+	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the
+	// same.
 	ReasonSpecChanged = "SpecChanged"
-	// ReasonChangedByOthers says that others have changed a setting that the sweep varies.
+	// ReasonChangedByOthers says that another client has changed a setting that the sweep varies.
 	ReasonChangedByOthers = "ChangedByOthers"
-	// ReasonClusterUnhealthy says that the Ceph cluster has errors since a change.
+	// ReasonClusterUnhealthy says that the Ceph cluster is in danger since a change, for example
+	// in HEALTH_ERR.
 	ReasonClusterUnhealthy = "ClusterUnhealthy"
-	// ReasonClusterChanged says that Rook or Ceph was upgraded in mid-sweep.
+	// ReasonClusterChanged says that Rook or Ceph was upgraded during the sweep.
 	ReasonClusterChanged = "ClusterChanged"
-	// ReasonGuardrailBroken says that other users of the cluster suffered.
+	// ReasonGuardrailBroken says that a limit that protects other users of the cluster was
+	// exceeded.
 	ReasonGuardrailBroken = "GuardrailBroken"
 
-	// ReasonRestored says that everything is as it was.
+	// ReasonRestored says that all settings have their original values.
 	ReasonRestored = "Restored"
-	// ReasonNotRestored says that settings are still to be restored.
+	// ReasonNotRestored says that some settings are not restored yet.
 	ReasonNotRestored = "NotRestored"
-	// ReasonLeftAlone says that everything was restored except settings that others have
+	// ReasonLeftAlone says that everything was restored except settings that another client has
 	// changed meanwhile.
 	ReasonLeftAlone = "LeftAlone"
-	// ReasonOSDsNotRestarted says that restored settings take effect only when OSDs start, and
-	// that some OSDs have not restarted since: they may run with a value of the sweep's.
+	// ReasonOSDsNotRestarted says that some OSDs may still run with the sweep's values: OSDs take
+	// some restored settings only when they start, and these OSDs have not restarted since.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
 	// ReasonAbandoned says that the restore was abandoned.
 	ReasonAbandoned = "Abandoned"
 )
 
-// Reasons of CephBenchmark. Where Ready is True its reason is Complete, and where a
-// run has failed the reason of Stalled and Failed is what went wrong.
+// Reasons of CephBenchmark. If Ready is True, its reason is Complete. If a run has failed, the
+// reason of Stalled and Failed says why.
 const (
-	// ReasonPreparing says that what the run needs is being made.
+	// ReasonPreparing says that the operator creates the objects that the run needs.
 	ReasonPreparing = "Preparing"
 	// ReasonQueued says that another run has the lock of the Ceph cluster.
 	ReasonQueued = "Queued"
 	// ReasonWaitingForQuiescence says that the Ceph cluster is not healthy or quiet enough.
 	ReasonWaitingForQuiescence = "WaitingForQuiescence"
-	// ReasonRunning says that phases are being run.
+	// ReasonRunning says that phases are running.
 	ReasonRunning = "Running"
-	// ReasonTearingDown says that everything that was made is being removed.
+	// ReasonTearingDown says that everything that was created is being removed.
 	ReasonTearingDown = "TearingDown"
 	// ReasonComplete says that the run has ended with results.
 	ReasonComplete = "Complete"
 
-	// ReasonNotAllowed says that the administrator's settings do not allow the spec, or that
-	// nothing may run in its namespace.
+	// ReasonNotAllowed says that the operator config does not allow the spec, or that nothing may
+	// run in its namespace.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
-	// ReasonOutOfRoom says that OSDs were nearfull or full while the benchmark was at work.
+	// ReasonOutOfRoom says that OSDs ran out of space during the benchmark, or that a phase
+	// reached its limit of bytes.
 	ReasonOutOfRoom = "OutOfRoom"
-	// ReasonScratchPoolGone says that the scratch pool, on which earlier runs of a block of the
-	// sweep have measured, does not exist any more.
+	// ReasonScratchPoolGone says that the scratch pool of the sweep's block no longer exists,
+	// although earlier runs of the block have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
-	// ReasonClusterUnreachable says that the CephCluster or Ceph cannot be asked.
+	// ReasonClusterUnreachable says that the operator cannot read the CephCluster, or that Ceph
+	// does not answer.
 	ReasonClusterUnreachable = "ClusterUnreachable"
-	// ReasonClaimNotFound says that the claim that is the target is not there.
+	// ReasonClaimNotFound says that the PersistentVolumeClaim that is the target does not exist.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonNotPrepared says that what the clients need could not be made in time,
-	// such as the scratch pool.
+	// ReasonNotPrepared says that something that the clients need, such as the scratch pool, was
+	// not ready in time.
 	ReasonNotPrepared = "NotPrepared"
-	// ReasonUnschedulable says that no node takes a client.
+	// ReasonUnschedulable says that Kubernetes finds no node for a client.
 	ReasonUnschedulable = "Unschedulable"
-	// ReasonImagePullFailed says that an image of the clients cannot be had.
+	// ReasonImagePullFailed says that a node cannot pull an image of the clients.
 	ReasonImagePullFailed = "ImagePullFailed"
-	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, as
-	// with a quota or pod security.
+	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, for example
+	// because of a quota or pod security.
 	ReasonClientsRefused = "ClientsRefused"
-	// ReasonClientsNotStarted says that a client's pod is on a node and did not start
-	// in time.
+	// ReasonClientsNotStarted says that a client's pod was scheduled and did not start in time.
 	ReasonClientsNotStarted = "ClientsNotStarted"
-	// ReasonClientsUnreachable says that a network policy or the like keeps the
-	// manager from a client.
+	// ReasonClientsUnreachable says that the manager cannot connect to a client, for example
+	// because of a network policy.
 	ReasonClientsUnreachable = "ClientsUnreachable"
-	// ReasonClientsLost says that a client's pod has ended too early, or that their Job is
-	// not as the operator made it.
+	// ReasonClientsLost says that a client's pod has ended too early, or that the clients' Job
+	// differs from the one that the operator created.
 	ReasonClientsLost = "ClientsLost"
-	// ReasonBackgroundLoadLost says that the pod of the background load has ended too
-	// early.
+	// ReasonBackgroundLoadLost says that the pod of the background load has ended too early.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"
 	// ReasonPhaseFailed says that a tool has failed.
 	ReasonPhaseFailed = "PhaseFailed"
@@ -144,27 +145,28 @@ const (
 	ReasonResultsNotKept = "ResultsNotKept"
 	// ReasonLockLost says that another object has taken the lock of the Ceph cluster.
 	ReasonLockLost = "LockLost"
-	// ReasonOutageRefused says that OSDs cannot be stopped on this cluster as the
-	// template asks for.
+	// ReasonOutageRefused says that this cluster does not permit the outage that the template
+	// requests.
 	ReasonOutageRefused = "OutageRefused"
-	// ReasonRestoringOSDs says that OSDs which the benchmark has stopped are not up yet.
+	// ReasonRestoringOSDs says that OSDs that the benchmark has stopped are not up yet.
 	ReasonRestoringOSDs = "RestoringOSDs"
-	// ReasonNoValidRun says that no run is evidence.
+	// ReasonNoValidRun says that no run is valid.
 	ReasonNoValidRun = "NoValidRun"
 )
 
-// Reasons why a run with a background load is Invalid, with which the run's reason
-// begins.
+// These say why a run with a background load is Invalid. The run's reason begins with one of
+// them.
 const (
-	// ReasonBackgroundLoadFailed says that its tool has failed, or could not be started.
+	// ReasonBackgroundLoadFailed says that the tool of the background load has failed, or could
+	// not be started.
 	ReasonBackgroundLoadFailed = "BackgroundLoadFailed"
-	// ReasonBackgroundLoadEndedEarly says that it ended before the last phase.
+	// ReasonBackgroundLoadEndedEarly says that the background load ended before the last phase.
 	ReasonBackgroundLoadEndedEarly = "BackgroundLoadEndedEarly"
-	// ReasonBackgroundLoadNoIO says that it did no I/O, in the whole run or in the time of
-	// a phase.
+	// ReasonBackgroundLoadNoIO says that the background load did no I/O in the whole run, or
+	// during a phase.
 	ReasonBackgroundLoadNoIO = "BackgroundLoadNoIO"
 )
 
-// AnnotationAbandonRestore on a CephTuningSweep abandons the restore of settings that cannot be
-// restored at once, for a Ceph cluster that is gone for good. Its value is "true".
+// AnnotationAbandonRestore on a CephTuningSweep, with the value "true", abandons the restore
+// after one last attempt. It is for a Ceph cluster that is gone for good.
 const AnnotationAbandonRestore = "cephtune.dev/abandon-restore"

@@ -21,7 +21,7 @@ const (
 	FioEngineIOUring FioEngine = "IOUring"
 )
 
-// FioPattern is the order and direction of I/O.
+// FioPattern is the order and the direction of I/O.
 // +kubebuilder:validation:Enum=Read;Write;ReadWrite;RandRead;RandWrite;RandReadWrite
 type FioPattern string
 
@@ -35,7 +35,7 @@ const (
 	FioRandReadWrite FioPattern = "RandReadWrite"
 )
 
-// FioRateProcess is how operations are spaced under rateIOPS.
+// FioRateProcess says how operations are spaced with rateIOPS.
 // +kubebuilder:validation:Enum=Linear;Poisson
 type FioRateProcess string
 
@@ -45,7 +45,7 @@ const (
 	FioRatePoisson FioRateProcess = "Poisson"
 )
 
-// FioSync is what each write waits for.
+// FioSync says what each write waits for.
 // +kubebuilder:validation:Enum=None;File;Data
 type FioSync string
 
@@ -58,9 +58,9 @@ const (
 	FioSyncData FioSync = "Data"
 )
 
-// FioBlockShare is one of several block sizes and how often it is used.
+// FioBlockShare is one of several block sizes, with its share of the operations.
 type FioBlockShare struct {
-	// size is the bytes of one operation.
+	// size is the number of bytes of one operation.
 	// +required
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -68,14 +68,14 @@ type FioBlockShare struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	Size resource.Quantity `json:"size"`
 
-	// percent of the operations that have this size.
+	// percent is the share of operations with this size.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
 	Percent int32 `json:"percent"`
 }
 
-// FioDistributionType is how random offsets are distributed.
+// FioDistributionType says how random offsets are distributed.
 // +kubebuilder:validation:Enum=Uniform;Zipf;Pareto;Normal
 type FioDistributionType string
 
@@ -96,35 +96,35 @@ type FioDistribution struct {
 	// +required
 	Type FioDistributionType `json:"type"`
 
-	// theta is the parameter of Zipf (above 0, not 1), the power of Pareto
-	// (between 0 and 1) or the deviation of Normal in percent of the range.
+	// theta is the parameter of the distribution: that of Zipf (above 0, not 1), the power of
+	// Pareto (between 0 and 1), or the deviation of Normal in percent of the range.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,4})?$`
 	Theta string `json:"theta,omitempty"`
 }
 
-// FioJob is one of several jobs that run at the same time in one phase. It has
-// the options of the phase, except for those that it names.
+// FioJob is one of several jobs that run at the same time in one phase. An option that it leaves
+// out has the value of the phase.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
 type FioJob struct {
-	// name of the job within its phase.
+	// name is the name of the job within its phase.
 	// +required
 	Name PhaseName `json:"name"`
 
-	// pattern of this job instead of the phase's.
+	// pattern replaces the pattern of the phase for this job.
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
-	// readPercent of this job instead of the phase's.
+	// readPercent replaces the readPercent of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 
-	// blockSize of this job instead of the phase's.
+	// blockSize replaces the blockSize of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -132,25 +132,25 @@ type FioJob struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// ioDepth of this job instead of the phase's.
+	// ioDepth replaces the ioDepth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	IODepth *int32 `json:"ioDepth,omitempty"`
 
-	// numJobs of this job instead of the phase's.
+	// numJobs replaces the numJobs of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	NumJobs *int32 `json:"numJobs,omitempty"`
 
-	// rateIOPS of this job instead of the phase's.
+	// rateIOPS replaces the rateIOPS of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
-	// rateBandwidth of this job instead of the phase's.
+	// rateBandwidth replaces the rateBandwidth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -158,9 +158,9 @@ type FioJob struct {
 	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
 }
 
-// Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or
-// on the file system or block device of a PersistentVolumeClaim. It has every metric. Options
-// are typed: there is no raw job text, in which a line could name a program to run.
+// Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system
+// or block device of a PersistentVolumeClaim. It has every metric. Options are typed. There is no
+// raw job text, because a line in it could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -175,23 +175,22 @@ type FioJob struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.distribution) || self.distribution.type == 'Uniform' || has(self.jobs) || self.pattern.startsWith('Rand')",message="distribution is for patterns RandRead, RandWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.rateProcess == 'Linear' || has(self.rateIOPS) || (has(self.jobs) && self.jobs.exists(j, has(j.rateIOPS)))",message="rateProcess Poisson needs rateIOPS"
 type Fio struct {
-	// engine is RBD or RADOS on a pool, LibAIO or IOUring on a
-	// PersistentVolumeClaim. Unset, it is RBD on a pool and LibAIO on a claim.
+	// engine is RBD or RADOS for a pool, and LibAIO or IOUring for a PersistentVolumeClaim. If
+	// unset, it is RBD for a pool and LibAIO for a claim.
 	// +optional
 	Engine FioEngine `json:"engine,omitempty"`
 
-	// pattern is the order and direction of I/O.
+	// pattern is the order and the direction of I/O.
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
-	// readPercent is the share of reads of ReadWrite and RandReadWrite; 50 when
-	// unset.
+	// readPercent is the share of reads of ReadWrite and RandReadWrite. If unset, it is 50.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 
-	// blockSize is the bytes of one operation.
+	// blockSize is the number of bytes of one operation.
 	// +optional
 	// +kubebuilder:default="4Ki"
 	// +kubebuilder:validation:XIntOrString
@@ -200,8 +199,8 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
-	// blockSizeMax makes sizes vary between blockSize and it, in steps of
-	// blockSize. Unset, all blocks are of one size.
+	// blockSizeMax makes sizes vary between blockSize and blockSizeMax, in steps of blockSize. If
+	// unset, all blocks have the same size.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -209,8 +208,8 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
 
-	// blockSizeSplit makes several sizes of blocks occur in fixed shares, in place
-	// of blockSize. The percents add up to 100.
+	// blockSizeSplit replaces blockSize by several sizes with fixed shares. The percents add up
+	// to 100.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=2
@@ -224,27 +223,26 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1024
 	IODepth int32 `json:"ioDepth,omitempty"`
 
-	// ioDepthBatch is the number of operations that are submitted at once. Unset,
-	// each is submitted on its own.
+	// ioDepthBatch is the number of operations that are submitted together. If unset, each is
+	// submitted on its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	IODepthBatch int32 `json:"ioDepthBatch,omitempty"`
 
-	// numJobs is the number of copies of each job on each client. Copies that
-	// write have images, objects, files or a part of the device of their own,
-	// unless the image is shared. Copies that read share one, and those that read
-	// in order divide it.
+	// numJobs is the number of copies of each job on each client. Each copy that writes has its
+	// own image, objects, file or part of the device, unless the image is shared. Copies that
+	// only read share one. If they read in order, each reads a part of it.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
 	NumJobs int32 `json:"numJobs,omitempty"`
 
-	// size is how much of the image, objects, device or file each copy of a job
-	// works on, at most what `dataset` prefilled for it. Unset, it is all of that.
-	// Data to overwrite is prefilled too: `dataset.size` divided by the number of copies that
-	// write.
+	// size is how much of the image, objects, device or file each copy of a job works on. It is
+	// at most what `dataset` has prefilled for the copy, and all of that if unset. Data to
+	// overwrite is prefilled too: for each copy that writes, `dataset.size` divided by their
+	// number.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -269,10 +267,9 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// rateIOPS is a fixed offered rate, in operations per second for each job
-	// and direction: a mix reads and writes at that rate each, whatever
-	// readPercent says. Latency percentiles of a phase without a rate are those
-	// of a closed loop and are reported as such.
+	// rateIOPS is a fixed offered rate, in operations per second for each job and direction. A
+	// mix reads at that rate and also writes at that rate, whatever readPercent says. Latency
+	// percentiles of a phase without a rate are marked as those of a closed loop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -285,27 +282,27 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 1099511627776",message="must be between 1Ki and 1Ti bytes per second"
 	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
 
-	// rateProcess is how operations are spaced under rateIOPS: evenly (Linear)
-	// or as independent arrivals (Poisson).
+	// rateProcess says how operations are spaced with rateIOPS: evenly (Linear) or as independent
+	// arrivals (Poisson).
 	// +optional
 	// +kubebuilder:default=Linear
 	RateProcess FioRateProcess `json:"rateProcess,omitempty"`
 
-	// fsync makes jobs call fsync after that many writes. 0 is never.
+	// fsync is the number of writes after which jobs call fsync. 0 means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	Fsync int32 `json:"fsync,omitempty"`
 
-	// fdatasync makes jobs call fdatasync after that many writes. 0 is never.
+	// fdatasync is the number of writes after which jobs call fdatasync. 0 means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	Fdatasync int32 `json:"fdatasync,omitempty"`
 
-	// sync makes each write wait until it is on disk, with the file's metadata
-	// (File, O_SYNC) or only what is needed to read it back (Data, O_DSYNC), as
-	// databases write their logs.
+	// sync makes each write wait until it is on disk, as databases write their logs. That
+	// includes the file's metadata (File, O_SYNC) or only what is needed to read the data back
+	// (Data, O_DSYNC).
 	// +optional
 	// +kubebuilder:default=None
 	Sync FioSync `json:"sync,omitempty"`
@@ -318,39 +315,38 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1us') && duration(self) <= duration('60s')",message="must be between 1us and 60s"
 	ThinkTime *metav1.Duration `json:"thinkTime,omitempty"`
 
-	// direct bypasses the client's caches: the page cache of a file or device,
-	// the cache of librbd. Without it the client's memory is measured too.
+	// direct bypasses the client's caches: the page cache of a file or device, and the cache of
+	// librbd. Without it, the phase also measures the client's memory.
 	// +optional
 	// +kubebuilder:default=true
 	Direct *bool `json:"direct,omitempty"`
 
-	// compressiblePercent is how much of the data written can be compressed
-	// away.
+	// compressiblePercent is how much of the written data compression can remove.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	CompressiblePercent int32 `json:"compressiblePercent,omitempty"`
 
-	// dedupePercent is how much of the data written repeats blocks written
-	// before.
+	// dedupePercent is how much of the written data repeats earlier blocks.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	DedupePercent int32 `json:"dedupePercent,omitempty"`
 
-	// distribution of offsets of random patterns; Uniform when unset.
+	// distribution is the distribution of the offsets of random patterns. If unset, it is
+	// Uniform.
 	// +optional
 	Distribution *FioDistribution `json:"distribution,omitempty"`
 
-	// randomPercent is how many of the operations of random patterns go to a
-	// random place, rather than to where the one before ended. Unset, all do.
+	// randomPercent is the share of operations of random patterns that go to a random offset. The
+	// others begin where the previous one ended. If unset, all go to random offsets.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
 	RandomPercent *int32 `json:"randomPercent,omitempty"`
 
-	// jobs run at the same time, each with the options above except for those
-	// that it names. Unset, there is one job.
+	// jobs are several jobs that run at the same time. An option that a job leaves out has the
+	// value of the phase. If unset, there is one job.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

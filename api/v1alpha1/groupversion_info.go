@@ -1,11 +1,9 @@
-// Package v1alpha1 is the cephtune.dev/v1alpha1 API: CephBenchmark measures a
-// Ceph cluster, CephTuningSweep changes settings between measurements and
-// decides which of them is better.
+// Package v1alpha1 is the cephtune.dev/v1alpha1 API. A CephBenchmark measures a Ceph cluster. A
+// CephTuningSweep changes settings between measurements and decides which of them are better.
 //
-// Everything that can be checked without looking at a cluster is checked by the
-// schema: bounds, enums and cross-field rules in CEL. A rule's message says
-// what to write instead. Every list and string is bounded, both to keep objects
-// small and because the API server refuses rules whose worst case is too dear.
+// The schema checks everything that does not depend on a cluster: bounds, enums, and cross-field
+// rules in CEL. A rule's message says what to write instead. Every list and string is bounded.
+// That keeps objects small, and the API server refuses rules whose worst case is too expensive.
 //
 // +kubebuilder:object:generate=true
 // +groupName=cephtune.dev

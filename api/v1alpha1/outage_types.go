@@ -2,23 +2,21 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Outage takes OSDs down in the middle of a phase, and measures what that costs: how
-// long the cluster takes to be whole again after they came back, and what clients get
-// before, meanwhile and afterwards. It happens in each run. The OSDs' processes go on:
-// the operator marks them down in Ceph, and keeps them down for a while. It degrades all data on
-// these OSDs. The administrator has to grant the power, with stopOSDs of the cluster in the
-// operator's settings.
+// Outage takes OSDs down in the middle of a phase, in each run. It measures how long the cluster
+// takes to be whole again after they came back, and what clients get before, during and after the
+// outage. The OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps
+// them down for a while. That degrades all data on these OSDs. The administrator has to grant the
+// power, with stopOSDs of the cluster in the operator config.
 //
 // +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
 type Outage struct {
-	// phase is the one during which it happens, a fio phase with a rate limit. It has
-	// to last, after its ramp, for what happens before, for the outage, for the recovery
-	// and for some time after it: a run whose phase ends before the cluster is whole
-	// again is no evidence.
+	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has
+	// to last for the time before the outage, the outage, the recovery and some time after that.
+	// A run whose phase ends before the cluster is whole again is invalid.
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// osds are the IDs of the OSDs that are down, all at the same time.
+	// osds are the IDs of the OSDs that go down, all at the same time.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -27,7 +25,7 @@ type Outage struct {
 	// +kubebuilder:validation:items:Maximum=100000
 	OSDs []int32 `json:"osds"`
 
-	// before is how long the phase is measured before they go down.
+	// before is how long the phase is measured before the OSDs go down.
 	// +optional
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:Type=string
@@ -36,8 +34,8 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
 	Before metav1.Duration `json:"before,omitzero"`
 
-	// duration is how long they are kept down. It has to be below the time after which
-	// Ceph takes them for lost (mon_osd_down_out_interval), unless backfill is Expect.
+	// duration is how long the OSDs are kept down. It must be shorter than the time after which
+	// Ceph regards them as lost (mon_osd_down_out_interval), unless backfill is Expect.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -46,15 +44,15 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('20s') && duration(self) <= duration('4h')",message="must be between 20s and 4h"
 	Duration metav1.Duration `json:"duration,omitzero"`
 
-	// backfill is Refuse, or Expect for an outage that lasts until Ceph takes the OSDs
-	// for lost and moves their data, which is then what is measured.
+	// backfill is Refuse or Expect. Expect is for an outage that lasts until Ceph regards the
+	// OSDs as lost and moves their data, so that the phase measures that move.
 	// +optional
 	// +kubebuilder:default=Refuse
 	Backfill BackfillPolicy `json:"backfill,omitempty"`
 
-	// otherPools is how many pools other than the target may have data on these OSDs: that is
-	// degraded too, and served more slowly. 0 is for a cluster without other users, or a target
-	// with OSDs of its own. Ceph's own pool .mgr does not count.
+	// otherPools is how many pools besides the target may have data on these OSDs. The outage
+	// degrades that data too, and makes it slower. Use 0 for a cluster without other users, or
+	// for a target with OSDs of its own. Ceph's own pool .mgr does not count.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -62,14 +60,14 @@ type Outage struct {
 	OtherPools int32 `json:"otherPools,omitempty"`
 }
 
-// BackfillPolicy says what should happen to data with a copy that is gone for long.
+// BackfillPolicy says whether an outage may last until Ceph moves data.
 // +kubebuilder:validation:Enum=Refuse;Expect
 type BackfillPolicy string
 
 // The policies.
 const (
-	// BackfillRefuse does not begin an outage that lasts until Ceph moves data.
+	// BackfillRefuse refuses an outage that lasts until Ceph moves data.
 	BackfillRefuse BackfillPolicy = "Refuse"
-	// BackfillExpect lets Ceph do so.
+	// BackfillExpect lets Ceph move data.
 	BackfillExpect BackfillPolicy = "Expect"
 )
