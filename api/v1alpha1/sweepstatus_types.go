@@ -368,6 +368,9 @@ const (
 	// SweepSessionDwells: each setting held for minutes, twice. Its ratio has to support the
 	// verdict of the windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
+	// SweepSessionConstraint: a constraint of the candidate in the line before, in the same
+	// windows. Constraints are in the order of the spec.
+	SweepSessionConstraint SweepSessionValidity = "Constraint"
 	// SweepSessionInterrupted: the manager was stopped, or the sweep suspended.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
 	// SweepSessionFailed: a switch had no answer, or the load ended.

@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,7 @@ func sessionStories() map[string]story {
 		"two candidates, in sessions of their own": twoSwitchedCandidates,
 		"two candidates, in one session":           twoCandidatesInOneSession,
 		"settings that hold for minutes":           dwellsAfterWindows,
+		"a constraint rules a gain out":            constraintInSession,
 	}
 }
 
@@ -227,6 +229,30 @@ func twoCandidatesInOneSession(w *world) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}
 	}
+}
+
+// constraintInSession has a gain of a candidate that falls short of a limit on another figure.
+func constraintInSession(w *world) {
+	before := w.state()
+	w.load.set(func(l *load) {
+		l.rate = func(value string) float64 { return map[string]float64{"16": 1500, "256": 1000}[value] }
+	})
+	s := w.create("limited", strings.NewReplacer(
+		"objective:", "constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Gi}]\nobjective:",
+	).Replace(switchedSpec))
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	outcomes := make([]v1alpha1.ConstraintOutcome, len(s.Status.Constraints))
+	for i, k := range s.Status.Constraints {
+		outcomes[i] = k.Outcome
+	}
+	if !slices.Equal(outcomes, []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintKept, v1alpha1.ConstraintBroken}) || len(s.Status.Runs) != 3 || len(s.Status.Patches) > 0 {
+		w.t.Errorf("constraints %q, sessions %q, patches %v", outcomes, s.Status.Runs, s.Status.Patches)
+	}
+	if !strings.Contains(s.Status.Summary, "It is no winner: write Bandwidth is broken.") {
+		w.t.Errorf("summary %q", s.Status.Summary)
+	}
+	w.wantReplayed(s, 1)
 }
 
 // dwellsAfterWindows has a load that writes: a gain in windows has to hold for minutes, too.

@@ -131,7 +131,7 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 		return summary, false, nil
 	}
 	if len(q.Constraints) > 0 {
-		return summary, false, fmt.Errorf("%w was kept without the figures of its constraints: they had no room", errSession)
+		return summary, false, fmt.Errorf("%w: %w: those of its constraints had no room", errSession, session.ErrNotKept)
 	}
 	summary.Objective, err = s.Counted.Entries()
 	return summary, err == nil, err

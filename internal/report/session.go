@@ -55,6 +55,9 @@ func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string)
 	}
 	header = []string{"Session", "Configuration", "Groups", "Ratio", "Took", "Counts"}
 	for _, e := range entries {
+		if e.Constraint > 0 {
+			continue // Status has what constraints came to.
+		}
 		row := []string{strconv.Itoa(e.Session), "", "", "", fmt.Sprintf("%ds", e.Seconds), string(e.Validity)}
 		if !e.Void {
 			row[1], row[2], row[3] = nameOf(s, e.Candidate), strconv.Itoa(e.Groups), Ratio(figure.Decimal(math.Exp(e.Mean)))

@@ -47,9 +47,20 @@ type Finding struct {
 }
 
 // Wins reports whether a candidate is superior and keeps all constraints.
-func (f Finding) Wins() bool {
-	return f.Verdict == stats.Superior && !slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
+func (f Finding) Wins() bool { return f.Verdict == stats.Superior && f.Keeps() }
+
+// Keeps reports whether a candidate is known to keep all constraints.
+func (f Finding) Keeps() bool {
+	return !slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State != stats.Kept })
 }
+
+// Breaks reports whether a candidate is known to break a constraint.
+func (f Finding) Breaks() bool {
+	return slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State == stats.Broken })
+}
+
+// ErrNotKept says that an archive lacks figures that a summary needs.
+var ErrNotKept = errors.New("figures were not kept")
 
 // ErrVoid says that a session does not count.
 var ErrVoid = errors.New("the session is void")

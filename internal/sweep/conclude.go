@@ -37,7 +37,7 @@ func (r Row) Sentence() string {
 			a.Name, percent(r.Lag), a.Ratio, a.Runs)
 	}
 	if r.Left == ConstraintBroken {
-		return fmt.Sprintf("%s cannot win, since %s: ratio %.3f to the baseline after %d blocks.", a.Name, notKept(r.Constraints), a.Ratio, a.Runs)
+		return fmt.Sprintf("%s cannot win, since %s: ratio %.3f to the baseline after %d blocks.", a.Name, NotKept(r.Constraints), a.Ratio, a.Runs)
 	}
 	return a.SentenceFor(r.PerBlock)
 }
@@ -255,7 +255,7 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 	case best == nil:
 		parts = append(parts, "No candidate has runs enough for a verdict: "+c.Stop.clause()+".")
 	case best.Assessment.Verdict == stats.Superior:
-		parts = append(parts, best.Sentence(), "It is no winner: "+notKept(best.Constraints)+".")
+		parts = append(parts, best.Sentence(), "It is no winner: "+NotKept(best.Constraints)+".")
 	default:
 		parts = append(parts, fmt.Sprintf("No candidate is shown to be better than the baseline by more than %.3g%%: %s.", 100*minimumEffect, c.Stop.clause()),
 			best.Sentence())
@@ -266,7 +266,8 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 	return strings.Join(parts, " ")
 }
 
-func notKept(ks []stats.ConstraintResult) string {
+// NotKept names the constraints that are broken, or not known to be kept.
+func NotKept(ks []stats.ConstraintResult) string {
 	var clauses []string
 	for _, k := range ks {
 		switch k.State {

@@ -65,9 +65,6 @@ func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
 	if candidates := configurations - 1; candidates > maxSwitched {
 		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: a session compares %d at most.", candidates, maxSwitched))
 	}
-	if len(spec.Constraints) > 0 {
-		reasons = append(reasons, "There are constraints, which sessions do not judge.")
-	}
 	return reasons
 }
 

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,11 +26,14 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	case !has || summary.Objective[0].Groups < minGroups:
 		return void(v1alpha1.SweepSessionTooShort, "too few of its windows count")
 	}
-	for _, entry := range summary.Objective {
+	for i, entry := range summary.Objective {
 		if entry.Void {
 			return void(v1alpha1.SweepSessionUneven, "windows of one setting were void more often than chance allows")
 		}
 		entries = append(entries, SessionEntry{Entry: entry, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionValid})
+		for k, own := range summary.Constraints {
+			entries = append(entries, SessionEntry{Entry: own[i], Constraint: k + 1, Seconds: seconds, MiB: mib, Validity: v1alpha1.SweepSessionConstraint})
+		}
 	}
 	return entries, ""
 }
@@ -112,13 +116,16 @@ func replaySession(q session.Question, own []SessionEntry, kept []KeptSession) R
 	if at < 0 || first.Validity == v1alpha1.SweepSessionInterrupted {
 		return out
 	}
-	out.Kept = true
 	if k, candidate, is, err := kept[at].Dwells(q); is {
 		out.Entries, out.Why = EnterDwells(first.Session, candidate, k, err, first.Seconds, first.MiB)
 	} else {
 		summary, has, err := kept[at].Summarize(q)
+		if errors.Is(err, session.ErrNotKept) {
+			return out
+		}
 		out.Entries, out.Why = EnterSession(first.Session, summary, has, err, first.Seconds, first.MiB)
 	}
+	out.Kept = true
 	out.Same = slices.Equal(WriteSessions(out.Entries), WriteSessions(own))
 	return out
 }

@@ -17,9 +17,14 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionEntry is the result of one session of the design Interleaved for one candidate.
+// SessionEntry is the result of one session of the design Interleaved for one candidate: its objective, or
+// one of its constraints.
 type SessionEntry struct {
 	switchback.Entry
+
+	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger has it by the
+	// order of its lines: those of constraints follow that of their candidate.
+	Constraint int
 
 	Seconds  int
 	MiB      int64
@@ -67,6 +72,12 @@ func ReadSessions(lines []v1alpha1.SweepRun) ([]SessionEntry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: %w", sweep.ErrLedger, i+1, line, err)
 		}
+		if e.Validity == v1alpha1.SweepSessionConstraint {
+			if i == 0 || entries[i-1].Session != e.Session || entries[i-1].Candidate != e.Candidate || entries[i-1].Void || entries[i-1].isDwells() {
+				return nil, fmt.Errorf("%w: status.runs, line %d, %.100q: it follows no objective", sweep.ErrLedger, i+1, line)
+			}
+			e.Constraint = entries[i-1].Constraint + 1
+		}
 		entries[i] = e
 	}
 	return entries, nil
@@ -103,14 +114,15 @@ func readSession(line string) (SessionEntry, error) {
 	if !slices.Contains(sessionValidities(), e.Validity) {
 		return e, fmt.Errorf("%q says nothing about a session", e.Validity)
 	}
-	e.Void = e.Validity != v1alpha1.SweepSessionValid && !e.isDwells()
+	counts := []v1alpha1.SweepSessionValidity{v1alpha1.SweepSessionValid, v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionDwells}
+	e.Void = !slices.Contains(counts, e.Validity)
 	return e, nil
 }
 
 func sessionValidities() []v1alpha1.SweepSessionValidity {
 	return []v1alpha1.SweepSessionValidity{
 		v1alpha1.SweepSessionValid, v1alpha1.SweepSessionInterrupted, v1alpha1.SweepSessionFailed,
-		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven, v1alpha1.SweepSessionDwells,
+		v1alpha1.SweepSessionTooShort, v1alpha1.SweepSessionUneven, v1alpha1.SweepSessionDwells, v1alpha1.SweepSessionConstraint,
 	}
 }
 
@@ -173,14 +185,23 @@ func (s *Sessions) read(entries []SessionEntry) (judged []session.Summary, cost 
 			s.Void++
 		case first:
 			s.Valid++
-			judged = append(judged, session.Summary{})
+			judged = append(judged, session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints))})
 		}
 		if !e.Void {
-			last := &judged[len(judged)-1]
-			last.Objective = append(last.Objective, e.Entry)
+			e.addTo(&judged[len(judged)-1])
 		}
 	}
 	return judged, cost
+}
+
+// addTo adds an entry to the summary of its session. A constraint without entries stays Unknown.
+func (e SessionEntry) addTo(s *session.Summary) {
+	switch {
+	case e.Constraint == 0:
+		s.Objective = append(s.Objective, e.Entry)
+	case e.Constraint <= len(s.Constraints):
+		s.Constraints[e.Constraint-1] = append(s.Constraints[e.Constraint-1], e.Entry)
+	}
 }
 
 // continueWithDwells plans dwells of the best candidate after the sessions of windows, if its verdict needs
@@ -198,10 +219,10 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings, cost spent) {
 
 // needsDwells reports whether a verdict of the windows is not yet one about settings that hold for minutes.
 // Equivalent always needs dwells, since an effect may take longer than a window. A gain of a load that writes
-// needs them, since work may be put off.
+// needs them, since work may be put off. A candidate that breaks a constraint cannot win.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
-	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None {
+	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
 		return false
 	}
 	gain := f.Windows.Verdict == stats.Superior || f.Windows.Verdict == stats.Better
@@ -215,6 +236,10 @@ func (s *Sessions) Question() (session.Question, error) {
 		return session.Question{}, err
 	}
 	objective := s.spec.Objective.MetricReference
+	var constraints []session.Constraint
+	for i, c := range s.spec.Constraints {
+		constraints = append(constraints, session.Constraint{Figure: session.Figure{Metric: c.Metric, Direction: c.Direction}, Constraint: fixed.Constraints[i]})
+	}
 	return session.Question{
 		Question: switchback.Question{
 			Criteria: stats.Criteria{
@@ -223,7 +248,8 @@ func (s *Sessions) Question() (session.Question, error) {
 			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
 			MaxSessions: max(int(s.plan.Sessions), switchback.DefaultSessions), Writes: writesInSession(s.spec),
 		},
-		Objective: session.Figure{Metric: objective.Metric, Direction: objective.Direction},
+		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
+		Constraints: constraints,
 	}, nil
 }
 
@@ -274,11 +300,30 @@ func (s *Sessions) Expected() sweep.Cost {
 	return expectedOf(s.plan)
 }
 
-// Decided reports whether the windows have decided about a candidate. More windows would not
-// answer the remaining questions, for example whether a setting that holds for minutes is
-// equivalent.
+// Decided reports whether the windows have decided about a candidate: about its constraints too, if it could
+// win. More windows would not answer the remaining questions, for example whether a setting that holds for
+// minutes is equivalent.
 func Decided(f session.Finding) bool {
-	return f.Windows.Verdict != stats.Inconclusive && f.Windows.Verdict != stats.Invalid
+	switch f.Windows.Verdict {
+	case stats.Inconclusive, stats.Invalid:
+		return f.Breaks()
+	case stats.Superior:
+		return f.Breaks() || f.Keeps()
+	default:
+		return true
+	}
+}
+
+// rankOf ranks candidates: winners first, and last those that break a constraint.
+func rankOf(f session.Finding) int {
+	switch {
+	case f.Wins():
+		return 2
+	case f.Breaks():
+		return 0
+	default:
+		return 1
+	}
 }
 
 // Best returns the winner, or without a winner the candidate closest to winning.
@@ -290,8 +335,8 @@ func (s *Sessions) Best() int {
 	best := 1
 	for c := 2; c <= len(s.Findings); c++ {
 		a, b := s.of(c), s.of(best)
-		won, before := a.Verdict == stats.Superior, b.Verdict == stats.Superior
-		if won != before && won || won == before && (a.Windows.Ratio > b.Windows.Ratio) == higher && a.Windows.Ratio != b.Windows.Ratio {
+		rank, before := rankOf(a), rankOf(b)
+		if rank > before || rank == before && (a.Windows.Ratio > b.Windows.Ratio) == higher && a.Windows.Ratio != b.Windows.Ratio {
 			best = c
 		}
 	}
@@ -300,9 +345,9 @@ func (s *Sessions) Best() int {
 
 func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
 
-// Winner returns the candidate that is Superior; 0 without one.
+// Winner returns the candidate that is Superior and keeps all constraints; 0 without one.
 func (s *Sessions) Winner() int {
-	if best := s.Best(); best > 0 && s.of(best).Verdict == stats.Superior {
+	if best := s.Best(); best > 0 && s.of(best).Wins() {
 		return best
 	}
 	return 0
@@ -360,7 +405,15 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
 		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
 		s.amount(best), plural(s.Valid, "session"))
-	return text + s.caveat(f) + s.ofDwells(best) + s.others(planner, best)
+	return text + s.ofConstraints(f) + s.caveat(f) + s.ofDwells(best) + s.others(planner, best)
+}
+
+// ofConstraints says which constraints prevent a win; "" if none does.
+func (s *Sessions) ofConstraints(f session.Finding) string {
+	if f.Verdict != stats.Superior && !f.Breaks() || f.Keeps() {
+		return ""
+	}
+	return " It is no winner: " + sweep.NotKept(f.Constraints) + "."
 }
 
 // ofDwells states what the dwells of a candidate have shown; "" if it has none.
@@ -446,7 +499,7 @@ func more(n int, of string) string {
 func (s *Sessions) amount(candidate int) string {
 	pairs := 0
 	for _, e := range s.entries {
-		if !e.Void && !e.isDwells() && e.Candidate == candidate {
+		if e.Validity == v1alpha1.SweepSessionValid && e.Candidate == candidate {
 			pairs += e.Groups
 		}
 	}
@@ -485,6 +538,7 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 			row.Low, row.High = interval(a.Interval)
 			if c == best {
 				out.Best, out.Effect = row.Name, effectOf(math.Log(a.Ratio))
+				out.Constraints = constraintResults(s.spec, f.Constraints)
 			}
 		}
 		if s.Stop != "" {
@@ -514,6 +568,8 @@ func whyOf(f session.Finding) string {
 		return "CarryOver"
 	case f.Contradict:
 		return "DwellsContradict"
+	case f.Breaks():
+		return string(sweep.ConstraintBroken)
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
 		return "NoDwells"
 	case len(f.Windows.Reasons) > 0:

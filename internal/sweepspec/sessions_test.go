@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -82,12 +84,12 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 		"Auto with blocks":         {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 3, max: 6}", 1), allows, v1alpha1.DesignBlocks, "", "Numbers of blocks are set."},
 		"Auto with default blocks": {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 4, max: 12}, confirmationBlocks: 8", 1), allows, v1alpha1.DesignInterleaved, "", ""},
 		"Auto with caches":         {strings.Replace(auto, "{parameters", "{template: {osdCaches: DropBeforePhase}, parameters", 1), allows, v1alpha1.DesignBlocks, "", "Caches of OSDs"},
-		"Auto with a constraint":   {strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "", "There are constraints"},
+		"Auto with a constraint":   {strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
 		"blocks":                   {strings.Replace(switchedPatch, "Interleaved", "Blocks", 1), allows, v1alpha1.DesignBlocks, "", ""},
 		"not allowed":              {switchedPatch, nil, v1alpha1.DesignBlocks, "osd_client_message_cap may not be switched", ""},
 		"two candidates":           {strings.Replace(switchedPatch, `["1"]`, `["1", "16"]`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
 		"seven":                    {strings.Replace(switchedPatch, `["1"]`, `["1", "2", "3", "4", "5", "6", "7"]`, 1), allows, v1alpha1.DesignBlocks, "There are 7 configurations", ""},
-		"a constraint":             {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignBlocks, "constraints", ""},
+		"a constraint":             {strings.Replace(switchedPatch, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &specOf(t, c.patch).Spec
@@ -325,6 +327,65 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 				t.Errorf("plan %+v, %v", order, err)
 			}
 		})
+	}
+}
+
+// A win takes a known answer about each constraint, and a broken one rules a candidate out.
+func TestConstraintsOfSessions(t *testing.T) {
+	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 4}", "{parameters", "{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}], parameters").Replace(switchedPatch)
+	session := func(number int, gain, latency, bytes float64) []SessionEntry {
+		line := func(mean float64, constraint int, v v1alpha1.SweepSessionValidity) SessionEntry {
+			return SessionEntry{
+				Entry:      switchback.Entry{Session: number, Candidate: 1, Groups: 4, Mean: mean + 0.002*float64(number), StdDev: 0.02},
+				Constraint: constraint, Seconds: 240, Validity: v,
+			}
+		}
+		return []SessionEntry{line(gain, 0, v1alpha1.SweepSessionValid), line(latency, 1, v1alpha1.SweepSessionConstraint), line(math.Log(bytes), 2, v1alpha1.SweepSessionConstraint)}
+	}
+	three := func(gain, latency, bytes float64) []SessionEntry {
+		return slices.Concat(session(1, gain, latency, bytes), session(2, gain, latency, bytes), session(3, gain, latency, bytes))
+	}
+	unsure := slices.Concat(session(1, 0.3, 0, 5e6), session(2, 0.3, 0.2, 5e6), session(3, 0.3, 0.1, 5e6))
+	held := dwellsOf(4, 1, stats.Contrast{LogRatio: 0.3, StdDev: 0.02, Runs: 4}, 1100, 7)
+	for name, c := range map[string]struct {
+		entries []SessionEntry
+		goesOn  bool
+		winner  int
+		states  []v1alpha1.ConstraintOutcome
+		says    string
+	}{
+		"both are kept":         {append(three(0.3, 0, 5e6), held), false, 1, []v1alpha1.ConstraintOutcome{"Kept", "Kept"}, "cap=1 is Superior on this cluster"},
+		"a latency breaks one":  {three(0.3, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "It is no winner: write LatencyMean is broken."},
+		"too few bytes":         {three(0.3, 0, 1e5), false, 0, []v1alpha1.ConstraintOutcome{"Kept", "Broken"}, "is broken"},
+		"one is not known":      {unsure, true, 0, nil, ""},
+		"neither gain nor loss": {three(0, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, patch)
+			entries, err := ReadSessions(WriteSessions(c.entries))
+			if diff := cmp.Diff(c.entries, entries, cmpopts.EquateApprox(0, 1e-6)); err != nil || diff != "" {
+				t.Fatalf("%v, -want +got:\n%s", err, diff)
+			}
+			s, err := SessionsOf(spec, plan, entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Outcome(planner, nil)
+			var states []v1alpha1.ConstraintOutcome
+			for _, k := range out.Constraints {
+				states = append(states, k.Outcome)
+			}
+			if !c.goesOn && !slices.Equal(states, c.states) {
+				t.Errorf("constraints %v, want %v", states, c.states)
+			}
+			if err != nil || (s.Stop == "") != c.goesOn || s.Winner() != c.winner || !strings.Contains(out.Summary, c.says) || (len(out.Patches) > 0) != (c.winner > 0) {
+				t.Errorf("stop %q, dwells of %d, winner %d, %q, %v", s.Stop, s.Dwells, s.Winner(), out.Summary, err)
+			}
+		})
+	}
+	lines := WriteSessions(session(1, 0.3, 0, 5e6))
+	if _, err := ReadSessions(lines[1:]); !errors.Is(err, sweep.ErrLedger) {
+		t.Errorf("a constraint follows nothing: %v", err)
 	}
 }
 

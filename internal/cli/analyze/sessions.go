@@ -130,7 +130,7 @@ func newReplayed(sweep *v1alpha1.CephTuningSweep, found *sweepspec.Replayed) *re
 			out.Agrees = out.Agrees && s.Same
 		}
 		for _, e := range s.Entries {
-			if e.Void {
+			if e.Void || e.Constraint > 0 {
 				continue
 			}
 			one.Ratios = append(one.Ratios, ratio{
