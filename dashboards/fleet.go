@@ -136,7 +136,7 @@ func sweeps() *table.PanelBuilder {
 		{field: metrics.LabelBest, title: "Best configuration"},
 		{field: metrics.LabelVerdict, title: "Verdict", values: sweepVerdicts(), width: 140},
 		{field: valueOf("restored"), title: "Settings", values: mappings(
-			state{"1", "Put back", blue},
+			state{"1", "Restored", blue},
 			state{"0", "Changed", orange},
 		)},
 	},

@@ -113,7 +113,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 			description: "Whether everything that the sweep changed is restored.",
 			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
-			state{"1", "Put back", blue},
+			state{"1", "Restored", blue},
 			state{"0", "Changed by the sweep", orange},
 		)),
 	}
