@@ -27,7 +27,7 @@ func benchmark() page {
 	return page{
 		uid:         BenchmarkUID,
 		title:       "cephtune / Benchmark",
-		description: "One CephBenchmark: its latest figures, and how they compare with those of its earlier runs.",
+		description: "One CephBenchmark: its latest figures, how they compare with those of its earlier runs, and what Ceph did meanwhile.",
 		from:        "now-7d",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
@@ -35,18 +35,21 @@ func benchmark() page {
 				Description("The namespace of the CephBenchmark."),
 			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, ofNamespace, notOfSweeps), metrics.LabelName).
 				Description("The CephBenchmark."),
+			cephVariable(metrics.BenchmarkInfo),
 		},
 		annotations: []annotation{
+			mark("Repetitions", grey, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "Repetition {{run}}", "is measured"),
 			mark("New run", sky, appeared(metrics.LabelRunID), "Run {{run_id}}", "run ID {{run_id}}"),
 			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
 				"Environment {{environment}}", "Figures before and after this are of different environments"),
 		},
 		rows: []row{
-			{panels: benchmarkState()},
+			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, noBenchmark))},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
 			{title: "After failing OSDs", panels: recoveries()},
 			{title: "Repetitions and environment", panels: circumstances()},
+			{title: "OSDs meanwhile", panels: osdPanels()},
 		},
 	}
 }

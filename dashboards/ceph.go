@@ -5,12 +5,12 @@ import (
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// Ceph's own metrics, named as in the mgr's prometheus module. None of them is a performance
-// counter of a daemon, because since Reef ceph-exporter has those, and not every cluster runs it.
+// Ceph's own metrics, named as in the mgr's prometheus module.
 const (
 	cephHealth        = "ceph_health_status" // 0 OK, 1 warning, 2 error
 	cephPoolMetadata  = "ceph_pool_metadata" // labels pool_id and name
@@ -21,19 +21,36 @@ const (
 	cephOSDCommit     = "ceph_osd_commit_latency_ms"
 	cephOSDUp         = "ceph_osd_up"
 	cephOSDIn         = "ceph_osd_in"
+	cephDaemonHealth  = "ceph_daemon_health_metrics" // labels ceph_daemon and type
 	cephPGs           = "ceph_pg_total"
 	cephPGsClean      = "ceph_pg_clean"
 	cephMisplaced     = "ceph_num_objects_misplaced"
 	cephDegraded      = "ceph_num_objects_degraded"
 )
 
+// Performance counters of OSDs. Since Reef, ceph-exporter has them instead of the mgr, and not every
+// cluster runs it.
+const (
+	cephOSDSize = "ceph_osd_stat_bytes"
+	cephOSDUsed = "ceph_osd_stat_bytes_used"
+)
+
+// labelDaemon is the label that names an OSD, such as osd.3.
+const labelDaemon = "ceph_daemon"
+
+// mostOSDs is the number of OSDs that a graph shows. More lines than that cannot be told apart.
+const mostOSDs = 20
+
 // noCeph says why panels with Ceph's metrics are empty.
 const noCeph = "No metrics of this Ceph cluster here: set spec.monitoring.enabled of its CephCluster, and let this Prometheus scrape its mgr"
+
+// noExporter says why a panel with performance counters of OSDs is empty.
+const noExporter = "No metrics of ceph-exporter here: let Rook run it (spec.monitoring), and let this Prometheus scrape it"
 
 // rookPools is the dashboard of pools that Rook ships. Rook chose its uid.
 const rookPools = "/d/-gtf0Bzik?var-pool=${__field.labels.name}&${__url_time_range}"
 
-// ofCeph selects the series of the sweep's Ceph cluster. Rook's scrape labels them with the
+// ofCeph selects the series of the Ceph cluster that the sweep or benchmark uses. Rook's scrape labels them with the
 // cluster's namespace. Series without a namespace match too.
 func ofCeph(metric string, matchers ...string) string {
 	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$ceph_namespace|"`}, matchers...)...)
@@ -45,21 +62,22 @@ func ofPools(counter string) string {
 		ofCeph(counter), ofCeph(cephPoolMetadata, `name=~"$pool"`))
 }
 
-// cephVariables choose the cluster and the pools for Ceph's metrics. The variable of pools has the
-// same name as in Rook's dashboards, so that links pass it on.
-func cephVariables() []cog.Builder[dashboard.VariableModel] {
-	return []cog.Builder[dashboard.VariableModel]{
-		labelVariable("ceph_namespace", "Namespace of Ceph", one(metrics.SweepInfo), metrics.LabelCluster).
-			Description("The namespace of the sweep's CephCluster.").
-			Regex("/^([^/]+)/").
-			Hide(dashboard.VariableHideHideVariable),
-		labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
-			Description("The pools whose traffic is drawn.").
-			Multi(true).
-			IncludeAll(true).
-			AllValue(".*").
-			Current(all()),
-	}
+// cephVariable chooses the Ceph cluster of the sweep or benchmark that info describes.
+func cephVariable(info string) cog.Builder[dashboard.VariableModel] {
+	return labelVariable("ceph_namespace", "Namespace of Ceph", one(info), metrics.LabelCluster).
+		Description("The namespace of the CephCluster.").
+		Regex("/^([^/]+)/").
+		Hide(dashboard.VariableHideHideVariable)
+}
+
+// poolVariable chooses pools. It has the same name as in Rook's dashboards, so that links pass it on.
+func poolVariable() cog.Builder[dashboard.VariableModel] {
+	return labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
+		Description("The pools whose traffic is drawn.").
+		Multi(true).
+		IncludeAll(true).
+		AllValue(".*").
+		Current(all())
 }
 
 // all is the option that selects everything.
@@ -91,18 +109,10 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 			line{id: "read", expression: ofPools(cephPoolRead), legend: "{{name}} read", color: shades(orange)},
 			line{id: "write", expression: ofPools(cephPoolWrite), legend: "{{name}} write", color: shades(blue)},
 		).OverrideByRegexp(".+", toPool).Min(0),
-		graph(about{
-			title:       "Commit latency of OSDs",
-			description: "How long OSDs take to commit, as \"ceph osd perf\" reports it: the slowest OSD, and the mean of all. One OSD that is far slower than the mean limits all of them.",
-			unit:        milliseconds, empty: noCeph, width: 8, height: 7,
-		},
-			line{id: "slowest", expression: fmt.Sprintf("max(%s)", ofCeph(cephOSDCommit)), legend: "slowest", color: fixed(vermillion)},
-			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean", color: fixed(blue)},
-		).Min(0),
 		timeline(about{
 			title:       "Health",
 			description: "Ceph's health. A sweep stops, and restores, when the cluster reports what no step of it expects.",
-			empty:       noCeph, width: 8, height: 7,
+			empty:       noCeph, width: 12, height: 7,
 		}, fmt.Sprintf("max(%s)", ofCeph(cephHealth)), "health", mappings(
 			state{"0", "HEALTH_OK", blue},
 			state{"1", "HEALTH_WARN", orange},
@@ -111,7 +121,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 		steps(about{
 			title:       "What is not settled",
 			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs begin when all of it is 0.",
-			unit:        count, empty: noCeph, width: 8, height: 7,
+			unit:        count, empty: noCeph, width: 12, height: 7,
 		},
 			line{id: "unclean", expression: fmt.Sprintf("sum(%s) - sum(%s)", ofCeph(cephPGs), ofCeph(cephPGsClean)), legend: "PGs not clean", color: fixed(blue)},
 			line{id: "misplaced", expression: fmt.Sprintf("sum(%s)", ofCeph(cephMisplaced)), legend: "objects misplaced", color: fixed(sky)},
@@ -120,4 +130,49 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 			line{id: "out", expression: fmt.Sprintf("count(%[1]s == 0) or 0 * count(%[1]s)", ofCeph(cephOSDIn)), legend: "OSDs out", color: fixed(purple)},
 		).Min(0),
 	}
+}
+
+// osdPanels show Ceph's OSDs one by one.
+func osdPanels() []cog.Builder[dashboard.Panel] {
+	few := fmt.Sprintf(" Where there are more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
+	eachOSD := func(title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
+		return graph(about{
+			title: title, description: description + few, unit: unit, empty: empty, width: 8, height: 8,
+		}, lines...).Min(0)
+	}
+	each := func(figure func(window string) string, color string) line {
+		return line{id: "osd", expression: highest(figure), legend: "{{" + labelDaemon + "}}", color: shades(color)}
+	}
+	return []cog.Builder[dashboard.Panel]{
+		eachOSD("Commit latency by OSD",
+			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. Dashed is the mean of all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
+			milliseconds, noCeph,
+			each(byOSD(ofCeph(cephOSDCommit)), blue),
+			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean of all", color: fixed(grey), reference: true},
+		),
+		eachOSD("Used space by OSD",
+			"How full each OSD is. An OSD that is fuller than others usually also does more of the work.",
+			fraction, noExporter,
+			each(func(window string) string {
+				return byOSD(ofCeph(cephOSDUsed))(window) + " / " + byOSD(ofCeph(cephOSDSize))(window)
+			}, blue),
+		).Max(1),
+		eachOSD("Slow operations by OSD",
+			"Operations that each OSD has had in hand for longer than osd_op_complaint_time, 30 s by default. Above 0, the figures of a run are those of a cluster that is in trouble.",
+			count, noCeph,
+			each(byOSD(ofCeph(cephDaemonHealth, `type="SLOW_OPS"`, labelDaemon+`=~"osd[.].+"`)), vermillion),
+		).Decimals(0),
+	}
+}
+
+// byOSD returns a figure with one series for each OSD, whichever mgr reports it. Its window is a
+// format: either of the series itself or of a function over a range of it.
+func byOSD(series string) func(window string) string {
+	return func(window string) string { return latest(fmt.Sprintf(window, series), labelDaemon) }
+}
+
+// highest keeps the OSDs whose figure was the highest in the time range. The choice is made once for
+// the range: with one for each step, lines would begin and end.
+func highest(figure func(window string) string) string {
+	return fmt.Sprintf("%s and topk(%d, %s)", figure("%s"), mostOSDs, figure("max_over_time(%s[$__range] @ end())"))
 }

@@ -361,7 +361,8 @@ func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
 	ours := metricConstants(t)
 	ceph := []string{
 		cephHealth, cephPoolMetadata, cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
-		cephOSDCommit, cephOSDUp, cephOSDIn, cephPGs, cephPGsClean, cephMisplaced, cephDegraded,
+		cephOSDCommit, cephOSDUp, cephOSDIn, cephDaemonHealth, cephOSDSize, cephOSDUsed,
+		cephPGs, cephPGsClean, cephMisplaced, cephDegraded,
 	}
 	used := map[string]bool{}
 	for name, dashboard := range committed(t) {
@@ -384,7 +385,7 @@ func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
 
 // labelsOfCeph are the labels in queries that are not part of the contract: labels of Ceph's
 // metrics, of every scrape and of histograms, and labels that queries create.
-var labelsOfCeph = []string{"instance", "pool_id", "le", "of", unitLabel, "__name__"}
+var labelsOfCeph = []string{"instance", "pool_id", labelDaemon, "type", "le", "of", unitLabel, labelWhat, labelCommand, "__name__"}
 
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
 

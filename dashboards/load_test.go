@@ -29,7 +29,7 @@ func BenchmarkQueries(b *testing.B) {
 	engine := engine()
 	choices := map[string]map[string]string{
 		"sweep":     {"namespace": "cephtune-bench", "name": "pg-num-copy-0", "pool": ".*", "ceph_namespace": "rook-ceph"},
-		"benchmark": {"namespace": "cephtune-bench", "name": "nightly-copy-0"},
+		"benchmark": {"namespace": "cephtune-bench", "name": "nightly-copy-0", "ceph_namespace": "rook-ceph"},
 		"fleet":     {"namespace": ".*", "ceph_cluster": ".*"},
 	}
 	var took []time.Duration

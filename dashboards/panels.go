@@ -225,6 +225,9 @@ type column struct {
 
 	// hidden marks values that are not shown: they only show that the row exists.
 	hidden bool
+
+	// inspect offers cells in a window, from which they can be copied.
+	inspect bool
 }
 
 // onlyValue is Grafana's name for the value field of a table with one query.
@@ -332,6 +335,9 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	}
 	if c.link != nil {
 		properties = append(properties, property("links", []dataLink{*c.link}))
+	}
+	if c.inspect {
+		properties = append(properties, property("custom.inspect", true))
 	}
 	if c.width > 0 {
 		properties = append(properties, property("custom.width", c.width))

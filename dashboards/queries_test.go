@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
 )
 
 // mayBeEmpty lists the panels that show nothing for a choice of variables, with the reason. All
@@ -223,6 +224,24 @@ func TestFigures(t *testing.T) {
 		{"sweep", "cephtune-bench/profile", "What was measured when", "A", []string{
 			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,
 		}},
+		{"sweep", "cephtune-bench/pg-num", "Commit latency by OSD", "osd", []string{
+			`ceph_daemon="osd.0" = 1`, `ceph_daemon="osd.1" = 4`, `ceph_daemon="osd.2" = 7`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Commit latency by OSD", "mean", []string{"= 4"}},
+		{"benchmark", "cephtune-bench/nightly", "Used space by OSD", "osd", []string{
+			`ceph_daemon="osd.0" = 0.406`, `ceph_daemon="osd.1" = 0.388`, `ceph_daemon="osd.2" = 0.65`,
+		}},
+		{"benchmark", "cephtune-bench/nightly", "Slow operations by OSD", "osd", []string{
+			`ceph_daemon="osd.0" = 0`, `ceph_daemon="osd.1" = 0`, `ceph_daemon="osd.2" = 0`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Report and object", "commands", []string{
+			`command="kubectl cephtune report cephtuningsweep/pg-num -n cephtune-bench --to pg-num.html" what="Report" = 1`,
+			`command="kubectl get cephtuningsweep pg-num -n cephtune-bench -o yaml" what="Object with its status" = 1`,
+		}},
+		{"benchmark", "lab/smoke", "Report and object", "commands", []string{
+			`command="kubectl cephtune report cephbenchmark/smoke -n lab --to smoke.html" what="Report" = 1`,
+			`command="kubectl get cephbenchmark smoke -n lab -o yaml" what="Object with its status" = 1`,
+		}},
 		{"benchmark", "cephtune-bench/nightly", "Bandwidth against earlier runs", "lowest", []string{
 			`direction="Read" phase="mixed-16k" = 18200000`, `direction="Total" phase="randread-4k" = 12831000`,
 			`direction="Total" phase="write-4m" = 374920000`, `direction="Write" phase="mixed-16k" = 7826000`,
@@ -268,6 +287,45 @@ func TestFigures(t *testing.T) {
 				t.Errorf("it shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
+	}
+}
+
+// A cluster can have thousands of OSDs, which no graph can show.
+func TestGraphsOfOSDsShowTheHighestOfTheTimeRange(t *testing.T) {
+	db, err := tsdb.Open(t.TempDir(), nil, nil, tsdb.DefaultOptions(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	appender := db.Appender(t.Context())
+	for at := begun; !at.After(ended); at = at.Add(scrapeInterval) {
+		for osd := range mostOSDs + 5 {
+			latency := float64(osd)
+			if osd == 0 && at.Equal(begun.Add(15*time.Minute)) {
+				latency = 100 // for one scrape only
+			}
+			series := labels.FromStrings("__name__", cephOSDCommit, labelDaemon, fmt.Sprintf("osd.%d", osd), "namespace", "rook-ceph")
+			if _, err := appender.Append(0, series, at.UnixMilli(), latency); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := appender.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	prometheus := server{storage: db, engine: engine()}
+	shown := map[string]int{}
+	for _, series := range prometheus.ask(t, committed(t)["sweep"].query(t, "Commit latency by OSD", "osd"), map[string]string{"ceph_namespace": "rook-ceph"}) {
+		shown[series.Metric.Get(labelDaemon)] = len(series.Floats)
+	}
+	if len(shown) != mostOSDs {
+		t.Errorf("%d OSDs are shown, want %d", len(shown), mostOSDs)
+	}
+	steps := int(ended.Sub(begun)/scrapeInterval) + 1
+	for _, osd := range []string{"osd.0", "osd.6", "osd.24"} {
+		if shown[osd] != steps {
+			t.Errorf("%s is shown at %d of %d steps", osd, shown[osd], steps)
+		}
 	}
 }
 

@@ -34,13 +34,15 @@ func sweep() page {
 		title:       "cephtune / Sweep",
 		description: "One CephTuningSweep: what it found, how sure that is, and what Ceph did meanwhile.",
 		from:        "now-6h",
-		variables: append([]cog.Builder[dashboard.VariableModel]{
+		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
 			labelVariable("namespace", "Namespace", metrics.SweepInfo, metrics.LabelNamespace).
 				Description("The namespace of the CephTuningSweep."),
 			labelVariable("name", "Sweep", selector(metrics.SweepInfo, ofNamespace), metrics.LabelName).
 				Description("The CephTuningSweep."),
-		}, cephVariables()...),
+			cephVariable(metrics.SweepInfo),
+			poolVariable(),
+		},
 		annotations: []annotation{
 			mark("Runs of the baseline", grey,
 				latest(one(metrics.SweepRunning, isBaseline), metrics.LabelConfiguration, metrics.LabelRun),
@@ -50,10 +52,12 @@ func sweep() page {
 				"{{configuration}}", "run {{run}}"),
 		},
 		rows: []row{
-			{panels: slices.Concat(sweepOutcome(), sweepState(), sweepEvidence())},
+			{panels: append(slices.Concat(sweepOutcome(), sweepState(), sweepEvidence()),
+				commands("cephtuningsweep", metrics.SweepInfo, noSweep))},
 			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
 			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
 			{title: "Ceph meanwhile", panels: cephPanels()},
+			{title: "OSDs meanwhile", panels: osdPanels()},
 		},
 	}
 }
