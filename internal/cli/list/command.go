@@ -33,7 +33,7 @@ const longHelp = `List CephBenchmarks and CephTuningSweeps: what goes on, what c
 is as it was.
 
 RESTORED is what the condition of that name says of a sweep: Restored, NotRestored while
-something is still to be put back, LeftAlone where somebody else has changed a setting
+something is still to be restored, LeftAlone where somebody else has changed a setting
 meanwhile. It is empty where no setting of Ceph was changed.
 
 Exit codes: 0 they are listed, also where there are none; 1 error; 2 wrong usage.`
@@ -44,7 +44,7 @@ const examples = `  # Everything that one may see
   # The sweeps of one namespace
   %[1]s sweeps -n cephtune-bench
 
-  # Whatever has not been put back, for a script
+  # Whatever has not been restored, for a script
   %[1]s -A -o json | jq '.items[] | select(any(.status.conditions[]?; .type == "Restored" and .status != "True")) | .metadata.name'`
 
 type options struct {

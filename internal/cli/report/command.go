@@ -28,7 +28,7 @@ const timeout = 2 * time.Minute
 
 const longHelp = `Make a report of a CephTuningSweep or a CephBenchmark: the verdict in a sentence, every
 configuration or phase with its interval, every run in the order of time, the environment,
-what was put back, and the object to do it again.
+what was restored, and the object to do it again.
 
 html is one file with plots that needs nothing from elsewhere: it can be mailed, kept and
 printed. markdown is for a pull request, without plots. csv is the raw figures, a line for
