@@ -187,40 +187,48 @@ func TestSessionOfTwoCandidates(t *testing.T) {
 	})
 }
 
-// The second of two candidates is set for minutes at a time, in turn with the baseline.
+// takesItsTime is a load on which setting 2 acts after two minutes: the number of operations falls to
+// 0.8, and slow operations take twice as long.
+func takesItsTime(so Record, from int) []result.Second {
+	rows := load(so, 1)[from:]
+	for i := range rows {
+		at := time.Duration(rows[i].FromNanoseconds)
+		if !slices.ContainsFunc(so.Switches, func(w switchback.Switch) bool {
+			return w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended
+		}) {
+			continue
+		}
+		rows[i].Operations *= 0.8
+		slow := &rows[i].Latencies.Bins[1]
+		slow.Nanoseconds = result.BinNanoseconds(result.BinIndex(2 * slow.Nanoseconds))
+	}
+	return rows
+}
+
+// dwelt plays a session in which the baseline and the second of two candidates hold in turn.
+func dwelt(t *testing.T) (e Evidence) {
+	t.Helper()
+	p, err := Dwell(7, 4, 2, 2)
+	if err != nil || p.Candidate() != 2 {
+		t.Fatalf("dwells of candidate %d, %v", p.Candidate(), err)
+	}
+	gathered := NewCollector(p, 1)
+	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, so Record) (bool, error) {
+		gathered.Add(0, takesItsTime(so, gathered.Next(0)), so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond))
+		e, err = gathered.Evidence(so, nil)
+		return false, err
+	})
+	e.Record = record
+	return e
+}
+
 func TestDwellsOfASession(t *testing.T) {
-	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricLatencyP99} {
+	for metric, ratio := range map[v1alpha1.Metric]float64{v1alpha1.MetricIOPS: 0.8, v1alpha1.MetricLatencyP99: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			q := quick(metric)
-			q.Quick, q.Candidates, q.MaxSessions = false, 2, 3
-			p, err := Dwell(7, 4, 2, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gathered, c := NewCollector(p, 1), &cluster{proves: true}
-			var e Evidence
-			e.Record = Run(t.Context(), p, c, func(_ context.Context, so Record) (bool, error) {
-				rows := load(so, 1)[gathered.Next(0):]
-				for i := range rows { // The setting takes effect slowly, and completely only after two minutes.
-					at := time.Duration(rows[i].FromNanoseconds)
-					for _, w := range so.Switches {
-						if w.Setting == 2 && at >= w.Sent+2*time.Minute && at < w.Ended {
-							rows[i].Done.Operations *= 0.8
-							rows[i].Done.Latencies.Bins[1].Nanoseconds = result.BinNanoseconds(result.BinIndex(2 * rows[i].Done.Latencies.Bins[1].Nanoseconds))
-						}
-					}
-				}
-				gathered.Add(0, rows, so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond))
-				e, err = gathered.Evidence(so, nil)
-				return false, err
-			})
+			q, e := quick(metric), dwelt(t)
 			k, err := e.Dwells(q)
-			want := math.Log(0.8)
-			if metric == v1alpha1.MetricLatencyP99 {
-				want = math.Log(2)
-			}
-			if err != nil || math.Abs(k.LogRatio-want) > 0.05 || k.Runs != dwellPieces || k.StdErr <= 0 || p.Candidate() != 2 || e.Record.End.Minutes() < 16 {
-				t.Errorf("%s: %+v, want %.3f, after %v, %v", metric, k, want, e.Record.End, err)
+			if err != nil || math.Abs(k.LogRatio-math.Log(ratio)) > 0.05 || k.Runs != dwellPieces || k.StdErr <= 0 || e.Record.End.Minutes() < 16 {
+				t.Errorf("%s: %+v, want %v, after %v, %v", metric, k, ratio, e.Record.End, err)
 			}
 			e.Record.Switches[3].Proven = false
 			if _, err := e.Dwells(q); !errors.Is(err, ErrVoid) {

@@ -278,10 +278,10 @@ func (s *Sessions) stop(q session.Question, fixed sweep.Settings, cost spent) st
 }
 
 // exceeds names the part of the budget that does not hold another session; "" if it holds one.
-func (s *Sessions) exceeds(fixed sweep.Settings, cost spent, session sweep.Cost) string {
+func (s *Sessions) exceeds(fixed sweep.Settings, cost spent, next sweep.Cost) string {
 	after := sweep.Cost{
-		Time:  time.Duration(cost.seconds)*time.Second + session.Time + fixed.Budget.Reserve,
-		Bytes: cost.mib<<20 + session.Bytes,
+		Time:  time.Duration(cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
+		Bytes: cost.mib<<20 + next.Bytes,
 	}
 	switch {
 	case fixed.Budget.Time > 0 && after.Time > fixed.Budget.Time:
