@@ -1,16 +1,16 @@
-# What has to be downloaded or built comes from the Go module proxy, at versions
-# that go.mod, hack/tools/go.mod and hack/lint/go.mod pin. "make help" lists targets.
+# All tools come from the Go module proxy, at the versions that go.mod, hack/tools/go.mod and
+# hack/lint/go.mod pin. "make help" lists targets.
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
 include images/references.env
 
-# IMG is the image of the operator, TOOLS_IMG the one of the tools.
+# IMG is the operator's image, TOOLS_IMG the tools image.
 IMG ?= $(OPERATOR_IMAGE):$(IMAGE_TAG)
 TOOLS_IMG ?= $(TOOLS_IMAGE):$(IMAGE_TAG)
 
-# MANIFESTS is what is deployed: a kustomization, such as config/namespaced.
+# MANIFESTS is the kustomization to deploy, such as config/namespaced.
 MANIFESTS ?= config/namespaced
 
 # CONTAINER_TOOL builds images: docker, podman or buildah.
@@ -25,8 +25,8 @@ CRD_REF_DOCS := go tool -modfile=hack/apidocs/go.mod crd-ref-docs
 ACTIONLINT := go tool -modfile=hack/workflows/go.mod actionlint
 GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
-# GENERATED is what "make generate" writes. "make verify" fails when what it writes
-# is not what is committed.
+# GENERATED lists the files that "make generate" writes. "make verify" fails if they differ from the
+# committed ones.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml config/crd/bases config/rbac/role.yaml \
 	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md \
 	charts/cephtune/files charts/cephtune/README.md
@@ -92,10 +92,10 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test -timeout 25m $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
-# Alerts and health scripts are outside of those modules, so that the cache does not see them change.
+# -count=1, because Go's cache does not notice changes of alerts and health scripts, which are outside these modules.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
-# So is the chart, and what a release is made of.
+# The same holds for the chart and the parts of a release.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
 
@@ -123,7 +123,7 @@ edits: ## Play a random sequence of edits of a sweep for each seed of EDITS. It 
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_EDITS=$(EDITS) go test -timeout 5h -run '^TestRandomEdits$$' -v $(TESTFLAGS) ./controllers/cephtuningsweep
 
-# CRS is how many CRs "make bench-crs" has the manager look after.
+# CRS is the number of CRs that "make bench-crs" creates.
 CRS ?= 1000
 
 .PHONY: bench-crs
@@ -132,11 +132,11 @@ bench-crs: ## Measure how the manager fares with CRS CephBenchmarks and CephTuni
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
 
-# Shares in percent, and words of a page. Lower them when text gets better, never raise them:
-# the aim is 1.5 % and 2500 words.
+# Limits of shares in percent, and of words of a page. Lower them when text improves; never raise
+# them.
 WORDS_LIMITS := -comments 0.9 -sentences 0.58 -page-words 2500
 
-# WORDSFLAGS=-v lists each place, and the share of each package and page.
+# WORDSFLAGS=-v lists each marker, and the share of each package and page.
 WORDSFLAGS ?=
 
 .PHONY: words
@@ -170,16 +170,16 @@ images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
 
 .PHONY: manifest
 manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_IMG.
-# Both are named in pods and in the settings.
+# Pods and the operator config name both images.
 	@$(KUSTOMIZE) build $(MANIFESTS) | sed -E 's#(image|runner): $(OPERATOR_IMAGE):.*#\1: $(IMG)#; s#(image|tools): $(TOOLS_IMAGE):.*#\1: $(TOOLS_IMG)#'
 
-# VERSION is that of the release to make. PUBLISHER is the account on ghcr.io and github.com
-# under which it is published: images, the chart and downloads. Nothing else says where.
+# VERSION is the version of the release. PUBLISHER is the account on ghcr.io and github.com that
+# publishes the images, the chart and the downloads; it is set only here.
 VERSION ?= 0.1.0
 PUBLISHER ?= cephtune
 
-# DIST is the folder that "make release" writes. PLATFORMS, such as linux/amd64, keeps a trial short:
-# only these of the plugin. An empty one is all.
+# DIST is the folder that "make release" writes. PLATFORMS, such as linux/amd64, limits the platforms
+# of the plugin, for a quick trial. Empty means all.
 DIST ?= dist
 PLATFORMS ?=
 
@@ -187,7 +187,7 @@ PLATFORMS ?=
 release: ## Write a release of VERSION into dist/: plugin, images, chart, manifests, SBOMs, checksums, notes. It publishes nothing.
 	dist=$$(realpath -m $(DIST)); cd hack/release && go run . -version $(VERSION) -publisher $(PUBLISHER) $(if $(PLATFORMS),-platforms $(PLATFORMS)) -out "$$dist"
 
-# REGISTRY is where "make publish" pushes to; for a trial, one on this machine.
+# REGISTRY is the registry to which "make publish" pushes. For a trial, use one on this machine.
 REGISTRY ?= ghcr.io/$(PUBLISHER)
 
 .PHONY: publish
@@ -208,7 +208,7 @@ deploy: ## Install everything, with IMG and TOOLS_IMG, into the cluster of KUBEC
 
 .PHONY: undeploy
 undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster of KUBECONFIG.
-# First what only the operator can remove, or put back, while it is there.
+# First delete sweeps and benchmarks, because only a running operator can restore and tear down.
 	if kubectl get crd cephtuningsweeps.cephtune.dev cephbenchmarks.cephtune.dev >/dev/null; then \
 		kubectl delete cephtuningsweeps,cephbenchmarks --all --all-namespaces --timeout=15m; fi
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
@@ -240,7 +240,7 @@ E2E := go test -tags e2e -count=1
 
 .PHONY: e2e
 e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
-# An exported KUBECONFIG may be anything: only one on the command line is meant.
+# Use only a KUBECONFIG on the command line, because an exported one may belong to any cluster.
 ifeq ($(origin KUBECONFIG),command line)
 	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 else
@@ -255,7 +255,7 @@ e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps
 
 .PHONY: e2e-all
 e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pinned versions; LONG=1 adds the long ones. It takes two hours, with LONG=1 most of a day.
-# "make", since a line with $(MAKE) also runs under "make -n", and this one removes a lab.
+# "make" instead of $(MAKE), because "make -n" runs lines with $(MAKE), and this line removes a lab.
 	set -e; for stack in reef tentacle; do \
 		test/lab/lab down; \
 		STACK=$$stack CEPH_PINNED=yes test/lab/lab up; \
@@ -264,10 +264,10 @@ e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pi
 
 .PHONY: e2e-upgrade
 e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchmark before and after and sweeps at work. It takes half an hour.
-	STACK=upgrade test/lab/lab up # It refuses while another lab is up.
+	STACK=upgrade test/lab/lab up # This fails while another lab is up.
 	test/upgrade/run
 
-# OVERHEAD_RUNS is how often "make e2e-overhead" runs a benchmark and a script.
+# OVERHEAD_RUNS is the number of benchmarks, and of scripts, that "make e2e-overhead" runs.
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead

@@ -17,7 +17,7 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["linkify"]
 myst_fence_as_directive = ["mermaid"]
 myst_heading_anchors = 6
-# `yml` marks YAML of other programs: internal/docs.
+# `yml` marks YAML of other programs, which the tests in internal/docs do not check.
 myst_linkify_fuzzy_links = False
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 

@@ -8,8 +8,8 @@ import json
 import sys
 
 KEPT = 1.2  # seconds
-WORKING = "Created "  # what the command prints when the sweep begins to work
-DONE = "CONFIGURATION"  # and when it prints its report
+WORKING = "Created "  # the command prints this when the sweep begins
+DONE = "CONFIGURATION"  # and this when it prints its report
 
 
 def main(speed: float) -> None:

@@ -1,12 +1,12 @@
-// Opens dashboards in a Grafana as people do and checks every panel of them: it is there,
-// its queries were answered without an error, and it shows what they gave. A panel that
-// shows nothing has to be named in the plan, with the reason, and to say itself why.
+// Opens dashboards in a Grafana as users do, and checks every panel: Grafana draws it, its queries
+// succeed, and it shows their results. If a panel shows nothing, the plan has to name it with the
+// reason, and the panel itself has to say why.
 //
 //   node check.js PLAN.json GRAFANA-URL SCREENSHOTS-FOLDER
 //
 // PLAN.json is {from, to, visits: [{dashboard, variables, to, moment, empty, mayBeEmpty,
-// noAnnotations}]} with the reasons, for panels by their titles: those that are "empty" must
-// not show anything. A visit with another end of the time range has a name for that moment.
+// noAnnotations}]}. "empty" and "mayBeEmpty" have the reasons by panel title; panels in "empty"
+// must show nothing. If a visit has its own end of the time range, "moment" names it.
 'use strict';
 
 const fs = require('fs');
@@ -49,7 +49,7 @@ async function main([planFile, grafana, screenshots]) {
   return failures ? 1 : 0;
 }
 
-// until polls, as a refused connection is the rule until Grafana listens.
+// until polls, because connections are refused until Grafana listens.
 async function until(limit, what, done) {
   const deadline = Date.now() + limit;
   for (;;) {
@@ -77,7 +77,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const { dashboard } = await (await fetch(`${grafana}/api/dashboards/uid/${visit.dashboard}`)).json();
   const panels = dashboard.panels.filter((panel) => panel.type !== 'row');
   const rows = Math.max(...dashboard.panels.map((panel) => panel.gridPos.y + panel.gridPos.h));
-  // Grafana draws only what is in view: all of it has to be.
+  // Grafana draws only visible panels, so the window must show all of them.
   const context = await browser.newContext({
     viewport: { width: WIDTH, height: rows * GRID_ROW + SURROUNDINGS },
     locale: 'en-US',
@@ -86,7 +86,7 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const problems = dashboard.panels.filter((panel) => panel.collapsed).map((row) => `the row "${row.title}" is collapsed`);
   const answers = new Map([ANNOTATIONS, ...panels.map((panel) => panel.id)].map((id) => [id, { queries: 0, values: 0 }]));
   try {
-    // What was recorded looks as it did then: "in two hours", and not "ten months ago".
+    // Recorded data has to look as it did then: "in two hours", not "ten months ago".
     if (!plan.to.startsWith('now')) await context.clock.install({ time: visit.to || plan.to });
     const page = await context.newPage();
     page.setDefaultTimeout(VISIT_LIMIT);
@@ -113,8 +113,8 @@ function addressOf(grafana, plan, visit) {
   return `${grafana}/d/${visit.dashboard}?${parameters}`;
 }
 
-// listen notes what Grafana answers to the page: to queries of panels, which name the panel
-// in a header, and to all else, of which nothing may fail.
+// listen records Grafana's answers to the page. Queries of panels name the panel in a header. No
+// other request may fail.
 function listen(page, grafana, answers, problems) {
   const state = { asked: 0, answered: 0 };
   page.on('request', () => state.asked++);
@@ -146,7 +146,7 @@ function hasValues(frame) {
   return frame.schema.fields.some((field, i) => field.type !== 'time' && frame.data.values[i].some((value) => value !== null && value !== ''));
 }
 
-// untilAtRest gives what is drawn once nothing is loaded and nothing changes any more.
+// untilAtRest returns what the page shows, once loading has ended and the page is stable.
 async function untilAtRest(page, listening, panels) {
   const deadline = Date.now() + VISIT_LIMIT;
   let before = '';
@@ -167,7 +167,7 @@ function describe(drawn, listening) {
   return `${listening.asked - listening.answered} requests without an answer, panels that load or are missing: ${loading.join(', ') || 'none'}`;
 }
 
-// look runs in the page and tells of each panel what can be seen of it.
+// look runs in the page and returns the visible state of each panel.
 function look(ids) {
   const painted = (canvas) => {
     if (!canvas.width || !canvas.height) return false;
@@ -193,7 +193,7 @@ function look(ids) {
   });
 }
 
-// judge compares what was answered, what is drawn, and what may be empty.
+// judge compares the answers, the drawn panels, and the list of panels that may be empty.
 function judge(panels, answers, drawn, empty, mayBeEmpty) {
   const excuses = { ...empty, ...mayBeEmpty };
   const titles = panels.map((panel) => panel.title);
@@ -214,7 +214,7 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
   return found;
 }
 
-// saysWhyEmpty: a table says it in its only row, below its head.
+// saysWhyEmpty reports whether a panel gives a reason. A table gives it in its only row.
 function saysWhyEmpty(panel, seen) {
   const why = panel.fieldConfig?.defaults?.noValue;
   return panel.type === 'table' ? seen.text.includes(why) : seen.text === why;
@@ -243,8 +243,8 @@ function isDrawn(panel, seen) {
   }
 }
 
-// judgeAnnotations checks that there is something to shade or to mark in graphs. Queries
-// of annotations do not tell whose they are, so that they are judged together.
+// judgeAnnotations checks that annotations shade or mark something. Their queries do not name the
+// annotation, so the check covers all of them together.
 function judgeAnnotations(dashboard, answer, visit) {
   const names = dashboard.annotations.list.filter((one) => one.enable && !one.builtIn).map((one) => one.name);
   if (answer.queries < names.length) return [`Grafana asked for ${answer.queries} of the annotations ${names.join(', ')}`];
@@ -253,7 +253,7 @@ function judgeAnnotations(dashboard, answer, visit) {
   return [];
 }
 
-// otherVariables tells of variables that the dashboard did not take from the address.
+// otherVariables returns the variables whose values differ from those in the address.
 function otherVariables(page, visit) {
   const now = new URL(page.url()).searchParams;
   return Object.entries(visit.variables)

@@ -1,9 +1,9 @@
-// Takes pictures of reports as readers have them, light and dark, for the documentation.
+// Takes pictures of reports for the documentation, light and dark, as readers see them.
 //
 //   node report.js FOLDER FILE.html=NAME[@SELECTOR]…
 //
-// A picture of FILE.html in light is FOLDER/report-NAME-light.png. It has the upper part of
-// the page, since what is below is tables, or the first element that SELECTOR matches.
+// The light picture of FILE.html is FOLDER/report-NAME-light.png. It shows the first element that
+// SELECTOR matches, or else the upper part of the page, because the rest is tables.
 'use strict';
 
 const path = require('path');
@@ -31,7 +31,7 @@ async function main([folder, ...pages]) {
   return failures ? 1 : 0;
 }
 
-// take fails where the report loads something, or is wider than the page: neither is to be.
+// take fails if the report loads something or is wider than the page.
 async function take(browser, file, selector, colorScheme, picture) {
   const context = await browser.newContext({ colorScheme, viewport: { width: WIDTH, height: HEIGHT }, offline: true });
   try {

@@ -1,5 +1,5 @@
-# What the stories share that install the chart on the lab in the place of its own operator.
-# Sourced after lib.sh and story.sh by who has set WORK, a folder, and RELEASE.
+# Functions for the stories that replace the lab's operator with the chart. Source it after lib.sh
+# and story.sh, with WORK set to a folder and RELEASE to the name of the release.
 # shellcheck shell=bash
 
 helm() { "$("$LAB/build/helm/build" --dir)/helm" --kubeconfig "$LAB_KUBECONFIG" --namespace "$SYSTEM" "$@"; }
@@ -26,7 +26,7 @@ take_lab_operator_away() {
 	nobody_works || die "somebody works on the lab's cluster: let that end first"
 	mkdir -p "$WORK"
 	kubectl -n "$SYSTEM" get deploy/cephtune-manager -o 'jsonpath={.spec.template.spec.containers[0].image}' >"$WORK/image"
-	# Before the operator goes, without which nothing would take their finalizers off.
+	# This needs the operator, because only it removes their finalizers.
 	end_all_work
 	make --no-print-directory -C "$CHECKOUT" manifest MANIFESTS="$STATE/manifests/operator" IMG="$(cat "$WORK/image")" TOOLS_IMG="$TOOLS_IMAGE" |
 		kubectl delete --ignore-not-found --timeout=180s -f -
@@ -34,7 +34,7 @@ take_lab_operator_away() {
 	gone get crd cephtuningsweeps.cephtune.dev
 }
 
-# uninstall_chart removes all of it, and what it leaves on purpose.
+# uninstall_chart uninstalls the chart, and removes the objects that it keeps on purpose.
 uninstall_chart() {
 	helm uninstall "$RELEASE" --wait --timeout 5m
 	gone -n "$SYSTEM" get deploy,job,service,role -l "app.kubernetes.io/instance=$RELEASE"
@@ -46,12 +46,12 @@ uninstall_chart() {
 	kubectl delete namespace "$BENCH" "$SYSTEM" --timeout=180s
 }
 
-# end_all_work deletes every sweep and benchmark, which the operator restores and removes
-# before they go. Without an operator they would stay, and their namespaces with them.
+# end_all_work deletes every sweep and benchmark. The operator restores and tears down first. Without
+# an operator, they and their namespaces would stay.
 end_all_work() { kubectl delete cephtuningsweeps,cephbenchmarks -A --all --timeout=600s; }
 
-# bring_lab_operator_back does that whatever there is of the chart. A sweep that is still at work is
-# ended by the chart's manager, or, where that is gone, by the lab's.
+# bring_lab_operator_back deploys the lab's operator, however much of the chart is installed. The
+# chart's manager ends a running sweep, or the lab's operator if that manager no longer exists.
 bring_lab_operator_back() {
 	if kubectl -n "$SYSTEM" rollout status deploy/cephtune-manager --timeout=60s; then end_all_work; fi
 	helm uninstall "$RELEASE" --no-hooks --ignore-not-found --wait --timeout 5m
@@ -60,7 +60,7 @@ bring_lab_operator_back() {
 		end_all_work
 		return
 	fi
-	# What is left of the chart would not be the kustomization's.
+	# The kustomization would not take over objects that the chart left.
 	kubectl delete namespace "$SYSTEM" "$BENCH" --ignore-not-found --timeout=300s
 	"$LAB/lab" up operator
 }

@@ -1,5 +1,5 @@
-# What the lab's parts share: settings, how to say, wait and enter the node.
-# Sourced by each part, which ends with `part "$@"`.
+# Settings and functions that the lab's parts share: printing, waiting, entering the node. Each part
+# sources it, and ends with `part "$@"`.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -18,8 +18,8 @@ die() {
 	exit 1
 }
 
-# lab_stack prints the stack of the lab that is on this machine, if there is one. One
-# without a file is from a checkout that knew reef alone.
+# lab_stack prints the stack of the lab on this machine, if there is a lab. A lab without that file
+# comes from an old checkout, which had only reef.
 lab_stack() {
 	[ -d "$STATE/disks" ] || return
 	cat "$STATE/stack" 2>/dev/null || echo reef
@@ -27,7 +27,7 @@ lab_stack() {
 
 stacks() { (cd "$LAB/stacks" && printf '%s ' *.env | sed 's/\.env//g'); }
 
-# The stack is what STACK says, or that of the lab that is there, or the default.
+# The stack is STACK, or that of the existing lab, or the default.
 STACK=${STACK:-$(lab_stack || echo "$DEFAULT_STACK")}
 export STACK # to the parts
 [ -e "$LAB/stacks/$STACK.env" ] || die "no stack is called $STACK; they are: $(stacks)"
@@ -47,8 +47,8 @@ wait_for() {
 	say "$what: after $((SECONDS - started)) s"
 }
 
-# part VERB runs one verb of the part that sources this file. A part defines
-# is_up and up, and down and status where there is something to undo or to say.
+# part VERB runs one verb of the part that sources this file. A part defines is_up and up. It also
+# defines down and status if it has something to undo or to report.
 part() {
 	case ${1:-} in
 	up) if is_up; then say "there already"; else up; fi ;;
@@ -58,15 +58,15 @@ part() {
 	esac
 }
 
-# need_node fails where there is no Node.js for what is built and run with it.
+# need_node fails if Node.js is missing or too old.
 need_node() {
 	if ! command -v npm >/dev/null || ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
 		die "Node.js 20 or newer is missing, or npm: on Debian the packages nodejs and npm"
 	fi
 }
 
-# cache_entry NAME INPUT… prints the cache folder for what is made from the
-# files and strings given, whatever their order of time.
+# cache_entry NAME INPUT… prints the cache folder for the result of these input files and strings. It
+# depends on their contents, not on their times.
 cache_entry() {
 	local name=$1 input
 	shift
@@ -75,12 +75,12 @@ cache_entry() {
 	done | sha256sum | { read -r sum _; echo "$CACHE/$name-${sum:0:12}"; }
 }
 
-# The node is a set of namespaces whose first process is in node.pid. A pid alone
-# may be somebody else's by now, so its network namespace must be the lab's.
+# The node is a set of namespaces whose first process is in node.pid. Another process may have that
+# ID by now, so its network namespace must be the lab's.
 node_pid() {
 	local pid ours
 	pid=$(cat "$STATE/node.pid" 2>/dev/null) || return 1
-	# After a reboot neither is there, which must not pass for the same.
+	# After a reboot neither exists, and that must not count as equal.
 	ours=$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null) || return 1
 	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$ours" ] || return 1
 	echo "$pid"
@@ -94,26 +94,25 @@ node_run() {
 
 kubernetes_dir() { "$LAB/build/kubernetes/build" --dir; }
 
-# kubectl of the lab's own version, always with an explicit kubeconfig: never
-# the one of whoever runs this.
+# kubectl of the lab's own version, always with the lab's kubeconfig, never with that of the user.
 kubectl() { "$(kubernetes_dir)/kubectl" --kubeconfig "$LAB_KUBECONFIG" "$@"; }
 
 rook_dir() { "$LAB/build/rook/build" "$(rook_minor)" --dir; }
 
-# rook_minor is such as 1.18, and a folder in build/rook.
+# rook_minor prints the minor version, such as 1.18, which is also a folder in build/rook.
 rook_minor() {
 	local version=${ROOK_VERSION#v}
 	echo "${version%.*}"
 }
 
-# Where the cache holds what several parts use.
+# Folders in the cache that several parts use.
 node_rootfs_dir() { cache_entry node-rootfs "$LAB/parts/node-rootfs" "$LAB/rootfs.sh" "$DEBIAN_SUITE"; }
 
 ceph_rootfs_dir() { cache_entry "ceph-$CEPH_VERSION" "$LAB/parts/ceph-rootfs" "$LAB/rootfs.sh" "$CEPH_SUITE" "$CEPH_VERSION"; }
 
 ceph_version_file() { echo "$(ceph_rootfs_dir)/version"; }
 
-# ceph_built says which Ceph the cache has, and which the stack pins if that is another.
+# ceph_built prints the version of Ceph in the cache, and the version that the stack pins if it differs.
 ceph_built() {
 	local version
 	version=$(cat "$(ceph_version_file)")
@@ -124,8 +123,8 @@ images_archive() {
 	echo "$(cache_entry images "$LAB/parts/images" "$LAB/image.sh" "$LAB/pause/main.go" "$(ceph_rootfs_dir)" "$(ceph_version_file)" "$(rook_dir)" "$CEPH_IMAGE" "$ROOK_IMAGE" "$PAUSE_IMAGE").tar"
 }
 
-# make_once ENTRY COMMAND… has COMMAND fill a folder, which gets the entry's name when it
-# is whole. Several commands may want the same entry: one makes it, the others wait.
+# make_once ENTRY COMMAND… lets COMMAND fill a folder, and renames it to ENTRY when it is complete. If
+# several processes want the same entry, one makes it and the others wait.
 make_once() {
 	local entry=$1
 	shift
@@ -141,7 +140,7 @@ make_once() {
 	exec 8>&-
 }
 
-# render replaces @NAME@ by the setting of that name, and fails on an unknown one.
+# render replaces @NAME@ with the setting NAME, and fails if there is no such setting.
 render() {
 	local text name
 	text=$(cat "$1")
@@ -152,8 +151,8 @@ render() {
 	printf '%s\n' "$text"
 }
 
-# disk_files prints the files behind the disks of the OSDs, and volume_names what
-# the local volumes are called: file0, file1, …, block0, ….
+# disk_files prints the files behind the disks of the OSDs. volume_names prints the names of the
+# local volumes: file0, file1, …, block0, ….
 disk_files() {
 	local i
 	for ((i = 0; i < OSD_COUNT; i++)); do echo "$STATE/disks/osd$i.img"; done
@@ -167,7 +166,7 @@ volume_names() {
 
 volume_file() { echo "$STATE/volumes/$1.img"; }
 
-# loop_device FILE prints the loop device of a file, if that uses direct I/O.
+# loop_device FILE prints the loop device of a file, if the device uses direct I/O.
 loop_device() {
 	losetup --list --noheadings --output NAME,DIO,BACK-FILE | awk -v "file=$1" '$2 == 1 && $3 == file {print $1}'
 }

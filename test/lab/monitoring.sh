@@ -1,17 +1,17 @@
-# What the parts monitoring-build and monitoring share, and who asks them. Sourced after lib.sh.
+# Functions that the parts monitoring-build and monitoring share, and the tests that query them. Source it after lib.sh.
 # shellcheck shell=bash
 
 MONITORING=monitoring                    # its namespace
-MONITORING_RELEASE=kube-prometheus-stack # whose name the chart's defaults have in a label
+MONITORING_RELEASE=kube-prometheus-stack # the chart's default values have this name in a label
 # shellcheck disable=SC2034 # Parts read it.
 MONITORING_PROGRAMS=(prometheus-operator alertmanager node-exporter kube-state-metrics prometheus)
 
 monitoring_dir() { "$LAB/build/monitoring/build" "$1" --dir; }
 
-# program_of IMAGE prints which program's folder has the binaries of an image.
+# program_of IMAGE prints the program whose folder has the binaries of an image.
 program_of() { case $1 in prometheus-config-reloader) echo prometheus-operator ;; *) echo "$1" ;; esac; }
 
-# monitoring_image IMAGE prints its reference, whose tag is the digest of what is built.
+# monitoring_image IMAGE prints its reference; the tag is the digest of the build.
 monitoring_image() {
 	local dir
 	dir=$(monitoring_dir "$(program_of "$1")")
@@ -24,7 +24,7 @@ monitoring_archive() {
 	echo "$(cache_entry monitoring "$LAB/parts/monitoring-build" "$LAB/image.sh" "${dirs[@]}").tar"
 }
 
-# of_service SERVICE PORT PATH asks a service of the monitoring, by way of the API server.
+# of_service SERVICE PORT PATH sends a request to a monitoring service, through the API server.
 of_service() { kubectl get --raw "/api/v1/namespaces/$MONITORING/services/$MONITORING_RELEASE-$1:$2/proxy$3"; }
 
 of_prometheus() { of_service prometheus http-web "/api/v1/$1"; }

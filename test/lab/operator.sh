@@ -1,11 +1,11 @@
-# Builds the operator's image of a checkout for the lab's node. Sourced after lib.sh.
+# Builds the operator's image from a checkout for the lab's node. Source it after lib.sh.
 # shellcheck shell=bash
 
 # shellcheck source=image.sh
 . "$LAB/image.sh"
 
-# operator_image CHECKOUT FOLDER builds a checkout's operator in FOLDER, has the node import
-# it unless it has it, and prints the image's reference, whose tag is the digest of what it holds.
+# operator_image CHECKOUT FOLDER builds a checkout's operator in FOLDER, imports it into the node
+# unless it is there, and prints the image's reference. The tag is the digest of the contents.
 operator_image() {
 	local checkout=$1 folder=$2 reference
 	mkdir -p "$folder/root" "$folder/archive"

@@ -1,6 +1,6 @@
-# What the stories on the lab share, each a run of steps that takes a sweep through something:
-# how they look, and how they say what they have found. Sourced after lib.sh by who has set
-# SWEEP, as KIND/NAME, TESTS and STEPS.
+# Functions for the stories on the lab, which check values and print results. A story is a sequence
+# of steps that takes a sweep through an event. Source it after lib.sh, with SWEEP (KIND/NAME), TESTS
+# and STEPS set.
 # shellcheck shell=bash
 
 SYSTEM=cephtune-system
@@ -10,7 +10,7 @@ ceph() { "$LAB/lab" ceph "$@"; }
 
 ok() { say "  ok: $*"; }
 
-# is WHAT GOT WANT asserts that something is as it should be.
+# is WHAT GOT WANT asserts that GOT equals WANT.
 is() { [ "$2" = "$3" ] || die "$1 is '$2', want '$3'"; ok "$1 is '$3'"; }
 
 gone() {
@@ -30,7 +30,7 @@ open_entries() { journal 2>/dev/null | jq '[.entries[] | select(.state == "Open"
 
 journal_is_open() { [ "$(open_entries)" -gt 0 ]; }
 
-# tunables are what the sweep changes and holds still.
+# tunables prints the settings that the sweep varies or turns off.
 tunables() {
 	{
 		ceph config dump -f json | jq -c '[.[] | select(.section == "osd") | {name, mask, value}] | sort'

@@ -1,6 +1,6 @@
-// Opens the site of docs/ in a browser without a screen: every page, and its search. A page fails
-// where a file that it asks for is missing, a picture is not drawn, a script has an error, or a
-// link within the site leads to no heading.
+// Opens every page of the site of docs/ in a headless browser, and tries its search. A page fails if
+// a file that it requests is missing, a picture is not drawn, a script has an error, or a link within
+// the site leads to no heading.
 //
 //   node check.js SITE-FOLDER [SCREENSHOTS-FOLDER]
 'use strict';
@@ -35,7 +35,7 @@ async function main([site, screenshots]) {
   }
 }
 
-// watched runs an action, and returns what went wrong in the page meanwhile.
+// watched runs an action, and returns the errors of the page during it.
 async function watched(page, name, action) {
   const problems = [];
   const failed = (request) => problems.push(`${name}: ${request.url()} is missing`);
