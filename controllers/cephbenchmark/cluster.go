@@ -13,7 +13,6 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -242,19 +241,7 @@ func (f facts) isCached(p v1alpha1.Phase) bool {
 }
 
 // targetPools returns the names of the pools that store the data.
-func (f facts) targetPools() []string {
-	switch target := f.spec.Template.Target; {
-	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
-		return []string{settings.ScratchPool, settings.ScratchDataPool}
-	case target.ScratchPool != nil:
-		return []string{settings.ScratchPool}
-	case target.ExistingPool != nil && target.ExistingPool.DataPool != "":
-		return []string{string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)}
-	case target.ExistingPool != nil:
-		return []string{string(target.ExistingPool.Name)}
-	}
-	return nil
-}
+func (f facts) targetPools() []string { return workload.Pools(f.spec.Template.Target) }
 
 // pools returns the target pools from the OSD map.
 func (f facts) pools() []ceph.Pool {

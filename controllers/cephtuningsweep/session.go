@@ -214,7 +214,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
-		cluster: c, failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		cluster: c, quiet: quietOf(r.Ceph, to.Observer, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
 			return r.Courses.Course(ctx, child, phase, from)
 		},

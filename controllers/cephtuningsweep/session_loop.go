@@ -136,6 +136,7 @@ type loopPlan struct {
 	names    []string // names of the candidates
 	pairs    int      // number of pairs after which a session of the general claim ends
 	cluster  session.Cluster
+	quiet    *quiet
 	failure  func() error // returns the error of the switch that ended the session
 	clients  int
 	// course reads the clients' rows, from a given row of each on.
@@ -146,11 +147,16 @@ type loopPlan struct {
 func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	gathered := session.NewCollector(p.plan, p.clients)
 	l.evidence.Plan = p.plan
+	sampling, stop := context.WithCancel(ctx)
+	var samples sync.WaitGroup
+	samples.Go(func() { p.quiet.run(sampling) })
+	defer samples.Wait()
+	defer stop()
 	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, so session.Record) (enough bool, err error) {
 		if err := p.hear(ctx, gathered); err != nil {
 			return false, err
 		}
-		if l.evidence, err = gathered.Evidence(so, nil); err != nil {
+		if l.evidence, err = gathered.Evidence(so, p.quiet.disturbed(so.Began)); err != nil {
 			return false, err
 		}
 		return p.enough(l.evidence, l)

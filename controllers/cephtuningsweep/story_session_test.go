@@ -85,6 +85,7 @@ func sessionStories() map[string]story {
 		"two candidates, in one session":           twoCandidatesInOneSession,
 		"settings that hold for minutes":           dwellsAfterWindows,
 		"a constraint rules a gain out":            constraintInSession,
+		"data is recovered in mid-session":         recoveryInMidSession,
 	}
 }
 
@@ -229,6 +230,22 @@ func twoCandidatesInOneSession(w *world) {
 			w.t.Errorf("%q lacks %q", s.Status.Summary, part)
 		}
 	}
+}
+
+// recoveryInMidSession disturbs a part of a session, whose groups then do not count.
+func recoveryInMidSession(w *world) {
+	before := w.state()
+	s := w.inSession()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Status.RecoveryBytesPerSecond = 1 << 20 })
+	time.Sleep(4 * hastenedWindow)
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Answers.Status.RecoveryBytesPerSecond = 0 })
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.wantState(before)
+	found, err := archive.SessionsIn(s, w.windows())
+	if err != nil || len(found) != 1 || len(found[0].Evidence.Disturbed) == 0 || found[0].Counted == nil || !slices.Contains(found[0].Counted.Faults, true) {
+		w.t.Errorf("%d sessions are kept, %v, sessions %q", len(found), err, s.Status.Runs)
+	}
+	w.wantReplayed(s, 1)
 }
 
 // constraintInSession has a gain of a candidate that falls short of a limit on another figure.

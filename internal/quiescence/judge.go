@@ -114,6 +114,33 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	return disturbances
 }
 
+// Span is a period of time.
+type Span struct{ From, To time.Time }
+
+// Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of seconds are
+// judged one by one. A disturbance in a sample may have begun right after the previous sample, and ended right
+// before the next one. One that is only recorded spoils nothing.
+func Disturbed(o Observation, spec v1alpha1.Quiescence) []Span {
+	var spans []Span
+	allowed := allowances(spec, before(o.Samples))
+	for i, sample := range o.Samples {
+		span, previous := Span{From: o.Start, To: o.End}, (*Sample)(nil)
+		if i > 0 {
+			previous = &o.Samples[i-1]
+			span.From = previous.Time
+		}
+		if i+1 < len(o.Samples) {
+			span.To = o.Samples[i+1].Time
+		}
+		if slices.ContainsFunc(o.look(previous, sample, spec, allowed), func(s seen) bool {
+			return severity(s.action) >= severity(v1alpha1.DisturbanceInvalidate)
+		}) {
+			spans = append(spans, span)
+		}
+	}
+	return spans
+}
+
 // severity orders actions; "" is the lowest.
 func severity(action v1alpha1.DisturbanceAction) int {
 	switch action {

@@ -195,3 +195,31 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// A disturbance may have lasted from the sample before the one that has it to the sample after.
+func TestDisturbed(t *testing.T) {
+	recovery := inState(map[string]int{"active+recovering": 1})
+	scrub := inState(map[string]int{"active+clean+scrubbing": 1})
+	busy := func(s *Sample) { s.PoolIO[1].ReadOperationsPerSecond = 1e6 }
+	for name, c := range map[string]struct {
+		of   Observation
+		spec v1alpha1.Quiescence
+		want []Span
+	}{
+		"quiet":                         {observed(nil, nil, nil), v1alpha1.Quiescence{}, nil},
+		"recovery in between":           {observed(nil, recovery, nil), v1alpha1.Quiescence{}, []Span{{after(0), after(10)}}},
+		"at the beginning":              {observed(recovery, nil, nil), v1alpha1.Quiescence{}, []Span{{after(0), after(5)}}},
+		"for two samples":               {observed(nil, recovery, recovery, nil), v1alpha1.Quiescence{}, []Span{{after(0), after(10)}, {after(5), after(15)}}},
+		"a scrub is recorded":           {observed(nil, scrub, nil), v1alpha1.Quiescence{}, nil},
+		"unless the spec says so":       {observed(nil, scrub, nil), v1alpha1.Quiescence{Scrub: v1alpha1.ScrubInvalidate}, []Span{{after(0), after(10)}}},
+		"other clients are recorded":    {observed(nil, busy, nil), v1alpha1.Quiescence{}, nil},
+		"unless the spec says so again": {observed(nil, busy, nil), v1alpha1.Quiescence{ForeignIO: v1alpha1.DisturbanceAbort}, []Span{{after(0), after(10)}}},
+		"an expected warning":           {oneOddPool(observed(nil, oddPools(1), nil)), v1alpha1.Quiescence{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Disturbed(c.of, c.spec)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -50,6 +50,21 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor
 	return places
 }
 
+// Pools returns the names of the pools that a target is in; none for a PersistentVolumeClaim.
+func Pools(target v1alpha1.Target) []string {
+	switch {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		return []string{settings.ScratchPool, settings.ScratchDataPool}
+	case target.ScratchPool != nil:
+		return []string{settings.ScratchPool}
+	case target.ExistingPool != nil && target.ExistingPool.DataPool != "":
+		return []string{string(target.ExistingPool.Name), string(target.ExistingPool.DataPool)}
+	case target.ExistingPool != nil:
+		return []string{string(target.ExistingPool.Name)}
+	}
+	return nil
+}
+
 // Duration returns how long one run should take.
 func (s *Script) Duration() time.Duration {
 	total := time.Duration(0)

@@ -1,0 +1,96 @@
+package cephtuningsweep
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/switchback"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+const (
+	// quietEvery is the interval between samples of the cluster during a session. Ceph's manager
+	// updates its figures about as often.
+	quietEvery = 5 * time.Second
+	// quietWithin limits a sample, so that one without an answer does not delay the next.
+	quietWithin = 10 * time.Second
+)
+
+// quiet samples a cluster while a session switches settings. It does not know which setting holds, nor any
+// figure of the clients, so that it cannot select windows by their results.
+type quiet struct {
+	ceph     ceph.Client
+	at       ceph.Connection
+	spec     v1alpha1.Quiescence
+	pools    []string
+	expected []quiescence.Expectation
+	every    time.Duration
+
+	mu      sync.Mutex
+	samples []quiescence.Sample
+}
+
+// quietOf returns what samples the cluster of a sweep whose windows have a length.
+func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
+	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2)}
+	if spec.Template.Target.ScratchPool != nil {
+		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {
+			q.expected = append(q.expected, quiescence.Expectation{Code: code, Pools: len(q.pools)})
+		}
+	}
+	return q
+}
+
+// run takes samples until ctx ends. A sample without an answer is left out.
+func (q *quiet) run(ctx context.Context) {
+	next := time.NewTicker(q.every)
+	defer next.Stop()
+	for {
+		if sample, err := q.sample(ctx); err == nil {
+			q.mu.Lock()
+			q.samples = append(q.samples, sample)
+			q.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+	}
+}
+
+func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {
+	ctx, stop := context.WithTimeout(ctx, quietWithin)
+	defer stop()
+	sample := quiescence.Sample{Time: time.Now()}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		sample.Status, err = q.ceph.Status(ctx, q.at)
+		return err
+	})
+	group.Go(func() (err error) {
+		sample.PoolIO, err = q.ceph.PoolIO(ctx, q.at)
+		return err
+	})
+	err := group.Wait() // Wait must precede the read of the sample.
+	return sample, err
+}
+
+// disturbed returns the disturbed periods of a session so far, since it began.
+func (q *quiet) disturbed(began time.Time) (spans []switchback.Span) {
+	q.mu.Lock()
+	samples := slices.Clone(q.samples)
+	q.mu.Unlock()
+	now := time.Now()
+	for _, s := range quiescence.Disturbed(quiescence.Observation{Start: began, End: now, Samples: samples, OwnPools: q.pools, Expected: q.expected}, q.spec) {
+		spans = append(spans, switchback.Span{From: s.From.Sub(began), To: s.To.Sub(began)})
+	}
+	return spans
+}
