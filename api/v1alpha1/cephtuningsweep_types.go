@@ -348,8 +348,9 @@ type Interleaved struct {
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied before the next one. Its first 3s do not count,
-	// because the setting takes effect during them.
+	// window is how long a setting stays applied before the next one. Its first three tenths do not
+	// count, because the setting takes effect during them. If the setting before shows in windows
+	// nevertheless, the sweep begins anew with windows of twice the length, up to 60s.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string

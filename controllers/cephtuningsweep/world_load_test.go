@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -66,7 +67,8 @@ func (l *load) work() {
 		from = l.rows[n-1].ToNanoseconds
 	}
 	to := time.Since(l.began).Nanoseconds()
-	amount := rate * float64(to-from) / 1e9 * (1 + float64(len(l.rows)*7919%21-10)/1000)
+	noise := rand.New(rand.NewPCG(2026, uint64(len(l.rows)))).NormFloat64() / 100 //nolint:gosec // noise of a simulation
+	amount := rate * float64(to-from) / 1e9 * (1 + noise)
 	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
 }
 

@@ -122,14 +122,17 @@ func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switch
 	return pieces, timing
 }
 
+// washOutOf returns the part of a window that does not count: three tenths. So longer windows exclude
+// slower after-effects of the setting before.
+func washOutOf(window time.Duration) time.Duration { return window * 3 / 10 }
+
 func planned(seed uint64, number, candidates, groups int, window time.Duration) (Plan, error) {
-	const washOut = 3 * time.Second
-	if number < 1 || window <= washOut {
+	if number < 1 || window < time.Second {
 		return Plan{}, fmt.Errorf("%w: session %d of windows of %v", stats.ErrParameter, number, window)
 	}
 	order, err := switchback.Assign(seed, uint64(number), candidates, groups)
 	return Plan{
 		Number: number, Candidates: candidates, Order: order, Window: window, ProofEvery: 2 * time.Second, Seed: seed + uint64(number),
-		Timing: switchback.Timing{WashOut: washOut, MaxSwitch: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
+		Timing: switchback.Timing{WashOut: washOutOf(window), MaxSwitch: 2 * time.Second, ClockError: 250 * time.Millisecond, Coverage: 0.7},
 	}, err
 }

@@ -155,7 +155,7 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 	}
 	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(most.Bytes)
-	s := &Sessions{spec: spec, plan: plan}
+	s := &Sessions{spec: spec, plan: plan, window: plan.Window.Duration}
 	q, err := s.Question()
 	if err != nil {
 		return err
@@ -173,19 +173,29 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 // switchTime is the estimated time between two windows.
 const switchTime = 2 * time.Second
 
-// measured is the time for which a session of windows lasts once its load has warmed up.
-func measured(plan *v1alpha1.SweepPlan) time.Duration {
-	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (plan.Window.Duration + switchTime)
+// underLoad is the time for which a session switches between windows of a length.
+func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
+	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
 }
 
-// dwellsCost returns the cost of a session of dwells: that of a session of windows, with another time
-// under load. Its bytes are an upper bound, since those of the prefill grow with the time, too.
+// windowsCost returns the cost of a session whose windows have another length than planned.
+func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
+	return costOf(plan, underLoad(plan, window))
+}
+
+// dwellsCost returns the cost of a session of dwells.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
-	windows, dwells := measured(plan), 4*(session.DwellTime+switchTime)
-	e := sweep.Cost{Time: plan.RunDuration.Duration - windows + dwells}
-	if b := plan.RunBytesWritten; b != nil && windows > 0 {
-		e.Bytes = int64(float64(b.Value()) * max(1, dwells.Seconds()/windows.Seconds()))
+	return costOf(plan, 4*(session.DwellTime+switchTime))
+}
+
+// costOf returns the cost of a session with another time under load than planned. Its bytes are an upper bound,
+// since those of the prefill grow with the time, too.
+func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
+	e, planned := expectedOf(plan), underLoad(plan, plan.Window.Duration)
+	if planned > 0 {
+		e.Bytes = int64(float64(e.Bytes) * max(1, lasts.Seconds()/planned.Seconds()))
 	}
+	e.Time += lasts - planned
 	return e
 }
 
@@ -217,7 +227,7 @@ func Ramp(spec *Spec) time.Duration {
 // SessionPlan returns the order of settings in the next session, and its timing.
 func (s *Sessions) SessionPlan() (session.Plan, error) {
 	seed := uint64(*s.plan.Seed) //nolint:gosec // At least 0 by its schema.
-	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.plan.Window.Duration
+	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.window
 	switch {
 	case s.Dwells > 0:
 		return session.Dwell(seed, s.Next, candidates, s.Dwells)

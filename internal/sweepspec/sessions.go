@@ -131,8 +131,11 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 type Sessions struct {
 	// Next is the number of the next session, from 1.
 	Next int
-	// Valid and Void count the sessions of each kind. Dwells do not count as valid.
+	// Valid counts the sessions of windows that count. Void counts those that failed.
 	Valid, Void int
+	// Superseded counts the sessions that were valid until carry-over showed in them. Windows have been longer
+	// since, and the verdict does not use them.
+	Superseded int
 	// Dwells is the candidate whose dwells are measured next; 0 if windows are next, or nothing.
 	Dwells int
 	// Stop says why no session follows; "" if another one follows.
@@ -140,58 +143,94 @@ type Sessions struct {
 	// Findings are the verdicts so far, one for each candidate.
 	Findings []session.Finding
 
+	window  time.Duration // of the next session, wash-out included
+	judged  []session.Summary
+	cost    spent
 	dwells  map[int]stats.Contrast // of candidates
 	entries []SessionEntry
 	spec    *Spec
 	plan    *v1alpha1.SweepPlan
 }
 
-// SessionsOf computes the state of an interleaved sweep from its ledger.
+// SessionsOf computes the state of an interleaved sweep from its ledger. It decides anew after each session, so
+// that windows become longer at the same place whenever the ledger is read.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
-	s := &Sessions{Next: 1, entries: entries, spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
-	judged, cost := s.read(entries)
-	q, err := s.Question()
-	if err != nil {
-		return nil, err
-	}
-	if s.Findings, err = session.Judge(q, judged, s.dwells); err != nil {
-		return nil, err
-	}
 	fixed, err := settingsOf(spec, plan)
 	if err != nil {
 		return nil, err
 	}
-	if s.Stop = s.stop(q, fixed, cost); s.Stop != "" {
-		s.continueWithDwells(fixed, cost)
+	s := &Sessions{Next: 1, window: plan.Window.Duration, entries: entries, spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
+	if err := s.decide(fixed); err != nil {
+		return nil, err
+	}
+	for _, own := range bySession(entries) {
+		s.add(own)
+		if err := s.decide(fixed); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// read counts the sessions of the ledger, and returns the summaries of the valid ones and the cost of all.
-func (s *Sessions) read(entries []SessionEntry) (judged []session.Summary, cost spent) {
-	before := 0
-	for _, e := range entries {
-		first := e.Session != before
-		before = e.Session
-		s.Next = max(s.Next, e.Session+1)
-		if first {
-			cost.add(e)
-		}
-		switch {
-		case e.isDwells():
-			s.dwells[e.Candidate] = e.contrast()
-			continue
-		case first && e.Void:
-			s.Void++
-		case first:
-			s.Valid++
-			judged = append(judged, session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints))})
-		}
-		if !e.Void {
-			e.addTo(&judged[len(judged)-1])
-		}
+// decide judges the sessions so far, and says what follows: another session, sessions with longer windows,
+// dwells, or nothing.
+func (s *Sessions) decide(fixed sweep.Settings) error {
+	if err := s.judge(); err != nil {
+		return err
 	}
-	return judged, cost
+	if s.needsLongerWindows(fixed) {
+		s.doubleWindows()
+		return s.judge()
+	}
+	s.Dwells, s.Stop = 0, s.stop(fixed)
+	if s.Stop != "" {
+		s.continueWithDwells(fixed)
+	}
+	return nil
+}
+
+func (s *Sessions) judge() error {
+	q, err := s.Question()
+	if err != nil {
+		return err
+	}
+	s.Findings, err = session.Judge(q, s.judged, s.dwells)
+	return err
+}
+
+// add counts a session of the ledger.
+func (s *Sessions) add(own []SessionEntry) {
+	s.Next = own[0].Session + 1
+	s.cost.add(own[0])
+	switch {
+	case own[0].isDwells():
+		s.dwells[own[0].Candidate] = own[0].contrast()
+		return
+	case own[0].Void:
+		s.Void++
+		return
+	}
+	s.Valid++
+	sum := session.Summary{Constraints: make([][]switchback.Entry, len(s.spec.Constraints))}
+	for _, e := range own {
+		e.addTo(&sum)
+	}
+	s.judged = append(s.judged, sum)
+}
+
+// needsLongerWindows reports whether carry-over prevents a verdict that longer windows may give, and the budget
+// holds a session of them.
+func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
+	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
+	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
+		s.exceeds(fixed, windowsCost(s.plan, 2*s.window)) == ""
+}
+
+// doubleWindows begins anew with windows of twice the length. What the shorter ones have shown does not count.
+func (s *Sessions) doubleWindows() {
+	s.window *= 2
+	s.Superseded += s.Valid
+	s.Valid, s.judged, s.Stop, s.Dwells = 0, nil, "", 0
 }
 
 // addTo adds an entry to the summary of its session. A constraint without entries stays Unknown.
@@ -206,12 +245,12 @@ func (e SessionEntry) addTo(s *session.Summary) {
 
 // continueWithDwells plans dwells of the best candidate after the sessions of windows, if its verdict needs
 // them and the budget holds them.
-func (s *Sessions) continueWithDwells(fixed sweep.Settings, cost spent) {
+func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	best := s.Best()
 	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
 		return
 	}
-	if s.exceeds(fixed, cost, dwellsCost(s.plan)) != "" {
+	if s.exceeds(fixed, dwellsCost(s.plan)) != "" {
 		return
 	}
 	s.Dwells, s.Stop = best, ""
@@ -246,12 +285,14 @@ func (s *Sessions) Question() (session.Question, error) {
 				Direction: fixed.Direction, MinimumEffect: fixed.MinimumEffect, Equivalence: fixed.Equivalence, Confidence: fixed.Confidence,
 			},
 			Candidates: max(int(s.plan.Configurations), 1), Quick: s.Quick(), LastLook: int(s.plan.Pairs),
-			MaxSessions: max(int(s.plan.Sessions), switchback.DefaultSessions), Writes: writesInSession(s.spec),
+			MaxSessions: s.maxSessions(), Writes: writesInSession(s.spec), Window: s.window,
 		},
 		Objective:   session.Figure{Metric: objective.Metric, Direction: objective.Direction},
 		Constraints: constraints,
 	}, nil
 }
+
+func (s *Sessions) maxSessions() int { return max(int(s.plan.Sessions), switchback.DefaultSessions) }
 
 // Quick reports whether the sweep has a single session with several looks.
 func (s *Sessions) Quick() bool { return s.plan.Sessions == 1 }
@@ -265,23 +306,23 @@ type spent struct {
 func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.mib+e.MiB }
 
 // stop says why no session of windows follows; "" if one does.
-func (s *Sessions) stop(q session.Question, fixed sweep.Settings, cost spent) string {
+func (s *Sessions) stop(fixed sweep.Settings) string {
 	switch {
 	case !s.Quick() && s.Valid >= switchback.DefaultSessions && !slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }):
 		return "the sessions decide"
-	case s.Quick() && s.Valid > 0 || s.Valid >= q.MaxSessions:
+	case s.Quick() && s.Valid > 0 || s.Valid >= s.maxSessions():
 		return "all sessions have been measured"
 	case s.Void > fixed.MaxFailedRuns:
 		return fmt.Sprintf("%d sessions are void, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
 	}
-	return s.exceeds(fixed, cost, fixed.Expected)
+	return s.exceeds(fixed, windowsCost(s.plan, s.window))
 }
 
 // exceeds names the part of the budget that does not hold another session; "" if it holds one.
-func (s *Sessions) exceeds(fixed sweep.Settings, cost spent, next sweep.Cost) string {
+func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	after := sweep.Cost{
-		Time:  time.Duration(cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
-		Bytes: cost.mib<<20 + next.Bytes,
+		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
+		Bytes: s.cost.mib<<20 + next.Bytes,
 	}
 	switch {
 	case fixed.Budget.Time > 0 && after.Time > fixed.Budget.Time:
@@ -297,7 +338,7 @@ func (s *Sessions) Expected() sweep.Cost {
 	if s.Dwells > 0 {
 		return dwellsCost(s.plan)
 	}
-	return expectedOf(s.plan)
+	return windowsCost(s.plan, s.window)
 }
 
 // Decided reports whether the windows have decided about a candidate: about its constraints too, if it could
@@ -445,9 +486,9 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
-		return " The setting before shows in the windows after it: make strategy.interleaved.window twice as long, or use design Blocks."
+		return fmt.Sprintf(" The setting before shows in windows of %v: give the budget room for windows of %v, or use design Blocks.", s.window, 2*s.window)
 	case f.Remedy == switchback.UseBlocks:
-		return " The setting before shows in the windows after it: use design Blocks."
+		return fmt.Sprintf(" The setting before shows in windows of %v: use design Blocks.", s.window)
 	case f.Contradict:
 		return " Use design Blocks, in which a setting holds for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
@@ -498,12 +539,17 @@ func more(n int, of string) string {
 // amount says how many pairs of windows count for a candidate.
 func (s *Sessions) amount(candidate int) string {
 	pairs := 0
-	for _, e := range s.entries {
-		if e.Validity == v1alpha1.SweepSessionValid && e.Candidate == candidate {
-			pairs += e.Groups
+	for _, sum := range s.judged {
+		for _, e := range sum.Objective {
+			if e.Candidate == candidate {
+				pairs += e.Groups
+			}
 		}
 	}
 	pairs *= s.pairsOfGroup()
+	if s.Superseded > 0 {
+		return fmt.Sprintf("%s of windows of %v", plural(pairs, "pair"), s.window)
+	}
 	return plural(pairs, "pair") + " of windows"
 }
 
@@ -578,18 +624,21 @@ func whyOf(f session.Finding) string {
 	return ""
 }
 
-// Progress returns the progress of the sweep.
+// Progress returns the progress of the sweep. Its counts include sessions with windows that were too short.
 func (s *Sessions) Progress() v1alpha1.Progress {
 	total := max(int(s.plan.Sessions), s.Valid)
 	if s.Stop != "" {
 		total = s.Valid
 	}
 	summary := fmt.Sprintf("%d/%d sessions", s.Valid, total)
-	if s.Dwells > 0 {
-		summary = fmt.Sprintf("%s, dwells", plural(s.Valid, "session"))
+	switch {
+	case s.Dwells > 0:
+		summary = plural(s.Valid, "session") + ", dwells"
+	case s.Superseded > 0:
+		summary += fmt.Sprintf(", windows of %v", s.window)
 	}
 	return v1alpha1.Progress{
 		Summary:       summary,
-		CompletedRuns: int32(s.Valid), TotalRuns: int32(total), //nolint:gosec // At most 120.
+		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // At most 360.
 	}
 }

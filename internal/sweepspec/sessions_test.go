@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -331,6 +332,67 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 			order, err := s.SessionPlan()
 			if err != nil || order.Dwells != (c.dwells > 0) || order.Candidate() != c.dwells {
 				t.Errorf("plan %+v, %v", order, err)
+			}
+		})
+	}
+}
+
+// Where the setting before shows in the windows after it, new sessions have windows of twice the length, and the
+// old ones do not count.
+func TestCarryOverMakesWindowsLonger(t *testing.T) {
+	general := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 3}", 1)
+	sessions := func(first int, late float64) (entries []SessionEntry) {
+		for n := first; n < first+3; n++ {
+			entries = append(entries, SessionEntry{
+				Entry:   switchback.Entry{Session: n, Candidate: 1, Groups: 4, Mean: -0.3 + 0.002*float64(n), StdDev: 0.02, Late: late},
+				Seconds: 240, Validity: v1alpha1.SweepSessionValid,
+			})
+		}
+		return entries
+	}
+	then := func(of ...[]SessionEntry) []SessionEntry { return slices.Concat(of...) }
+	void := []SessionEntry{VoidSession(4, v1alpha1.SweepSessionFailed, 60, 0)}
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		window  time.Duration
+		stop    bool
+		says    string // of the summary, or of the progress if there is no summary yet
+	}{
+		"too early to say":        {general, sessions(1, 3)[:2], 10 * time.Second, false, "2/3 sessions"},
+		"it shows":                {general, sessions(1, 3), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
+		"a void one in between":   {general, then(sessions(1, 3), void), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
+		"longer ones decide":      {general, then(sessions(1, 3), sessions(4, 0)), 20 * time.Second, true, "by 24 pairs of windows of 20s in 3 sessions"},
+		"it shows in longer ones": {general, then(sessions(1, 3), sessions(4, -3)), 40 * time.Second, false, "0/3 sessions, windows of 40s"},
+		"it shows in all":         {general, then(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "shows in windows of 40s: use design Blocks"},
+		"one session alone":       {switchedPatch, sessions(1, 3)[:1], 20 * time.Second, false, "0/1 sessions, windows of 20s"},
+		"one longer session":      {switchedPatch, then(sessions(1, 3)[:1], sessions(2, 0)[:1]), 20 * time.Second, true, "by 8 pairs of windows of 20s in 1 session"},
+		"a budget without room":   {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(1, 3), 10 * time.Second, true, "give the budget room for windows of 20s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, c.patch)
+			entries, err := ReadSessions(WriteSessions(c.entries)) // as status has them
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := SessionsOf(spec, plan, entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Outcome(planner, nil)
+			says := out.Summary
+			if says == "" {
+				says = s.Progress().Summary
+			}
+			if err != nil || (s.Stop != "") != c.stop || !strings.Contains(says, c.says) {
+				t.Errorf("stop %q, summary %q, progress %q, %v", s.Stop, out.Summary, s.Progress().Summary, err)
+			}
+			order, err := s.SessionPlan()
+			if err != nil || order.Window != c.window || order.Timing.WashOut != c.window*3/10 {
+				t.Errorf("windows of %v with a wash-out of %v, %v; want windows of %v", order.Window, order.Timing.WashOut, err, c.window)
+			}
+			if more := s.Expected().Time - plan.RunDuration.Duration; s.Dwells == 0 && more != time.Duration(2*plan.Pairs)*(c.window-10*time.Second) {
+				t.Errorf("the next session takes %v longer than planned", more)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -64,11 +65,11 @@ const (
 type Question struct {
 	Criteria    stats.Criteria // Looks stay empty
 	Candidates  int
-	Quick       bool // one session with several looks, instead of a claim over sessions
-	LastLook    int  // for quick mode, one of the QuickLooks
-	MaxSessions int  // for the general claim, which is evaluated after each session from DefaultSessions on
-	Writes      bool // the load writes, so a setting may defer work
-	Doublings   int  // number of times that windows were doubled
+	Quick       bool          // one session with several looks, instead of a claim over sessions
+	LastLook    int           // for quick mode, one of the QuickLooks
+	MaxSessions int           // for the general claim, which is evaluated after each session from DefaultSessions on
+	Writes      bool          // the load writes, so a setting may defer work
+	Window      time.Duration // of these sessions, wash-out included
 }
 
 // Finding is the verdict on one candidate.
@@ -80,8 +81,8 @@ type Finding struct {
 	Contradict bool             // dwells contradict the windows and prevented a verdict
 }
 
-// maxDoublings is the maximum number of doublings: windows of 10 s become 20 s, then 40 s.
-const maxDoublings = 2
+// MaxWindow is the longest window. If a longer one were needed, separate runs are the better design.
+const MaxWindow = time.Minute
 
 // Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it has
 // any. Void entries do not count. In quick mode each candidate has one entry, whose number of pairs is one of the QuickLooks.
@@ -179,7 +180,7 @@ func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bo
 	}
 	if carryover {
 		f.Remedy = DoubleWindow
-		if q.Doublings >= maxDoublings {
+		if 2*q.Window > MaxWindow {
 			f.Remedy = UseBlocks
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -58,8 +59,8 @@ func (w *world) second(setting int, effect float64) float64 {
 	return math.Exp(w.felt - w.backlog + w.fast + w.drift)
 }
 
-// session returns a session with windows of 10 s, of which 3 s are wash-out.
-func (w *world) session(t *testing.T, number, quads int, effect float64) Session {
+// session returns a session with windows of a length, such as 10 s, of which three tenths are wash-out.
+func (w *world) session(t *testing.T, number, quads int, effect float64, window time.Duration) Session {
 	t.Helper()
 	order, err := Assign(w.rng.Uint64(), uint64(number), 1, quads)
 	if err != nil {
@@ -69,17 +70,19 @@ func (w *world) session(t *testing.T, number, quads int, effect float64) Session
 	w.fast, w.drift, w.felt, w.backlog, w.stalled = 0, w.slow*w.rng.NormFloat64(), 0, 0, 0
 	for _, g := range order {
 		for _, setting := range g {
-			for range 3 {
+			washOut := int(window.Seconds()) * 3 / 10
+			for range washOut {
 				w.second(setting, effect)
 			}
-			win := Window{Setting: setting}
-			for i := range 7 {
+			win, counted := Window{Setting: setting}, int(window.Seconds())-washOut
+			half := counted / 2
+			for i := range counted {
 				x := w.second(setting, effect)
-				win.Figure += x / 7
-				if i < 3 {
-					win.Early += x / 3
-				} else if i > 3 {
-					win.Late += x / 3
+				win.Figure += x / float64(counted)
+				if i < half {
+					win.Early += x / float64(half)
+				} else if i >= counted-half {
+					win.Late += x / float64(half)
 				}
 			}
 			s.Windows = append(s.Windows, win)
@@ -116,8 +119,8 @@ func (w *world) dwells(t *testing.T, effect float64) stats.Contrast {
 
 func (w *world) effect() float64 { return math.Log(w.ratio) + w.sessionSD*w.rng.NormFloat64() }
 
-// sweep plays sessions, or the looks of one, until there is a verdict. It also returns the minutes
-// that this took.
+// sweep plays sessions, or the looks of one, until there is a verdict. Where carry-over shows, it begins anew
+// with windows of twice the length. It also returns the minutes that this took.
 func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float64) {
 	t.Helper()
 	dwells := map[int]stats.Contrast{}
@@ -126,33 +129,49 @@ func (w *world) sweep(t *testing.T, q Question, withDwells bool) (Finding, float
 		dwells[1] = w.dwells(t, w.effect())
 		minutes = 16
 	}
-	if q.Quick {
-		f, m := w.quick(t, q, dwells)
-		return f, minutes + m
-	}
-	var entries []Entry
-	for n := 1; ; n++ {
-		entries = append(entries, w.entry(t, w.session(t, n, DefaultPairs/2, w.effect())))
-		minutes += (95 + 2*10*DefaultPairs) / 60.0
-		if n < DefaultSessions {
-			continue
+	for q.Window = window; ; q.Window *= 2 {
+		play := w.general
+		if q.Quick {
+			play = w.quick
 		}
-		f := judge(t, q, entries, dwells)
-		if f.Verdict != stats.Inconclusive || n == q.MaxSessions {
+		f, m := play(t, q, dwells)
+		minutes += m
+		if f.Remedy != DoubleWindow {
 			return f, minutes
 		}
 	}
 }
 
+// window is the length of windows in which no carry-over has been found yet.
+const window = 10 * time.Second
+
+// general plays sessions with windows of one length.
+func (w *world) general(t *testing.T, q Question, dwells map[int]stats.Contrast) (f Finding, minutes float64) {
+	t.Helper()
+	var entries []Entry
+	for n := 1; ; n++ {
+		entries = append(entries, w.entry(t, w.session(t, n, DefaultPairs/2, w.effect(), q.Window)))
+		minutes += (95 + 2*q.Window.Seconds()*DefaultPairs) / 60
+		if n < DefaultSessions {
+			continue
+		}
+		f = judge(t, q, entries, dwells)
+		if f.Windows.Verdict != stats.Inconclusive || f.Remedy == DoubleWindow || n == q.MaxSessions {
+			return f, minutes
+		}
+	}
+}
+
+// quick plays the looks of one session.
 func (w *world) quick(t *testing.T, q Question, dwells map[int]stats.Contrast) (f Finding, minutes float64) {
 	t.Helper()
 	looks := QuickLooks(q.LastLook)
-	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect())
+	whole := w.session(t, 1, looks[len(looks)-1]/2, w.effect(), q.Window)
 	for _, pairs := range looks {
 		part := whole
 		part.Windows, part.Faults = whole.Windows[:2*pairs], whole.Faults[:2*pairs]
-		f, minutes = judge(t, q, []Entry{w.entry(t, part)}, dwells), (95+20*float64(pairs))/60
-		if f.Verdict != stats.Inconclusive {
+		f, minutes = judge(t, q, []Entry{w.entry(t, part)}, dwells), (95+2*q.Window.Seconds()*float64(pairs))/60
+		if f.Windows.Verdict != stats.Inconclusive {
 			break
 		}
 	}
@@ -265,11 +284,14 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 		n = 25 * n
 	}
 	for i, w := range worlds()[:3] {
-		for _, tau := range []float64{5, 10, 60} {
+		for _, tau := range []float64{2, 5, 10, 60} {
 			w := w
 			w.ratio, w.tau = 1.10, tau
 			same, _ := rateOf(t, w, uint64(300+i), n, question(false), true, stats.Equivalent)
-			t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%", w.name, tau, 100*same)
+			q := question(false)
+			q.Criteria.MinimumEffect = 0
+			gain, minutes := rateOf(t, w, uint64(300+i), n, q, true, stats.Superior, stats.Better)
+			t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%, better in %.1f%%, %.1f min", w.name, tau, 100*same, 100*gain, minutes)
 		}
 		w.ratio, w.deferred = 1.10, math.Log(1.10/0.93)
 		q := question(false)
@@ -284,7 +306,7 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 		for range 5 * n {
 			var entries []Entry
 			for s := range DefaultSessions {
-				entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0)))
+				entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0, window)))
 			}
 			f := judge(t, question(false), entries, map[int]stats.Contrast{1: w.dwells(t, 0)})
 			if f.Remedy != None {
@@ -308,7 +330,7 @@ func TestArchiveGivesTheSameVerdict(t *testing.T) {
 	w.ratio, w.rng = 1.25, rand.New(rand.NewPCG(2026, 400))
 	var entries, again []Entry
 	for n := range 3 {
-		s := w.session(t, n+1, 4, w.effect())
+		s := w.session(t, n+1, 4, w.effect(), window)
 		s.Faults[n] = true
 		raw, err := json.Marshal(s)
 		if err != nil {
