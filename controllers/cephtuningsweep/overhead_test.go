@@ -103,6 +103,19 @@ func (c *writeCounter) report(b *testing.B, runs int) float64 {
 	return total
 }
 
+// total returns the writes without Events and renewals of leases.
+func (c *writeCounter) total() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total := 0
+	for kind, n := range c.byKind {
+		if !strings.HasSuffix(kind, " events") && !strings.HasSuffix(kind, " leases") {
+			total += n
+		}
+	}
+	return total
+}
+
 // around counts the write requests through a transport.
 func (c *writeCounter) around(to http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {

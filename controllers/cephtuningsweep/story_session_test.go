@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -54,8 +55,9 @@ func sessionStories() map[string]story {
 			}
 			w.wantReplayed(s, 1)
 		},
-		"windows of earlier runs are removed": windowsOfEarlierRuns,
-		"windows have no room":                windowsInTheWay,
+		"a session writes little, however many windows it has": writesOfASession,
+		"windows of earlier runs are removed":                  windowsOfEarlierRuns,
+		"windows have no room":                                 windowsInTheWay,
 		"options that may not be switched are refused": func(w *world) {
 			other := w.create("other", strings.NewReplacer("osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
 			w.await(other, "failed", is(v1alpha1.ConditionFailed))
@@ -212,6 +214,33 @@ func clientsLostInMidSession(w *world) {
 	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
 	w.load.set(func(l *load) { l.broken = nil })
 	w.wantDrawnAgain(s, before, v1alpha1.SweepSessionFailed)
+}
+
+// The maximum number of writes to the API server, without Events and renewals of leases: of each session, and
+// of the rest of a sweep, such as its journal and restore.
+const (
+	maxSessionWrites = 8
+	maxOtherWrites   = 22
+)
+
+// writesOfASession has a candidate without effect, so that its sweeps look at all pairs.
+func writesOfASession(w *world) {
+	w.load.set(func(l *load) { l.rate = func(string) float64 { return 1000 } })
+	counter := &writeCounter{byKind: map[string]int{}}
+	counted := rest.CopyConfig(w.server)
+	counted.Wrap(counter.around)
+	w.server = counted
+	w.restart()
+	for name, size := range map[string]string{"few-windows": "sessions: 1, pairs: 8", "many-windows": "sessions: 1, pairs: 40", "more-sessions": "sessions: 3, pairs: 4"} {
+		counter.reset()
+		s := w.create(name, strings.NewReplacer("sessions: 1", size, "metric: IOPS", `metric: IOPS, equivalence: "0.1%"`).Replace(switchedSpec))
+		w.await(s, "complete", is(v1alpha1.ConditionComplete))
+		writes, most := counter.total(), maxOtherWrites+maxSessionWrites*len(s.Status.Runs)
+		w.t.Logf("%s: %d writes, %d sessions: %v", name, writes, len(s.Status.Runs), counter.byKind)
+		if writes > most {
+			w.t.Errorf("%s: %d writes, want at most %d", name, writes, most)
+		}
+	}
 }
 
 // twoCandidatesInOneSession compares a candidate that is slower and one without effect in one
