@@ -42,7 +42,7 @@ help: ## Show this help.
 ##@ Development
 
 .PHONY: generate
-generate: manifests dashboards chart ## Generate everything that is generated.
+generate: manifests dashboards chart ## Generate all generated files.
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CRD_REF_DOCS) --source-path=api --config=hack/apidocs/config.yaml --templates-dir=hack/apidocs/templates \
 		--renderer=markdown --output-path=docs/api.md --log-level=WARN
@@ -63,7 +63,7 @@ dashboards: ## Generate the dashboards for Grafana.
 	cd dashboards && go run ./write .
 
 .PHONY: chart
-chart: manifests dashboards ## Generate what the Helm chart takes from elsewhere, and its README.
+chart: manifests dashboards ## Generate the copies and the README of the Helm chart.
 	hack/chart/files
 	cd hack/chart && go tool helm-docs --chart-search-root ../../charts --sort-values-order file --log-level warning
 
@@ -104,7 +104,7 @@ race: ## Run the unit tests and envtest with Go's race detector. It takes severa
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout 90m $(TESTFLAGS) ./...
 
-# FUZZTIME is how long "make fuzz" spends on each target.
+# FUZZTIME is the time that "make fuzz" spends on each target.
 FUZZTIME ?= 2m
 
 .PHONY: fuzz
@@ -112,14 +112,14 @@ fuzz: ## Fuzz every target for FUZZTIME.
 	hack/fuzz $(FUZZTIME)
 
 .PHONY: simulate
-simulate: ## Play the simulations of docs/statistics.md in full, 25 times as many sweeps as tests do. It takes an hour.
+simulate: ## Run the simulations of docs/statistics.md in full, with 25 times as many sweeps as in tests. It takes an hour.
 	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep ./internal/switchback
 
 # EDITS are the seeds of "make edits", FIRST-LAST.
 EDITS ?= 1-200
 
 .PHONY: edits
-edits: ## Play a random sequence of edits of a sweep for each seed of EDITS. It takes half an hour.
+edits: ## Edit a running sweep at random, once for each seed in EDITS. It takes half an hour.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_EDITS=$(EDITS) go test -timeout 5h -run '^TestRandomEdits$$' -v $(TESTFLAGS) ./controllers/cephtuningsweep
 
@@ -127,7 +127,7 @@ edits: ## Play a random sequence of edits of a sweep for each seed of EDITS. It 
 CRS ?= 1000
 
 .PHONY: bench-crs
-bench-crs: ## Measure how the manager fares with CRS CephBenchmarks and CephTuningSweeps: time, writes, memory. It takes minutes.
+bench-crs: ## Measure the time, writes and memory of the manager with CRS CephBenchmarks and CephTuningSweeps. It takes minutes.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
@@ -214,26 +214,26 @@ undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
 
 .PHONY: site
-site: ## Make a site of docs/ with a search, in bin/site. It fails where a link leads nowhere.
+site: ## Build a site of docs/ with a search, in bin/site. It fails if a link has no target.
 	hack/site/build bin/site
 
 .PHONY: site-check
-site-check: site ## Open every page of the site, and its search, in a browser without a screen.
+site-check: site ## Open every page of the site, and its search, in a headless browser.
 	test/lab/parts/browser up
 	NODE_PATH=$$(test/lab/build/browser/build --dir) node test/site/check.js bin/site bin/screenshots
 
 ##@ Lab
 
 .PHONY: demo
-demo: ## Bring up the lab, run a sweep on it, and follow that to its verdict.
+demo: ## Start the lab, run a sweep on it, and follow the sweep to its verdict.
 	test/lab/demo
 
 .PHONY: lab-up
-lab-up: ## Bring up Kubernetes, Rook, a Ceph cluster and the operator on this machine.
+lab-up: ## Start Kubernetes, Rook, a Ceph cluster and the operator on this machine.
 	test/lab/lab up
 
 .PHONY: lab-status
-lab-status: ## Show what of the lab is up.
+lab-status: ## Show which parts of the lab are up.
 	test/lab/lab status
 
 E2E := go test -tags e2e -count=1
@@ -263,7 +263,7 @@ e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pi
 	done
 
 .PHONY: e2e-upgrade
-e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchmark before and after and sweeps at work. It takes half an hour.
+e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchmark before and after, and with running sweeps. It takes half an hour.
 	STACK=upgrade test/lab/lab up # This fails while another lab is up.
 	test/upgrade/run
 
@@ -271,11 +271,11 @@ e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchm
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead
-e2e-overhead: ## Measure, on the lab, what the operator adds to a run. It takes a minute for each of OVERHEAD_RUNS.
+e2e-overhead: ## Measure on the lab the time and the writes that the operator adds to a run. It takes a minute for each of OVERHEAD_RUNS.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-dashboards
-e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; with RECORDED=1 over recorded metrics, without a lab.
+e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; RECORDED=1 uses recorded metrics, without a lab.
 	test/dashboards/run $(if $(RECORDED),recorded,lab)
 
 .PHONY: e2e-monitoring
@@ -283,21 +283,21 @@ e2e-monitoring: ## Check on the lab that a real kube-prometheus-stack finds metr
 	test/monitoring/run
 
 .PHONY: report-pictures
-report-pictures: ## Take the pictures of reports in docs/images, with a browser without a screen.
+report-pictures: ## Take the pictures of reports in docs/images, with a headless browser.
 	test/dashboards/report docs/images
 
 .PHONY: e2e-gitops
-e2e-gitops: ## Have a real Argo CD sync sweeps and benchmarks from Git to the lab. Building it takes a quarter of an hour the first time.
+e2e-gitops: ## Let a real Argo CD sync sweeps and benchmarks from Git to the lab. Building it takes a quarter of an hour the first time.
 	test/gitops/run
 
 .PHONY: e2e-helm
-e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab, with a sweep at work. It takes about half an hour.
+e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab, with a running sweep. It takes about half an hour.
 	test/helm/run
 
 .PHONY: e2e-release
-e2e-release: ## Make a release twice, compare, and install the lab from dist/ alone.
+e2e-release: ## Build a release twice, compare, and install the lab from dist/ alone.
 	VERSION=$(VERSION) PLATFORMS=$(PLATFORMS) test/release/run
 
 .PHONY: lab-down
-lab-down: ## Remove the lab, all but its cache of builds.
+lab-down: ## Remove the lab, but not its cache of builds.
 	test/lab/lab down
