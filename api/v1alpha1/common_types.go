@@ -67,15 +67,15 @@ type RunID string
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which that
 //     share of operations completed, in seconds. LatencyP999 is 99.9 %.
-//   - TimeToClean: how long the cluster took to be whole again after an outage, in
+//   - TimeToClean: how long placement groups took to be clean again after an outage, in
 //     seconds. It is a figure of the phase of template.outage and of no other.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
 //     P99After: the time within which half, and 99 %, of the operations completed in a
-//     part of that phase, in seconds: until the OSDs went down, while they were, until
-//     the cluster was whole again, and from then on.
+//     part of that phase, in seconds: until the OSDs went down, while they were down, until
+//     placement groups were clean again, and from then on.
 //
-// Not every engine has every metric: fio gives all of them, radosBench gives Bandwidth, IOPS,
-// LatencyMean and LatencyMax, rbdBench gives Bandwidth and IOPS.
+// Not every engine has every metric: fio has all of them, radosBench has Bandwidth, IOPS,
+// LatencyMean and LatencyMax, rbdBench has Bandwidth and IOPS.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 type Metric string
 

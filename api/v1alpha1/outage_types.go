@@ -2,17 +2,17 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Outage takes OSDs down in the middle of a phase, in each run. It measures how long the cluster
-// takes to be whole again after they came back, and what clients get before, during and after the
-// outage. The OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps
+// Outage takes OSDs down in the middle of a phase, in each run. It measures how long the placement
+// groups take to be clean again afterwards, and the latencies of clients before, during and after
+// the outage. The OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps
 // them down for a while. That degrades all data on these OSDs. The administrator has to grant the
 // power, with stopOSDs of the cluster in the operator config.
 //
 // +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
 type Outage struct {
-	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has
-	// to last for the time before the outage, the outage, the recovery and some time after that.
-	// A run whose phase ends before the cluster is whole again is invalid.
+	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has to
+	// last for the time before the outage, the outage, the recovery and some time after that. A run
+	// is invalid if its phase ends before all placement groups are clean again.
 	// +required
 	Phase PhaseName `json:"phase"`
 
@@ -35,7 +35,7 @@ type Outage struct {
 	Before metav1.Duration `json:"before,omitzero"`
 
 	// duration is how long the OSDs are kept down. It must be shorter than the time after which
-	// Ceph regards them as lost (mon_osd_down_out_interval), unless backfill is Expect.
+	// Ceph marks them out (mon_osd_down_out_interval), unless backfill is Expect.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -44,8 +44,8 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('20s') && duration(self) <= duration('4h')",message="must be between 20s and 4h"
 	Duration metav1.Duration `json:"duration,omitzero"`
 
-	// backfill is Refuse or Expect. Expect is for an outage that lasts until Ceph regards the
-	// OSDs as lost and moves their data, so that the phase measures that move.
+	// backfill is Refuse or Expect. Expect is for an outage that lasts until Ceph marks the OSDs
+	// out and moves their data, so that the phase measures that move.
 	// +optional
 	// +kubebuilder:default=Refuse
 	Backfill BackfillPolicy `json:"backfill,omitempty"`

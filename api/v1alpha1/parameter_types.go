@@ -12,9 +12,8 @@ import (
 // +kubebuilder:validation:Pattern=`^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$`
 type ParameterName string
 
-// ParameterValue is a value as Ceph takes it, or Unset: the option not being
-// set at all, so that Ceph's own default holds. A whole number may be written as a
-// number or as a string.
+// ParameterValue is a value as Ceph takes it, or Unset, which leaves the option unset so that
+// Ceph's default applies. A whole number may be written as a number or as a string.
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
@@ -59,8 +58,8 @@ type OptionName string
 // +kubebuilder:validation:XValidation:rule="!has(self.redundancy) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$'))",message="values of redundancy are numbers of copies, such as 3, or data and coding chunks, such as 4+2"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))",message="values of storageClass are names of StorageClasses"
 type Parameter struct {
-	// name of the parameter, by which configurations refer to it. The names of
-	// the option or field are a good choice.
+	// name of the parameter. Configurations refer to it. The name of the option or field is a good
+	// choice.
 	// +required
 	Name ParameterName `json:"name"`
 
@@ -82,24 +81,25 @@ type Parameter struct {
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
 
-	// deviceClass varies which OSDs may store the scratch pool of a run:
-	// `deviceClass: {}`, with values such as hdd and ssd. Each run makes a new pool
-	// on the OSDs of its class.
+	// deviceClass varies the device class of the OSDs that store the scratch pool of a run:
+	// `deviceClass: {}`, with values such as hdd and ssd. Each run creates a new pool on the OSDs
+	// of its class.
 	// +optional
 	DeviceClass *DeviceClassParameter `json:"deviceClass,omitempty"`
 
-	// redundancy varies how the scratch pool of a run keeps its data: `redundancy: {}`, with values
-	// such as "3" for three copies and "4+2" for four data and two coding chunks.
+	// redundancy varies whether the scratch pool of a run is replicated or erasure-coded, and how:
+	// `redundancy: {}`, with values such as "3" for three copies and "4+2" for four data and two
+	// coding chunks.
 	// +optional
 	Redundancy *RedundancyParameter `json:"redundancy,omitempty"`
 
-	// storageClass varies the StorageClass of the volumes that are made for a run, as
+	// storageClass varies the StorageClass of the volumes that are created for a run, as
 	// target.persistentVolumeClaim.template describes them: `storageClass: {}`.
 	// +optional
 	StorageClass *StorageClassParameter `json:"storageClass,omitempty"`
 
-	// values are the values of this parameter in the grid. They are left out
-	// when the sweep has configurations instead of a grid.
+	// values are the values of this parameter in the grid. Leave them out if the sweep has
+	// configurations instead of a grid.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -107,7 +107,7 @@ type Parameter struct {
 	Values []ParameterValue `json:"values,omitempty"`
 }
 
-// PoolOptionMethod says how a value gets onto a pool.
+// PoolOptionMethod says how a pool gets a value.
 // +kubebuilder:validation:Enum=PoolPerValue;InPlace
 type PoolOptionMethod string
 
@@ -115,7 +115,7 @@ type PoolOptionMethod string
 const (
 	// PoolPerValue creates a new pool for each value in each block.
 	PoolPerValue PoolOptionMethod = "PoolPerValue"
-	// InPlace changes the option of the one pool.
+	// InPlace changes the option of the same pool.
 	InPlace PoolOptionMethod = "InPlace"
 )
 
@@ -129,7 +129,7 @@ const (
 	PoolRoleMetadata PoolRole = "Metadata"
 )
 
-// PoolOptionParameter is an option of a pool, as `ceph osd pool set` knows it.
+// PoolOptionParameter is an option of a pool, as `ceph osd pool set` takes it.
 //
 // +kubebuilder:validation:XValidation:rule="self.option != 'pgp_num'",message="vary pg_num, which Ceph lets pgp_num follow"
 // +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="the autoscaler is held still during a sweep: vary pg_num itself"
@@ -139,16 +139,14 @@ type PoolOptionParameter struct {
 	// +required
 	Option OptionName `json:"option"`
 
-	// method is PoolPerValue for a scratchPool, and InPlace for other targets.
-	// In place, pg_num splits and merges placement
-	// groups, blocks visit its values up and down in turn, and the verdict says
-	// that this is the weaker design.
+	// method is PoolPerValue for a scratchPool, and InPlace for other targets. With InPlace,
+	// changes of pg_num split and merge placement groups. Therefore blocks visit its values
+	// alternately upwards and downwards, and the verdict says that this design is weaker.
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 
-	// pool is the pool to change, one that the administrator opened for it.
-	// Unset, it is the pool of the target; for a persistentVolumeClaim it has
-	// to be named.
+	// pool is the pool to change, which the administrator has to allow. If unset, it is the pool of
+	// the target. It is required for a persistentVolumeClaim.
 	// +optional
 	Pool PoolName `json:"pool,omitempty"`
 
@@ -158,9 +156,8 @@ type PoolOptionParameter struct {
 	Role PoolRole `json:"role,omitempty"`
 }
 
-// ConfigParameter is an option of Ceph's central configuration, as `ceph config
-// set` knows it. The administrator's settings list the options that may be
-// varied and their bounds.
+// ConfigParameter is an option of Ceph's central configuration, as `ceph config set` takes it. The
+// operator config lists the options that may be varied, and their bounds.
 //
 // +kubebuilder:validation:XValidation:rule="!self.option.matches('^(auth_|debug_|mon_)|full_ratio|heartbeat_grace|min_alloc_size')",message="auth_*, debug_*, mon_*, full ratios, heartbeat grace and min_alloc_size are never varied"
 // +kubebuilder:validation:XValidation:rule="!self.option.matches('^bluestore_(compression|csum)_')",message="this would alter how every pool stores data: vary poolOption compression_* or csum_* on a scratchPool"
@@ -183,20 +180,18 @@ type ConfigParameter struct {
 	Option OptionName `json:"option"`
 }
 
-// OSDCountParameter is the number of OSDs that a scratch pool is confined to. It
-// has no fields.
+// OSDCountParameter varies the number of OSDs that a scratch pool is confined to. It has no fields.
 type OSDCountParameter struct{}
 
-// DeviceClassParameter is the device class of the OSDs that a scratch pool is on.
-// It has no fields.
+// DeviceClassParameter varies the device class of the OSDs of a scratch pool. It has no fields.
 type DeviceClassParameter struct{}
 
-// RedundancyParameter is whether a scratch pool is replicated or erasure-coded, and how. It has
+// RedundancyParameter varies whether a scratch pool is replicated or erasure-coded, and how. It has
 // no fields.
 type RedundancyParameter struct{}
 
-// StorageClassParameter is the StorageClass of the volumes that are made for a run. It has no
-// fields.
+// StorageClassParameter varies the StorageClass of the volumes that are created for a run. It has
+// no fields.
 type StorageClassParameter struct{}
 
 // WorkloadField is a field of the template, by its JSON name.
@@ -246,8 +241,7 @@ type Configuration struct {
 	// +required
 	Name ParameterName `json:"name"`
 
-	// values by parameter. A parameter that is left out has its value of the
-	// baseline.
+	// values by parameter. A parameter that is left out has the baseline's value.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6
@@ -257,8 +251,8 @@ type Configuration struct {
 // Baseline is the configuration that the others are compared with.
 // +kubebuilder:validation:ExactlyOneOf=values;configuration
 type Baseline struct {
-	// values by parameter. A parameter that is left out has what the cluster or
-	// the template has now.
+	// values by parameter. A parameter that is left out has the present value of the cluster or the
+	// template.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6

@@ -37,7 +37,7 @@ const (
 	AllocationHintsOmit AllocationHints = "Omit"
 )
 
-// Verification says whether what was read is compared with what was written.
+// Verification says whether reads are compared with the written data.
 // +kubebuilder:validation:Enum=Contents;None
 type Verification string
 
@@ -47,13 +47,12 @@ const (
 	VerificationNone     Verification = "None"
 )
 
-// RadosBench is a phase that runs `rados bench`: whole objects, written or read
-// through RADOS, without an image in between. It has Bandwidth, IOPS, LatencyMean and
-// LatencyMax, but no percentiles.
+// RadosBench is a phase that runs `rados bench`, which writes or reads whole objects through RADOS,
+// without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
-// Reads never use the objects of a write phase, because their number would
-// depend on how fast the writes were: they use an unmeasured prefill of
-// `dataset.size`, the same for every configuration.
+// Reads never use the objects of a write phase, because their number would depend on the speed of
+// the writes. They use prefilled objects of `dataset.size`, the same for every configuration. The
+// prefill is not measured.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
@@ -68,8 +67,7 @@ type RadosBench struct {
 	// +required
 	Mode RadosBenchMode `json:"mode"`
 
-	// blockSize is the bytes of one operation. For Seq and Rand it is what the
-	// objects are prefilled with and then read by.
+	// blockSize is the size of one operation in bytes. For Seq and Rand, the prefill uses it, too.
 	// +optional
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
@@ -78,8 +76,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
-	// objectSize is the bytes of one object, a multiple of blockSize. Unset, an
-	// object is one block.
+	// objectSize is the size of one object in bytes, a multiple of blockSize. If unset, an object
+	// is one block.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -111,9 +109,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// maxObjects ends a Write phase after that many objects for each client. A
-	// phase that ends before its duration for this reason is Invalid when less
-	// than 30 s were measured.
+	// maxObjects ends a Write phase after this number of objects for each client. If the phase then
+	// ends early and measured less than 30 s, it is Invalid.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
@@ -133,21 +130,21 @@ type RadosBench struct {
 	// +kubebuilder:default=Send
 	AllocationHints AllocationHints `json:"allocationHints,omitempty"`
 
-	// destination is where a Write phase puts the data: the object's contents,
-	// its omap or its extended attributes. OMap needs a replicated pool.
+	// destination is where a Write phase stores the data: in the object's contents, its omap or its
+	// extended attributes. OMap needs a replicated pool.
 	// +optional
 	// +kubebuilder:default=Object
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
-	// reuseObjects makes a Write phase write over objects, rather than make new
-	// ones. They are prefilled as for reads; a phase that is through with them
-	// before its duration is Invalid: raise `dataset.size`.
+	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. They are
+	// prefilled as for reads. If the phase has overwritten all of them before its duration, it is
+	// Invalid: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`
 
-	// verification says whether Seq and Rand phases compare what they read with
-	// what was written. None leaves more of the client's CPU for I/O.
+	// verification says whether Seq and Rand phases compare the data that they read with the
+	// written data. None leaves more of the client's CPU for I/O.
 	// +optional
 	// +kubebuilder:default=Contents
 	Verification Verification `json:"verification,omitempty"`

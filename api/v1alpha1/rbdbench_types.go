@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RBDBenchIOType is the kind of load of `rbd bench`.
+// RBDBenchIOType is the kind of operations of `rbd bench`.
 // +kubebuilder:validation:Enum=Read;Write;ReadWrite
 type RBDBenchIOType string
 
@@ -24,13 +24,13 @@ type RBDBenchIOPattern string
 const (
 	// RBDBenchRand is random offsets.
 	RBDBenchRand RBDBenchIOPattern = "Rand"
-	// RBDBenchSeq gives each thread a part of the image, in which it goes in order.
+	// RBDBenchSeq gives each thread a part of the image, which it accesses in order.
 	RBDBenchSeq RBDBenchIOPattern = "Seq"
-	// RBDBenchFullSeq makes all threads together go through the image in order.
+	// RBDBenchFullSeq makes all threads access the whole image in order, together.
 	RBDBenchFullSeq RBDBenchIOPattern = "FullSeq"
 )
 
-// RBDBenchDataPattern is what `rbd bench` writes.
+// RBDBenchDataPattern is the data that `rbd bench` writes.
 // +kubebuilder:validation:Enum=Incompressible;RepeatedByte
 type RBDBenchDataPattern string
 
@@ -43,8 +43,8 @@ const (
 // RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It has Bandwidth
 // and IOPS, but no latency: use fio with engine RBD for that.
 //
-// The tool stops after a number of bytes, not after a time. It works on the whole
-// of a prefilled image, which is as large as `dataset`, at most `image.size`.
+// The tool stops after a number of bytes, not after a time. It uses the whole prefilled image,
+// which is as large as `dataset`, at most `image.size`.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || self.ioType == 'ReadWrite'",message="readPercent is for ioType ReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.dataPattern == 'Incompressible' || self.ioType != 'Read'",message="dataPattern is for ioTypes that write"
@@ -54,7 +54,7 @@ type RBDBench struct {
 	// +required
 	IOType RBDBenchIOType `json:"ioType"`
 
-	// readPercent is the share of reads of ReadWrite; 50 when unset.
+	// readPercent is the percentage of reads of ReadWrite; 50 if unset.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
@@ -82,20 +82,18 @@ type RBDBench struct {
 	// +kubebuilder:validation:Maximum=1024
 	IOThreads int32 `json:"ioThreads,omitempty"`
 
-	// ioTotal is the bytes that each client moves. Unset, a short pilot run
-	// finds out how many take about `duration`; in a sweep the baseline's pilot
-	// counts for every configuration. A phase that takes less than 30 s is
-	// Invalid.
+	// ioTotal is how many bytes each client reads or writes. If unset, a short pilot run estimates
+	// how many take about `duration`; in a sweep, the baseline's pilot holds for every
+	// configuration. A phase that takes less than 30 s is Invalid.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
-	// duration is how long the phase is meant to take. It sizes ioTotal where
-	// that is unset, and then counts as 60 s at least, so that a run that is twice
-	// as fast as its pilot still takes the 30 s that it needs. After five times as
-	// long the phase has failed.
+	// duration is the intended length of the phase. If ioTotal is unset, it is computed from
+	// duration, or from 60 s if that is longer: a run that is twice as fast as its pilot then still
+	// takes the required 30 s. The phase fails if it takes five times as long.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -104,10 +102,9 @@ type RBDBench struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30s') && duration(self) <= duration('24h')",message="must be between 30s and 24h: shorter runs measure caches"
 	Duration metav1.Duration `json:"duration,omitzero"`
 
-	// dataPattern is what is written: random text, or one byte over and over,
-	// which a pool that compresses stores in next to nothing. The tool can write
-	// Incompressible from Ceph 20 (Tentacle) on; a phase that asks an older one
-	// for it has failed.
+	// dataPattern is the written data: random text (Incompressible), or one repeated byte, which a
+	// compressing pool stores in almost no space. Incompressible needs Ceph 20 (Tentacle) or later;
+	// with an older tool, the phase fails.
 	// +optional
 	// +kubebuilder:default=Incompressible
 	DataPattern RBDBenchDataPattern `json:"dataPattern,omitempty"`

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SweepVerdict is what the evidence says about a configuration.
+// SweepVerdict is the verdict on a configuration.
 // +kubebuilder:validation:Enum=Superior;Better;Equivalent;Inferior;Inconclusive;Invalid
 type SweepVerdict string
 
@@ -25,27 +25,26 @@ const (
 	VerdictInvalid SweepVerdict = "Invalid"
 )
 
-// CephTuningSweepStatus is how far a sweep is and what it found. It stays below
-// 64 KiB: 400 runs of at most 96 bytes, 65 configurations of at most 256 bytes,
-// and the rest.
+// CephTuningSweepStatus has the progress and the results of a sweep. It stays below 64 KiB: 400
+// runs of at most 96 bytes, 65 configurations of at most 256 bytes, and the rest.
 type CephTuningSweepStatus struct {
-	// observedGeneration is the generation of the spec that status is about.
+	// observedGeneration is the generation of the spec that status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// observedRunID is the run that status is about.
+	// observedRunID is the run that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
 
-	// conditions are Ready, Reconciling and Stalled as kstatus knows them,
-	// Complete and Failed as Jobs have them, and Restored.
+	// conditions are Ready, Reconciling and Stalled, as kstatus defines them, Complete and Failed,
+	// as Jobs have them, and Restored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress says how far the sweep is.
+	// progress is the progress of the sweep.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
@@ -70,7 +69,7 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// claim is what the verdict speaks for, in the design Interleaved.
+	// claim says where the verdict holds, in the design Interleaved.
 	// +optional
 	Claim SweepClaim `json:"claim,omitempty"`
 
@@ -83,8 +82,8 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
-	// runs are the runs so far, in the order in which they were run; in the design
-	// Interleaved, its sessions. The planner decides from them, the spec and the seed alone.
+	// runs are the runs so far, in order; in the design Interleaved, the sessions. The planner
+	// decides only from them, the spec and the seed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
@@ -97,7 +96,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=65
 	Configurations []ConfigurationResult `json:"configurations,omitempty"`
 
-	// noise is what the runs of the baseline show about the cluster.
+	// noise is the noise of the cluster, from the runs of the baseline.
 	// +optional
 	Noise *Noise `json:"noise,omitempty"`
 
@@ -107,19 +106,19 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=3
 	Constraints []ConstraintResult `json:"constraints,omitempty"`
 
-	// patches are the winner, ready to be committed to Git: one for each object
-	// that it changes. Comments in them name further steps.
+	// patches have the winner's settings, ready to commit to Git: one patch for each object to
+	// change. Comments in them name further steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
 	Patches []WinnerPatch `json:"patches,omitempty"`
 
-	// environment is what the results depend on.
+	// environment describes everything that the results depend on.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 }
 
-// MadeFor is what a scratch pool or a dataset is made for.
+// MadeFor says whether a scratch pool or a dataset is created for each block or each run.
 // +kubebuilder:validation:Enum=Block;Run
 type MadeFor string
 
@@ -129,11 +128,10 @@ const (
 	MadeForRun   MadeFor = "Run"
 )
 
-// SweepPlan is what a sweep does.
+// SweepPlan says what a sweep does.
 type SweepPlan struct {
-	// plannerVersion is the version of the rules that made the plan. Another
-	// version finishes the current block or concludes; it never reinterprets
-	// what was done.
+	// plannerVersion is the version of the planner's rules. An operator with another version ends
+	// the run, because it would interpret the ledger differently.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
@@ -153,19 +151,19 @@ type SweepPlan struct {
 	// +kubebuilder:validation:MaxLength=88
 	DesignReason string `json:"designReason,omitempty"`
 
-	// sessions is the number of sessions that count at most, in the design Interleaved.
+	// sessions is the largest number of valid sessions, in the design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=99
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is the number of pairs of windows in a session, at most, likewise.
+	// pairs is the largest number of pairs of windows in a session, in the design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=99
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting holds, likewise.
+	// window is how long a setting holds, in the design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=8
@@ -175,15 +173,14 @@ type SweepPlan struct {
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 
-	// baseline is the value of each parameter in the baseline, as it was when the
-	// run began.
+	// baseline has the value of each parameter in the baseline, from the start of the run.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=6
 	Baseline []BaselineValue `json:"baseline,omitempty"`
 
-	// configurations is the number of configurations, without the baseline.
+	// configurations is the number of configurations without the baseline.
 	// +optional
 	Configurations int32 `json:"configurations,omitempty"`
 
@@ -191,55 +188,56 @@ type SweepPlan struct {
 	// +optional
 	MinimumRuns int32 `json:"minimumRuns,omitempty"`
 
-	// maximumRuns is the number of runs if nothing is dropped early.
+	// maximumRuns is the number of runs if no configuration leaves the race early.
 	// +optional
 	MaximumRuns int32 `json:"maximumRuns,omitempty"`
 
-	// estimatedDuration of maximumRuns, settling and restore included.
+	// estimatedDuration is the estimated duration of maximumRuns, including settling and the
+	// restore.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	EstimatedDuration *metav1.Duration `json:"estimatedDuration,omitempty"`
 
-	// estimatedBytesWritten of maximumRuns, prefill included.
+	// estimatedBytesWritten is how many bytes maximumRuns are estimated to write, including
+	// prefills.
 	// +optional
 	EstimatedBytesWritten *resource.Quantity `json:"estimatedBytesWritten,omitempty"`
 
-	// runDuration is what one run is expected to take, from the change of the
-	// configuration to the end of the run. The planner reckons with it until runs
-	// have shown what they take.
+	// runDuration is the expected duration of one run, from the change of the configuration to the
+	// end of the run. The planner uses it until there are measured durations.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	RunDuration *metav1.Duration `json:"runDuration,omitempty"`
 
-	// runBytesWritten is what one run is expected to write, likewise.
+	// runBytesWritten is how many bytes one run is expected to write. The planner uses it until
+	// there are measured values.
 	// +optional
 	RunBytesWritten *resource.Quantity `json:"runBytesWritten,omitempty"`
 
-	// restoreDuration is the part of budget.duration that is kept for the restore.
+	// restoreDuration is the part of budget.duration that is reserved for the restore.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	RestoreDuration *metav1.Duration `json:"restoreDuration,omitempty"`
 
-	// scratchPoolPer is what a scratch pool is made for. Runs of a Block share one,
-	// unless a parameter is about the pool: then each Run has its own.
+	// scratchPoolPer is Block if the runs of a block share a scratch pool, and Run if each run has
+	// its own, because a parameter varies the pool.
 	// +optional
 	ScratchPoolPer MadeFor `json:"scratchPoolPer,omitempty"`
 
-	// datasetPer is what the data are prefilled for that phases work on. Runs of a
-	// Block work on the same data, or each Run on its own. Empty if no phase needs any.
+	// datasetPer is Block if the runs of a block share prefilled data, and Run if each run has its
+	// own. It is empty if no phase needs data.
 	// +optional
 	DatasetPer MadeFor `json:"datasetPer,omitempty"`
 
-	// datasetReason says why data are prefilled for each run, all or some.
+	// datasetReason says why some or all data are prefilled for each run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=88
 	DatasetReason string `json:"datasetReason,omitempty"`
 
-	// placementGroupChanges is the number of placement groups to be created,
-	// split or merged.
+	// placementGroupChanges is the number of placement groups to create, split or merge.
 	// +optional
 	PlacementGroupChanges int64 `json:"placementGroupChanges,omitempty"`
 
@@ -247,17 +245,17 @@ type SweepPlan struct {
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
-	// smallestEffect is the smallest improvement that the largest design can
-	// prove, four times out of five, at the noise that is assumed or was seen.
+	// smallestEffect is the smallest improvement that the largest design can prove, four times out
+	// of five, at the assumed or measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
-	// datasetSize is what each client prefills in every run where dataset.size is
-	// Auto: reckoned anew for each run, it would differ with the free space.
+	// datasetSize is how many bytes each client prefills in every run if dataset.size is Auto. It
+	// is computed once, because the free space changes between runs.
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
-	// refusals are what preflight would refuse.
+	// refusals are the reasons why the plan cannot be carried out.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -268,8 +266,7 @@ type SweepPlan struct {
 	// +optional
 	Block int32 `json:"block,omitempty"`
 
-	// order is the configurations of the current block, by index, in the order
-	// in which they are run.
+	// order has the configurations of the current block, by index, in the order of their runs.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=96
@@ -284,28 +281,28 @@ type BaselineValue struct {
 	// +required
 	Name ParameterName `json:"name"`
 
-	// value that it has, or Unset.
+	// value of the parameter, or Unset.
 	// +required
 	Value ParameterValue `json:"value"`
 }
 
-// SweepRunValidity says whether a run is evidence.
+// SweepRunValidity says whether a run is valid, and why not.
 type SweepRunValidity string
 
 // The validities.
 const (
 	SweepRunValid SweepRunValidity = "Valid"
-	// SweepRunNotSteady: the warm-up did not come to an end.
+	// SweepRunNotSteady: the warm-up did not end.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
 	// SweepRunDrifted: the controls of its block differ too much, or one is missing.
 	SweepRunDrifted SweepRunValidity = "Drifted"
 	// SweepRunInert: the setting had no effect on the daemons.
 	SweepRunInert SweepRunValidity = "Inert"
-	// SweepRunDisturbed: something that quiescence excludes went on.
+	// SweepRunDisturbed: a disturbance, as quiescence defines it, made the run invalid.
 	SweepRunDisturbed SweepRunValidity = "Disturbed"
-	// SweepRunChanged: someone else changed the cluster during the run.
+	// SweepRunChanged: another client changed the cluster during the run.
 	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed: the tool failed.
+	// SweepRunFailed: the benchmark failed.
 	SweepRunFailed SweepRunValidity = "Failed"
 	// SweepRunDiscarded: its block was interrupted, or the sweep ended in the middle of it.
 	SweepRunDiscarded SweepRunValidity = "Discarded"
@@ -344,22 +341,22 @@ const (
 // +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
 type SweepRun string
 
-// SweepClaim is what a verdict speaks for.
+// SweepClaim says where a verdict holds.
 // +kubebuilder:validation:Enum=ThisHour;ThisCluster;SwitchedWindows
 type SweepClaim string
 
 // The claims.
 const (
-	// ClaimThisHour: on this pool, in this hour. It is that of a single session.
+	// ClaimThisHour: on this pool, in this hour. A single session supports no more.
 	ClaimThisHour SweepClaim = "ThisHour"
 	// ClaimThisCluster: on this cluster.
 	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows: in windows of seconds only. A load that writes may put work
-	// off for longer than a window lasts.
+	// ClaimSwitchedWindows: only in windows of seconds. With a load that writes, work may be
+	// delayed beyond the end of a window.
 	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
 )
 
-// SweepSessionValidity says whether a session is evidence.
+// SweepSessionValidity says whether a session is valid, and why not.
 type SweepSessionValidity string
 
 // The validities.
@@ -371,7 +368,7 @@ const (
 	// SweepSessionConstraint: a constraint of the candidate in the line before, in the same
 	// windows. Constraints are in the order of the spec.
 	SweepSessionConstraint SweepSessionValidity = "Constraint"
-	// SweepSessionInterrupted: the manager was stopped, or the sweep suspended.
+	// SweepSessionInterrupted: the manager was stopped, or the sweep was suspended.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
 	// SweepSessionFailed: a switch had no answer, or the load ended.
 	SweepSessionFailed SweepSessionValidity = "Failed"
@@ -390,13 +387,13 @@ type ConfigurationResult struct {
 	// +kubebuilder:validation:Maximum=64
 	Index int32 `json:"index"`
 
-	// name of the configuration; in a grid its values, such as `pg_num=32`.
+	// name of the configuration; in a grid, its values, such as `pg_num=32`.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// runs is the number of runs that the verdict rests on, one for each block;
-	// of the baseline it is that of its valid runs in blocks that count.
+	// runs is the number of runs behind the verdict, one for each block. For the baseline, it is
+	// the number of valid runs in accepted blocks.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
@@ -418,15 +415,15 @@ type ConfigurationResult struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// reason of the verdict, or of the configuration being out of the race.
+	// reason of the verdict, or why the configuration left the race.
 	// +optional
 	// +kubebuilder:validation:MaxLength=24
 	Reason string `json:"reason,omitempty"`
 }
 
-// Noise is what the runs of the baseline show about the cluster.
+// Noise is the noise of the cluster, from the runs of the baseline.
 type Noise struct {
-	// floor is the difference that two runs of the same configuration show.
+	// floor is the difference between two runs of the same configuration.
 	// +optional
 	Floor Percent `json:"floor,omitempty"`
 
@@ -450,7 +447,7 @@ const (
 	ConstraintKept ConstraintOutcome = "Kept"
 	// ConstraintBroken: the whole interval is on the bad side.
 	ConstraintBroken ConstraintOutcome = "Broken"
-	// ConstraintUnknown: the interval reaches across.
+	// ConstraintUnknown: the interval contains the limit.
 	ConstraintUnknown ConstraintOutcome = "Unknown"
 )
 
@@ -462,8 +459,8 @@ type ConstraintResult struct {
 	// +required
 	Outcome ConstraintOutcome `json:"outcome"`
 
-	// low is the lower end of the interval that decided: of the ratio to the
-	// baseline for maximumRegression, of the figure for atMost and atLeast.
+	// low is the lower end of the interval that decided the outcome: the interval of the ratio to
+	// the baseline for maximumRegression, and of the figure for atMost and atLeast.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
@@ -484,8 +481,8 @@ type WinnerPatch struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// name of the object. It is empty where scratch pools were measured: the patch
-	// is then for the pool that serves such a load.
+	// name of the object. It is empty if scratch pools were measured: then apply the patch to the
+	// pool that serves such a load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`

@@ -2,7 +2,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Target is what the load is put on.
+// Target says where the load goes.
 // +kubebuilder:validation:ExactlyOneOf=scratchPool;existingPool;persistentVolumeClaim
 type Target struct {
 	// scratchPool is a pool that is created for the measurement and removed
@@ -10,12 +10,11 @@ type Target struct {
 	// +optional
 	ScratchPool *ScratchPool `json:"scratchPool,omitempty"`
 
-	// existingPool is a pool that the administrator opened for benchmarks.
+	// existingPool is a pool that the administrator allows for benchmarks.
 	// +optional
 	ExistingPool *ExistingPool `json:"existingPool,omitempty"`
 
-	// persistentVolumeClaim is a volume, as applications use it. Only fio can
-	// work on it.
+	// persistentVolumeClaim is a volume, as applications use it. Only fio can use it.
 	// +optional
 	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
 }
@@ -41,9 +40,9 @@ type ScratchPool struct {
 	// +optional
 	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
 
-	// failureDomain is the level of the CRUSH hierarchy on which copies are kept
-	// apart. The cluster has to have as many of it as the pool has copies or
-	// chunks: with fewer hosts, `osd`.
+	// failureDomain is the level of the CRUSH hierarchy that separates copies. The cluster needs at
+	// least as many failure domains as the pool has copies or chunks. Use `osd` if there are fewer
+	// hosts.
 	// +optional
 	// +kubebuilder:default=host
 	// +kubebuilder:validation:MinLength=1
@@ -51,41 +50,37 @@ type ScratchPool struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	FailureDomain string `json:"failureDomain,omitempty"`
 
-	// deviceClass is the class of OSDs that store the pool, such as `ssd`. Unset,
-	// any OSD may.
+	// deviceClass is the class of OSDs that store the pool, such as `ssd`. If unset, any OSD may
+	// store it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 	DeviceClass string `json:"deviceClass,omitempty"`
 
-	// osds confines the pool to some of the OSDs that could store it: every
-	// placement group is put on them and on no others, by `ceph osd pg-upmap`.
-	// Unset, CRUSH places it on all of them.
+	// osds confines the pool to some of the OSDs that could store it: `ceph osd pg-upmap` moves
+	// every placement group to them. If unset, CRUSH uses all of them.
 	// +optional
 	OSDs *OSDSelection `json:"osds,omitempty"`
 
-	// parameters are pool options as `ceph osd pool set` takes them, such as
-	// `pg_num: "32"` or `compression_mode: aggressive`. Of an erasure-coded pool
-	// they are those of the data.
+	// parameters are pool options as `ceph osd pool set` takes them, such as `pg_num: "32"` or
+	// `compression_mode: aggressive`. For an erasure-coded pool, they apply to its data pool.
 	//
-	// The autoscaler of a scratch pool is off. Without pg_num, it is the least power
-	// of two that gives each OSD of the device class 32 placement groups, with their
-	// copies or chunks, but no less than 32 and no more than 256. The archive of
-	// each run has it.
+	// The autoscaler of a scratch pool is off. If pg_num is unset, it is the smallest power of two
+	// that gives each OSD of the device class 32 placement groups, including their copies or
+	// chunks; at least 32 and at most 256. The archive of each run has the number.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
 
-	// image describes the RBD images that fio's engine RBD and rbdBench work on.
+	// image describes the RBD images that fio's engine RBD and rbdBench use.
 	// +optional
 	// +kubebuilder:default={}
 	Image Image `json:"image,omitzero"`
 }
 
-// OSDSelection is a draw of OSDs that are up and in, of the device class of the
-// pool. Failure domains give them in turn, one after another. status.osds has
-// those that were drawn.
+// OSDSelection draws OSDs of the pool's device class that are up and in. It takes one OSD from each
+// failure domain in turn. status.osds lists the drawn OSDs.
 type OSDSelection struct {
 	// count is the number of OSDs.
 	// +required
@@ -93,10 +88,9 @@ type OSDSelection struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count"`
 
-	// seed draws them: the same seed draws the same OSDs as long as there are the
-	// same, and a smaller count the first of them. Unset, it is 0 in a
-	// CephBenchmark, and a CephTuningSweep draws anew for each block, the same
-	// for all runs of the block.
+	// seed of the draw. The same seed draws the same OSDs as long as the cluster has the same OSDs;
+	// a smaller count draws the first of them. If unset, it is 0 in a CephBenchmark, and a
+	// CephTuningSweep uses a new seed for each block, for all runs of the block.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -112,7 +106,7 @@ type ReplicatedPool struct {
 	Size int32 `json:"size"`
 }
 
-// MetadataPool is the replicated pool of an erasure-coded one.
+// MetadataPool is the replicated pool for the metadata of an erasure-coded pool.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use size beside them"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
@@ -126,8 +120,7 @@ type MetadataPool struct {
 	// +kubebuilder:validation:Maximum=10
 	Size int32 `json:"size,omitempty"`
 
-	// parameters are pool options as `ceph osd pool set` takes them. Without pg_num,
-	// it is 32.
+	// parameters are pool options as `ceph osd pool set` takes them. If pg_num is unset, it is 32.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
@@ -161,13 +154,13 @@ type ExistingPool struct {
 	// +required
 	Name PoolName `json:"name"`
 
-	// dataPool is the erasure-coded pool that holds the data of images in a
-	// replicated pool. It has to be listed too.
+	// dataPool is the erasure-coded pool that holds the data of images in a replicated pool. The
+	// operator config must list it, too.
 	// +optional
 	DataPool PoolName `json:"dataPool,omitempty"`
 
-	// image describes the RBD images that are created in the pool for fio's
-	// engine RBD and rbdBench, and removed after.
+	// image describes the RBD images that are created in the pool for fio's engine RBD and
+	// rbdBench, and removed afterwards.
 	// +optional
 	// +kubebuilder:default={}
 	Image Image `json:"image,omitzero"`
@@ -195,8 +188,8 @@ type ImageSharing string
 const (
 	// ImageSharingNone gives each client and each writing job its own image.
 	ImageSharingNone ImageSharing = "None"
-	// ImageSharingClients makes all clients use one image. Exclusive locks make
-	// it another experiment, which the result says.
+	// ImageSharingClients makes all clients use one image. They then compete for its exclusive
+	// lock, and the result has the mark SharedImage.
 	ImageSharingClients ImageSharing = "Clients"
 )
 
@@ -205,8 +198,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.features) || !self.features.exists(f, f in ['ObjectMap', 'Journaling']) || 'ExclusiveLock' in self.features",message="features ObjectMap and Journaling need ExclusiveLock"
 // +kubebuilder:validation:XValidation:rule="!has(self.features) || !('FastDiff' in self.features) || 'ObjectMap' in self.features",message="feature FastDiff needs ObjectMap"
 type Image struct {
-	// size of each image, at most: an image is only as large as what `dataset`
-	// prefills it with, so that nothing is read that was never written.
+	// size is the maximum size of each image. An image is only as large as the data that `dataset`
+	// prefills, so that phases never read unwritten parts.
 	// +optional
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XIntOrString
@@ -214,8 +207,7 @@ type Image struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 64Mi and 100Ti, in whole bytes"
 	Size resource.Quantity `json:"size,omitzero"`
 
-	// objectSize is the bytes of the RADOS objects that an image is cut into, a
-	// power of two.
+	// objectSize is the size in bytes of the RADOS objects of an image, a power of two.
 	// +optional
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
@@ -223,7 +215,7 @@ type Image struct {
 	// +kubebuilder:validation:XValidation:rule="string(self) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki', '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi']",message="must be a power of two between 4Ki and 32Mi, written as such, for example 4Mi"
 	ObjectSize resource.Quantity `json:"objectSize,omitzero"`
 
-	// features of the images. Unset, they are what the cluster gives new images.
+	// features of the images. If unset, they are the cluster's default for new images.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -247,8 +239,8 @@ const (
 	VolumeModeBlock      VolumeMode = "Block"
 )
 
-// PersistentVolumeClaimTarget is a claim that exists, or one to be created for
-// each client and removed after.
+// PersistentVolumeClaimTarget is an existing claim, or a claim that is created for each client and
+// removed afterwards.
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
 	// claimName is a claim in the namespace of this object. The benchmark adds files of its

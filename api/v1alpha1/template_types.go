@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkTemplate is what is measured and how. Both kinds have one.
+// BenchmarkTemplate says what is measured, and how. Both kinds have one.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))",message="only fio works on a persistentVolumeClaim: use fio phases, or a scratchPool or existingPool as target"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
@@ -26,40 +26,39 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.initialState) || self.initialState != 'Rollback' || has(self.target.persistentVolumeClaim) || self.phases.exists(p, (has(p.rbdBench) && p.rbdBench.ioType != 'Read') || (has(p.fio) && ((has(p.fio.pattern) && p.fio.pattern.endsWith('Write')) || (has(p.fio.jobs) && p.fio.jobs.exists(j, has(j.pattern) && j.pattern.endsWith('Write'))))))",message="initialState Rollback needs a phase that writes over an RBD image, of rbdBench or fio: what is only read stays as it was prefilled, so leave initialState out"
 // +kubebuilder:validation:XValidation:rule="!has(self.osdCaches) || self.osdCaches != 'WarmBeforePhase' || self.phases.all(p, !has(p.radosBench) || !has(p.radosBench.reuseObjects) || !p.radosBench.reuseObjects || p.radosBench.destination == 'Object')",message="osdCaches WarmBeforePhase reads what was prefilled, and rados bench reads neither omaps nor xattrs: use destination Object with reuseObjects, or leave osdCaches out"
 type BenchmarkTemplate struct {
-	// target is what the load is put on.
+	// target says where the load goes.
 	// +required
 	Target Target `json:"target"`
 
-	// clients are the pods that put it there.
+	// clients are the pods that send the load.
 	// +optional
 	// +kubebuilder:default={}
 	Clients Clients `json:"clients,omitzero"`
 
-	// dataset is what is written, unmeasured, before phases that read or write
-	// over data: all but those of radosBench that write new objects.
+	// dataset is the data that is written before phases that read or overwrite data. Only
+	// radosBench phases that write new objects need none. Writing it is not measured.
 	// +optional
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
 
-	// initialState says in which state each run finds the data that it works on: Keep, as
-	// the run before has left it; Fresh, removed and prefilled anew; Rollback, RBD images that
-	// phases overwrite are rolled back to a snapshot that was taken after they were prefilled.
-	// That time is not measured. In a CephTuningSweep each run has a scratch pool, or images,
-	// of its own that were just prefilled, so that Keep and Fresh are the same.
+	// initialState is the state of the data at the start of each run. Keep leaves it as the
+	// previous run left it. Fresh removes it and prefills it again. Rollback rolls RBD images that
+	// phases overwrite back to a snapshot of their prefilled state. None of that is measured. In a
+	// CephTuningSweep each run has its own scratch pool or images, which were just prefilled, so
+	// Keep and Fresh are the same.
 	// +optional
 	// +kubebuilder:default=Keep
 	InitialState InitialState `json:"initialState,omitempty"`
 
-	// osdCaches says what happens to the caches of the OSDs before each phase: Keep
-	// leaves them as they are, DropBeforePhase empties them, WarmBeforePhase has each
-	// client read once, unmeasured, all of the data that the phase works on.
-	// DropBeforePhase is a power that the administrator has to grant.
+	// osdCaches says what happens to the caches of the OSDs before each phase. Keep leaves them as
+	// they are. DropBeforePhase empties them; the administrator has to grant this power.
+	// WarmBeforePhase makes each client read all data of the phase once, which is not measured.
 	// +optional
 	// +kubebuilder:default=Keep
 	OSDCaches OSDCachePolicy `json:"osdCaches,omitempty"`
 
-	// rest is the pause before each phase, in which the cluster writes back what
-	// the one before left in its caches.
+	// rest is the pause before each phase. In it, the cluster writes back data that the previous
+	// phase left in its caches.
 	// +optional
 	// +kubebuilder:default="5s"
 	// +kubebuilder:validation:Type=string
@@ -68,12 +67,12 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Rest *metav1.Duration `json:"rest,omitempty"`
 
-	// outage takes OSDs down during one of the phases, and measures what that costs.
-	// It is a power that the administrator has to grant.
+	// outage takes OSDs down during one of the phases, and measures the cost. The administrator has
+	// to grant this power.
 	// +optional
 	Outage *Outage `json:"outage,omitempty"`
 
-	// phases are run in order; all clients start each phase together.
+	// phases run in order; all clients start each phase together.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -81,18 +80,18 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
 
-	// backgroundLoad is a load that is not measured itself: it runs from before the first phase
-	// of each run until after the last, in a pod of its own, on an image or objects of its own.
-	// Its figures are recorded for the time of each phase. A run in which it fails, ends or
-	// does no I/O is Invalid.
+	// backgroundLoad is a load that is not measured itself. It runs from before the first phase of
+	// each run until after the last, in its own pod, on its own image or objects. Its figures are
+	// recorded for the time of each phase. A run is Invalid if the background load fails, ends or
+	// does no I/O.
 	// +optional
 	BackgroundLoad *BackgroundLoad `json:"backgroundLoad,omitempty"`
 }
 
-// Phase is one invocation of a tool on each client.
+// Phase is one run of an engine on each client.
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 type Phase struct {
-	// name of the phase, by which metrics refer to it.
+	// name of the phase. Metrics refer to it.
 	// +required
 	Name PhaseName `json:"name"`
 
@@ -109,9 +108,9 @@ type Phase struct {
 	Fio *Fio `json:"fio,omitempty"`
 }
 
-// BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give
-// it a fixed rate: without one, it does less the faster the phases are, and so differs between
-// the compared configurations.
+// BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give it
+// a fixed rate: without one, faster phases leave it less, so it differs between the compared
+// configurations.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load is at work for as long as the phases: leave radosBench.duration out"
@@ -132,11 +131,11 @@ type BackgroundLoad struct {
 	// +optional
 	RBDBench *RBDBench `json:"rbdBench,omitempty"`
 
-	// fio runs fio, which alone can keep to a rate: rateIOPS or rateBandwidth.
+	// fio runs fio, the only engine with a fixed rate: rateIOPS or rateBandwidth.
 	// +optional
 	Fio *Fio `json:"fio,omitempty"`
 
-	// ramp is how long it is at work before the first phase of a run begins.
+	// ramp is how long the background load runs before the first phase of a run.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -145,14 +144,14 @@ type BackgroundLoad struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// resources of its pod.
+	// resources of the pod.
 	// +optional
 	// +kubebuilder:default={}
 	Resources ClientResources `json:"resources,omitzero"`
 
-	// nodes are the names of the nodes that its pod may run on. Unset, any node that
-	// clients may run on by their nodeSelector will do, and one without clients is
-	// preferred. A sweep names that of its first run here for every run after it.
+	// nodes are the names of the nodes that the pod may run on. If unset, it may run on any node
+	// that the nodeSelector of clients selects, preferably one without clients. A sweep uses the
+	// node of its first run for all later runs.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -160,7 +159,7 @@ type BackgroundLoad struct {
 	Nodes []NodeName `json:"nodes,omitempty"`
 }
 
-// AsPhase is the same load as a phase without a name.
+// AsPhase returns the load as a phase without a name.
 func (b *BackgroundLoad) AsPhase() Phase {
 	return Phase{RadosBench: b.RadosBench, RBDBench: b.RBDBench, Fio: b.Fio}
 }
@@ -171,15 +170,15 @@ type Spread string
 
 // The choices.
 const (
-	// SpreadRequired puts each client on a node of its own, or does not start.
+	// SpreadRequired puts each client on its own node, or does not start.
 	SpreadRequired Spread = "Required"
-	// SpreadPreferred does so where there are enough nodes.
+	// SpreadPreferred puts each client on its own node if there are enough nodes.
 	SpreadPreferred Spread = "Preferred"
 	// SpreadNone leaves it to the scheduler.
 	SpreadNone Spread = "None"
 )
 
-// Clients describes the pods that run the tools.
+// Clients describes the pods that run the engines.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.spread) || self.spread != 'Required' || !has(self.nodes) || self.nodes.size() >= self.count",message="spread Required needs a node for each client: name more nodes, or lower count"
 type Clients struct {
@@ -195,15 +194,14 @@ type Clients struct {
 	// +kubebuilder:default=Preferred
 	Spread Spread `json:"spread,omitempty"`
 
-	// nodeSelector limits the nodes. The nodes of the first run are those of
-	// every run.
+	// nodeSelector limits the nodes. All runs use the nodes of the first run.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
-	// nodes are the names of the nodes that clients may run on, besides what
-	// nodeSelector asks for. A sweep names those of its first run here for every
-	// run after it. Unset, any node will do.
+	// nodes are the names of the nodes that clients may run on; nodeSelector has to select them,
+	// too. A sweep uses the nodes of its first run for all later runs. If unset, any node may be
+	// used.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -233,9 +231,8 @@ type NodeName string
 // +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 type LabelValue string
 
-// ClientResources are requested and are the limit too, so that a client measures
-// Ceph and not the other pods of its node. A client that was throttled
-// nevertheless makes its run suspect.
+// ClientResources are both request and limit, so that a client measures Ceph and not the other pods
+// of its node. If a client was throttled, the result has the mark Throttled.
 type ClientResources struct {
 	// cpu of each client.
 	// +optional
@@ -254,12 +251,12 @@ type ClientResources struct {
 	Memory resource.Quantity `json:"memory,omitzero"`
 }
 
-// Dataset is what is prefilled for phases that read or write over data. It is the
-// same for every configuration of a sweep.
+// Dataset is the prefilled data for phases that read or overwrite data. It is the same for every
+// configuration of a sweep.
 type Dataset struct {
-	// size of the data for each client, or Auto: together twice the caches of
-	// the OSDs, at most 10 % of the free space. Results of a dataset below that
-	// are marked Cached.
+	// size of the data for each client, or Auto. With Auto, all clients together have twice the
+	// size of the OSDs' caches, at most 10 % of the free space. Results of a smaller dataset have
+	// the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1
@@ -268,18 +265,18 @@ type Dataset struct {
 	Size string `json:"size,omitempty"`
 }
 
-// InitialState says in which state each run finds the data that it works on.
+// InitialState is the state of the data at the start of each run.
 // +kubebuilder:validation:Enum=Keep;Fresh;Rollback
 type InitialState string
 
 // The initial states.
 const (
-	// InitialStateKeep leaves the data as the run before has left it.
+	// InitialStateKeep leaves the data as the previous run left it.
 	InitialStateKeep InitialState = "Keep"
-	// InitialStateFresh removes the data and prefills it anew before each run.
+	// InitialStateFresh removes the data and prefills it again before each run.
 	InitialStateFresh InitialState = "Fresh"
-	// InitialStateRollback rolls RBD images back to a snapshot of their prefilled data. Images
-	// with a snapshot are another experiment than those without: Ceph has to keep overwritten
+	// InitialStateRollback rolls RBD images back to a snapshot of their prefilled data. Results are
+	// not comparable with those of images without a snapshot, because Ceph has to keep overwritten
 	// data.
 	InitialStateRollback InitialState = "Rollback"
 )

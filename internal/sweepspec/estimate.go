@@ -53,7 +53,7 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is that of the longest load, bytes that of the load that writes most.
+	// duration is the run time of the longest load, bytes the bytes of the load that writes most.
 	duration time.Duration
 	bytes    int64
 	// largest is the maximum effort of one change from the baseline, total the effort of the largest

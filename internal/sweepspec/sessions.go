@@ -22,8 +22,8 @@ import (
 type SessionEntry struct {
 	switchback.Entry
 
-	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger has it by the
-	// order of its lines: those of constraints follow that of their candidate.
+	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger encodes
+	// it by the order of its lines: the lines of constraints follow the line of their candidate.
 	Constraint int
 
 	Seconds  int
@@ -256,9 +256,10 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	s.Dwells, s.Stop = best, ""
 }
 
-// needsDwells reports whether a verdict of the windows is not yet one about settings that hold for minutes.
-// Equivalent always needs dwells, since an effect may take longer than a window. A gain of a load that writes
-// needs them, since work may be put off. A candidate that breaks a constraint cannot win.
+// needsDwells reports whether a verdict of the windows is not yet one about settings that hold for
+// minutes. Equivalent always needs dwells, since an effect may take longer than a window. A gain of
+// a load that writes needs them, since a setting may delay work. A candidate that breaks a
+// constraint cannot win.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
 	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
