@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
+	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 )
@@ -19,7 +20,7 @@ import (
 func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark.Reconciler, error) {
 	r := cephbenchmark.New(cephbenchmark.Options{
 		Client:     mgr.GetClient(),
-		Reader:     mgr.GetAPIReader(),
+		Reader:     p.benchmarks,
 		Recorder:   mgr.GetEventRecorder(cephbenchmark.Name),
 		Settings:   &opts.settings,
 		Rook:       p.rook,
@@ -31,7 +32,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 		Writer:     p.writer,
 		Doubts:     p.doubts,
 		Dial:       runner.Dial,
-		Logs:       podLogs{p.core},
+		Logs:       podLogs{core: p.core, direct: p.direct},
 		MasterKey:  p.masterKey,
 		Counts:     p.counts,
 		Now:        time.Now,
@@ -52,9 +53,13 @@ func newRook(direct client.Client) access {
 }
 
 // podLogs reads logs through the API server: controller-runtime's client cannot.
-type podLogs struct{ corev1client.PodsGetter }
+type podLogs struct {
+	core   corev1client.PodsGetter
+	direct client.Reader
+}
 
 // Read implements [cephbenchmark.Logs].
 func (l podLogs) Read(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
-	return l.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).Stream(ctx)
+	text, err := l.core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).Stream(ctx)
+	return text, namespaces.NotFoundIfGone(ctx, l.direct, namespace, err)
 }

@@ -29,7 +29,6 @@ import (
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/controllers/cephtuningsweep"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
-	"github.com/cephtune/cephtune/internal/namespaces"
 	"github.com/cephtune/cephtune/internal/version"
 )
 
@@ -77,9 +76,7 @@ func newManager(ctx context.Context, config *rest.Config, opts *options, registe
 	counts := exporter.NewEvents(registerer)
 	config = rest.CopyConfig(config)
 	config.Wrap(counts.OfAPI)
-	// Only in benchmark namespaces does "forbidden" count as deleted. The platform uses the
-	// plain configuration, because that would be wrong for journals and the like.
-	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(config), opts.forManager(newScheme()))
+	mgr, err := ctrl.NewManager(config, opts.forManager(newScheme()))
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}

@@ -91,6 +91,8 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   o.forCache(),
+		NewCache:                namespaces.NewCache,
+		NewClient:               namespaces.NewClient,
 		Metrics:                 o.forMetrics(),
 		HealthProbeBindAddress:  o.probeAddress,
 		LeaderElection:          o.leaderElect,
@@ -116,7 +118,6 @@ func (o *options) forCache() cache.Options {
 	return cache.Options{
 		DefaultNamespaces: o.namespaces.forCache(),
 		DefaultTransform:  cache.TransformStripManagedFields(),
-		NewInformer:       namespaces.NewInformer,
 		ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
 	}
 }

@@ -32,8 +32,11 @@ type platform struct {
 	// namespace is the manager's own namespace, which contains its locks, its key
 	// and its journals.
 	namespace string
-	// direct reads Secrets and Rook's objects by name, without a cache.
+	// direct reads Secrets and Rook's objects by name, without a cache. To it, "forbidden" is
+	// an error in any namespace: anything else would be wrong for journals and the like.
 	direct client.Client
+	// benchmarks reads objects of benchmarks without a cache.
+	benchmarks client.Reader
 	// core reads the logs of benchmarks.
 	core     *corev1client.CoreV1Client
 	sidecar  *ceph.Sidecar
@@ -63,7 +66,8 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	if p.direct, err = client.New(config, client.Options{Scheme: mgr.GetScheme()}); err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	if p.core, err = corev1client.NewForConfig(mgr.GetConfig()); err != nil {
+	p.benchmarks = namespaces.Tolerant(p.direct, p.direct)
+	if p.core, err = corev1client.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
 	if p.masterKey, err = masterkey.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {

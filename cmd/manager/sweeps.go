@@ -16,7 +16,7 @@ import (
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Client:     mgr.GetClient(),
-		Reader:     mgr.GetAPIReader(),
+		Reader:     p.benchmarks,
 		Recorder:   mgr.GetEventRecorder(cephtuningsweep.Name),
 		Settings:   &opts.settings,
 		Rook:       p.rook,

@@ -107,24 +107,24 @@ func (w *world) start() {
 	w.t.Helper()
 	skip := true
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{settings.LabelManagedBy: settings.ManagedBy})}
-	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(w.server), ctrl.Options{
+	direct, err := client.NewWithWatch(w.server, client.Options{Scheme: w.Scheme()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
 		Scheme:     w.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{w.namespace: {}},
 			ByObject:          map[client.Object]cache.ByObject{&batchv1.Job{}: ours, &corev1.Pod{}: ours},
-			NewInformer:       namespaces.NewInformer,
 		},
+		NewCache: namespaces.NewCache,
 		NewClient: func(c *rest.Config, o client.Options) (client.Client, error) {
 			inner, err := client.NewWithWatch(c, o)
-			return interceptor.NewClient(inner, w.writes.funcs()), err
+			return namespaces.Tolerant(interceptor.NewClient(inner, w.writes.funcs()), direct), err
 		},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	direct, err := client.NewWithWatch(w.server, client.Options{Scheme: w.Scheme()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (w *world) start() {
 	ctx, stop := context.WithCancel(w.t.Context())
 	process := fmt.Sprintf("manager-%d", w.started)
 	w.reconciler = New(Options{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(Name),
+		Client: mgr.GetClient(), Reader: namespaces.Tolerant(direct, direct), Recorder: mgr.GetEventRecorder(Name),
 		Settings: allowances(), Rook: w.rook, Ceph: w.ceph,
 		Lock:       lock.NewBoth(lock.NewLeases(counted, counted, w.namespace, process), lock.NewRecords(w.ceph, "this-cluster")),
 		Journals:   journals.New(counted, counted, w.namespace),

@@ -168,18 +168,21 @@ func (w *world) every(pause time.Duration, do func()) {
 func (w *world) start() {
 	w.t.Helper()
 	skip := true
-	mgr, err := ctrl.NewManager(namespaces.ForBenchmarks(w.server), ctrl.Options{
+	mgr, err := ctrl.NewManager(w.server, ctrl.Options{
+		NewCache:   namespaces.NewCache,
+		NewClient:  namespaces.NewClient,
 		Scheme:     w.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}, NewInformer: namespaces.NewInformer},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
-	options := w.options(w.asManager())
-	options.Client, options.Reader, options.Recorder = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(Name)
+	direct := w.asManager()
+	options := w.options(direct)
+	options.Client, options.Reader, options.Recorder = mgr.GetClient(), namespaces.Tolerant(direct, direct), mgr.GetEventRecorder(Name)
 	options.Reached = func(step tuning.Step) error { return w.reached(step, stop) }
 	if w.tune != nil {
 		w.tune(&options)

@@ -2,87 +2,105 @@ package namespaces
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// refusing is an API server behind a proxy. It refuses everything except requests for namespaces,
-// which the handler answers.
-func refusing(t *testing.T, namespaces http.HandlerFunc) *rest.Config {
+// answer is what an API server says about a namespace.
+type answer struct {
+	going bool
+	err   error
+}
+
+func notFound(name string) answer {
+	return answer{err: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, name)}
+}
+
+func refusal(what string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", errors.New("no right"))
+}
+
+// refusing is a client to which the API server refuses everything except reading namespaces, and
+// lists in the namespace "open".
+func refusing(t *testing.T, namespaces map[string]answer) client.WithWatch {
 	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("/proxied/", func(w http.ResponseWriter, r *http.Request) {
-		refusal := `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "no right to %s %s"}`
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = fmt.Fprintf(w, refusal, r.Method, r.URL.Path)
-	})
-	mux.HandleFunc("GET /proxied/api/v1/namespaces/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if r.PathValue("name") != "bench" || r.Header.Get("Authorization") != "Bearer t" || r.URL.RawQuery != "" {
-			t.Errorf("it asks %s as %q", r.URL, r.Header.Get("Authorization"))
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
 		}
-		namespaces(w, r)
+	}
+	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if o.GetObjectKind().GroupVersionKind().Kind != "Namespace" {
+				return refusal("get")
+			}
+			says, known := namespaces[key.Name]
+			if !known {
+				t.Errorf("it asks for namespace %q", key.Name)
+			}
+			if says.going {
+				o.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+			}
+			return says.err
+		},
+		List: func(_ context.Context, _ client.WithWatch, _ client.ObjectList, opts ...client.ListOption) error {
+			if (&client.ListOptions{}).ApplyOptions(opts).Namespace == "open" {
+				return nil
+			}
+			return refusal("list")
+		},
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return refusal("create")
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			return refusal("update")
+		},
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return refusal("delete")
+		},
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return refusal("patch")
+		},
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return ForBenchmarks(&rest.Config{Host: server.URL + "/proxied", BearerToken: "t", QPS: -1})
-}
-
-func says(code int, text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_, _ = w.Write([]byte(text))
-	}
-}
-
-const (
-	// there is a namespace that is not being deleted, and going is one that is.
-	there = `{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "bench"}}`
-	going = `{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "bench", "deletionTimestamp": "2026-11-22T08:00:00Z"}}`
-)
-
-func clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
-	t.Helper()
-	c, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // A refusal counts as "gone" only if the namespace is being deleted.
-func TestWhatIsRefusedIsGoneWithItsNamespace(t *testing.T) {
+func TestRefusedObjectIsGoneWithItsNamespace(t *testing.T) {
 	for name, tc := range map[string]struct {
-		namespaces http.HandlerFunc
-		wantGone   bool
+		namespace answer
+		wantGone  bool
 	}{
-		"it is there":               {says(http.StatusOK, there), false},
-		"it is being deleted":       {says(http.StatusOK, going), true},
-		"it is gone":                {says(http.StatusNotFound, `{}`), true},
-		"nobody may say":            {says(http.StatusForbidden, `{}`), false},
-		"the API server is at work": {says(http.StatusServiceUnavailable, `{}`), false},
-		"nobody understands it":     {says(http.StatusOK, `<html>`), false},
+		"it is there":               {answer{}, false},
+		"it is being deleted":       {answer{going: true}, true},
+		"it is gone":                {notFound("bench"), true},
+		"nobody may say":            {answer{err: refusal("get")}, false},
+		"the API server is at work": {answer{err: apierrors.NewServiceUnavailable("at work")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := clientFor(t, refusing(t, tc.namespaces))
-			_, err := c.BatchV1().Jobs("bench").Get(t.Context(), "j", metav1.GetOptions{})
+			c := refusing(t, map[string]answer{"bench": tc.namespace})
+			err := Tolerant(c, c).Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "j"}, &batchv1.Job{})
 			if apierrors.IsNotFound(err) != tc.wantGone || apierrors.IsForbidden(err) == tc.wantGone {
 				t.Errorf("error %v, want it to be gone: %t", err, tc.wantGone)
 			}
-			want := "no right to GET /proxied/apis/batch/v1/namespaces/bench/jobs/j"
+			want := "no right"
 			if tc.wantGone {
 				want = "namespace bench is deleted or being deleted"
 			}
@@ -95,59 +113,62 @@ func TestWhatIsRefusedIsGoneWithItsNamespace(t *testing.T) {
 
 // In a namespace that is being deleted, a refusal counts as "gone" for objects in the namespace,
 // whatever the request, and for nothing else.
-func TestWhatGoesWithItsNamespace(t *testing.T) {
-	c := clientFor(t, refusing(t, says(http.StatusOK, going)))
-	core, ctx := c.CoreV1(), t.Context()
+func TestRequestsInATerminatingNamespace(t *testing.T) {
+	plain := refusing(t, map[string]answer{"bench": {going: true}})
+	c, ctx := Tolerant(plain, plain), t.Context()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "p"}}
+	of := client.ObjectKey{Namespace: "bench", Name: "o"}
 	for name, tc := range map[string]struct {
-		do       func() error
+		err      error
 		wantGone bool
 	}{
-		"a list": {func() error {
-			_, err := core.ConfigMaps("bench").List(ctx, metav1.ListOptions{LabelSelector: "a=b"})
-			return err
-		}, true},
-		"a watch": {func() error { _, err := core.Pods("bench").Watch(ctx, metav1.ListOptions{}); return err }, true},
-		"a log": {func() error {
-			_, err := core.Pods("bench").GetLogs("p", &corev1.PodLogOptions{}).Stream(ctx)
-			return err
-		}, true},
-		"to patch": {func() error {
-			_, err := core.Pods("bench").Patch(ctx, "p", "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{})
-			return err
-		}, true},
-		"to delete": {func() error { return core.Secrets("bench").Delete(ctx, "s", metav1.DeleteOptions{}) }, true},
-		"to make": {func() error {
-			_, err := core.Pods("bench").Create(ctx, &corev1.Pod{}, metav1.CreateOptions{})
-			return err
-		}, false},
-		"of a CR": {func() error {
-			return c.RESTClient().Get().AbsPath("/apis/cephtune.dev/v1alpha1/namespaces/bench/cephbenchmarks/b").Do(ctx).Error()
-		}, false},
-		"everywhere": {func() error { _, err := core.Pods("").List(ctx, metav1.ListOptions{}); return err }, false},
-		"in none":    {func() error { _, err := core.Nodes().List(ctx, metav1.ListOptions{}); return err }, false},
+		"get":                 {c.Get(ctx, of, &corev1.Secret{}), true},
+		"list":                {c.List(ctx, &corev1.ConfigMapList{}, client.InNamespace("bench")), true},
+		"update":              {c.Update(ctx, pod), true},
+		"patch":               {c.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", []byte(`{}`))), true},
+		"delete":              {c.Delete(ctx, pod), true},
+		"a log":               {NotFoundIfGone(ctx, plain, "bench", refusal("pods/log")), true},
+		"create":              {c.Create(ctx, pod), false},
+		"get a CR":            {c.Get(ctx, of, &v1alpha1.CephBenchmark{}), false},
+		"list CRs":            {c.List(ctx, &v1alpha1.CephBenchmarkList{}, client.InNamespace("bench")), false},
+		"list everywhere":     {c.List(ctx, &corev1.PodList{}), false},
+		"get without a place": {c.Get(ctx, client.ObjectKey{Name: "n"}, &corev1.Node{}), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := tc.do(); apierrors.IsNotFound(err) != tc.wantGone || apierrors.IsForbidden(err) == tc.wantGone {
-				t.Errorf("error %v, want it to be gone: %t", err, tc.wantGone)
-			}
-		})
+		if apierrors.IsNotFound(tc.err) != tc.wantGone || apierrors.IsForbidden(tc.err) == tc.wantGone {
+			t.Errorf("%s: error %v, want it to be gone: %t", name, tc.err, tc.wantGone)
+		}
+	}
+	if err := NotFoundIfGone(ctx, plain, "bench", nil); err != nil {
+		t.Errorf("no error became %v", err)
 	}
 }
 
 // A manager must start even if it may not list anything any more.
 func TestInformersOfANamespaceThatIsGone(t *testing.T) {
 	for name, tc := range map[string]struct {
-		namespace  string
+		namespaces map[string]answer
+		of         client.Object
 		wantSynced bool
 	}{
-		"it is being deleted": {going, true},
-		"it is there":         {there, false},
+		"it is being deleted":                 {map[string]answer{"bench": {going: true}}, &corev1.Pod{}, true},
+		"it is gone":                          {map[string]answer{"bench": notFound("bench")}, &corev1.Pod{}, true},
+		"it is there":                         {map[string]answer{"bench": {}}, &corev1.Pod{}, false},
+		"another one answers":                 {map[string]answer{"bench": {going: true}, "open": {}}, &corev1.Pod{}, true},
+		"only another one answers":            {map[string]answer{"open": {}}, &corev1.Pod{}, false},
+		"one that is there refuses the list":  {map[string]answer{"bench": {going: true}, "closed": {}}, &corev1.Pod{}, false},
+		"it is being deleted, and this is CR": {map[string]answer{"bench": {going: true}}, &v1alpha1.CephBenchmark{}, false},
+		"the manager handles all namespaces":  {nil, &corev1.Pod{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := clientFor(t, refusing(t, says(http.StatusOK, tc.namespace)))
-			from := toolscache.NewListWatchFromClient(c.CoreV1().RESTClient(), "pods", "bench", fields.Everything())
-			informer := NewInformer(from, &corev1.Pod{}, 0, toolscache.Indexers{})
-			ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+			of := informers{direct: refusing(t, tc.namespaces)}
+			for namespace := range tc.namespaces {
+				of.namespaces = append(of.namespaces, namespace)
+			}
+			informer := of.new(&toolscache.ListWatch{
+				ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, refusal("list") },
+				WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, refusal("watch") },
+			}, tc.of, 0, toolscache.Indexers{})
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
