@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -237,7 +238,7 @@ func (f facts) share() float64 {
 // isCached reports whether a phase reads data that the OSDs may have in their caches.
 func (f facts) isCached(p v1alpha1.Phase) bool {
 	_, cached, err := f.dataset()
-	return err == nil && cached && workload.Reads(p)
+	return err == nil && cached && engine.TraitsOf(&p).Reads
 }
 
 // targetPools returns the names of the pools that store the data.

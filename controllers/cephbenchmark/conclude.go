@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -261,7 +262,7 @@ func phaseOf(seen facts, run int32, i int, told *gathered) (phaseEvidence, strin
 	if seen.isCached(p.Spec) {
 		observation.Mark(v1alpha1.MarkCached)
 	}
-	if seen.script.Warms(p) && workload.Reads(p.Spec) {
+	if seen.script.Warms(p) && engine.TraitsOf(&p.Spec).Reads {
 		observation.Mark(v1alpha1.MarkWarmed)
 	}
 	e.io = slowosd.Typical(seen.OSDIO(), e.start, e.end)

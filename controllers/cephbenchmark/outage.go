@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -76,8 +77,8 @@ func (f facts) outagePlan() (outage.Plan, bool) {
 func (f facts) outageRamp() time.Duration {
 	d := f.spec.Template.Outage
 	for _, p := range f.spec.Template.Phases {
-		if d != nil && p.Name == d.Phase && p.Fio != nil && p.Fio.Ramp != nil {
-			return p.Fio.Ramp.Duration
+		if d != nil && p.Name == d.Phase {
+			return engine.TraitsOf(&p).Ramp
 		}
 	}
 	return 0

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -109,14 +108,12 @@ func (f facts) roomInQuotas(pool *ceph.Pool) float64 {
 	return left / 2
 }
 
-// smallestObjectBytes returns the smallest number of bytes that rados bench writes into a new
-// object.
+// smallestObjectBytes returns the size of the smallest new objects that the loads write.
 func (f facts) smallestObjectBytes() float64 {
 	smallest := math.Inf(1)
-	for _, b := range f.radosBenches() {
-		if newObjects(b) {
-			object := ptr.Deref(b.ObjectSize, b.BlockSize)
-			smallest = min(smallest, object.AsApproximateFloat64())
+	for _, load := range f.loads() {
+		if load.NewObjectBytes > 0 {
+			smallest = min(smallest, float64(load.NewObjectBytes))
 		}
 	}
 	return smallest
@@ -131,25 +128,26 @@ func (f facts) noRoom() []quiescence.Obstacle {
 	return quiescence.RoomForObjects(f.room(f.script))
 }
 
-func (f facts) writesNewObjects() bool { return slices.ContainsFunc(f.radosBenches(), newObjects) }
+func (f facts) writesNewObjects() bool { return slices.ContainsFunc(f.loads(), newObjects) }
 
-// radosBenches returns the rados bench specs of the phases and of the background load, with nil
-// for other engines.
-func (f facts) radosBenches() []*v1alpha1.RadosBench {
-	var benches []*v1alpha1.RadosBench
-	if b := f.spec.Template.BackgroundLoad; b != nil {
-		benches = append(benches, b.RadosBench)
-	}
+// loads returns the traits of the phases and of the background load.
+func (f facts) loads() []engine.Traits {
+	loads := []engine.Traits{f.backgroundTraits()}
 	for _, p := range f.spec.Template.Phases {
-		benches = append(benches, p.RadosBench)
+		loads = append(loads, engine.TraitsOf(&p))
 	}
-	return benches
+	return loads
 }
 
-// newObjects reports whether rados bench keeps writing new objects.
-func newObjects(b *v1alpha1.RadosBench) bool {
-	return b != nil && b.Mode == v1alpha1.RadosBenchWrite && !b.ReuseObjects
+func (f facts) backgroundTraits() engine.Traits {
+	if f.spec.Template.BackgroundLoad == nil {
+		return engine.Traits{}
+	}
+	phase := f.spec.Template.BackgroundLoad.AsPhase()
+	return engine.TraitsOf(&phase)
 }
+
+func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
 // writeLess is advice for a cluster without space.
 const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
@@ -167,10 +165,10 @@ func (f facts) stoppedByRoom(run int32, failed workload.Failure) (plan, bool) {
 // boundByRoom reports whether only the write limit can end a task early.
 func (f facts) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
-		return f.spec.Template.BackgroundLoad != nil && newObjects(f.spec.Template.BackgroundLoad.RadosBench)
+		return newObjects(f.backgroundTraits())
 	}
 	return slices.ContainsFunc(f.spec.Template.Phases, func(p v1alpha1.Phase) bool {
-		return workload.TaskID(run, p.Name) == failed.ID && newObjects(p.RadosBench)
+		return workload.TaskID(run, p.Name) == failed.ID && newObjects(engine.TraitsOf(&p))
 	})
 }
 

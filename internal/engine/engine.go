@@ -8,7 +8,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine/fio"
+	"github.com/cephtune/cephtune/internal/engine/load"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/engine/radosbench"
 	"github.com/cephtune/cephtune/internal/engine/rbdbench"
@@ -31,14 +33,41 @@ type (
 // requested.
 const EndedEarly = parse.EndedEarly
 
+// engines lists all engines, one line each.
+func engines() []load.Engine {
+	return []load.Engine{
+		radosbench.Engine(),
+		rbdbench.Engine(),
+		fio.Engine(),
+	}
+}
+
 // Formats lists all formats, in the order in which Detect tries them. The order matters only for
-// fio, whose JSON may follow the head of its plain output. Each engine has one line here.
+// fio, whose JSON may follow the head of its plain output.
 func Formats() []Format {
-	return slices.Concat(
-		radosbench.Formats(),
-		rbdbench.Formats(),
-		fio.Formats(),
-	)
+	var formats []Format
+	for _, e := range engines() {
+		formats = append(formats, e.Formats...)
+	}
+	return formats
+}
+
+// SpecOf returns the part of a phase that belongs to its engine; nil if the phase names none.
+func SpecOf(phase *v1alpha1.Phase) Spec {
+	for _, e := range engines() {
+		if s := e.Spec(phase); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// TraitsOf returns the traits of a phase; none for a phase that names no engine.
+func TraitsOf(phase *v1alpha1.Phase) Traits {
+	if s := SpecOf(phase); s != nil {
+		return s.Traits()
+	}
+	return Traits{}
 }
 
 // Lookup returns the format of that name.

@@ -6,11 +6,8 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/engine/load"
 	"github.com/cephtune/cephtune/internal/engine/place"
-	"github.com/cephtune/cephtune/internal/engine/radosbench"
-	"github.com/cephtune/cephtune/internal/engine/rbdbench"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -28,29 +25,29 @@ type (
 	Dataset = load.Dataset
 	// Timing is how long a measurement takes.
 	Timing = load.Timing
+	// Spec is the part of a phase that belongs to one engine.
+	Spec = load.Spec
+	// Traits are the properties of a load that other packages need to know.
+	Traits = load.Traits
+	// FieldValue is the value of a field that a sweep varies.
+	FieldValue = load.FieldValue
 )
 
 // LoadOf returns the load of a phase that was admitted and has its defaults. The error names a
-// field that is missing or out of range, in case it was not admitted. Each engine has one line
-// here.
+// field that is missing or out of range, in case it was not admitted.
 func LoadOf(phase v1alpha1.Phase) (Load, error) {
-	made, err := makeLoad(phase)
+	made, err := loadOf(SpecOf(&phase))
 	if err != nil {
 		return nil, fmt.Errorf("phase %s: %w", phase.Name, err)
 	}
 	return made, nil
 }
 
-func makeLoad(phase v1alpha1.Phase) (Load, error) {
-	switch {
-	case phase.RadosBench != nil:
-		return radosbench.New(*phase.RadosBench)
-	case phase.RBDBench != nil:
-		return rbdbench.New(*phase.RBDBench)
-	case phase.Fio != nil:
-		return fio.New(string(phase.Name), *phase.Fio)
+func loadOf(spec Spec) (Load, error) {
+	if spec == nil {
+		return nil, errors.New("set radosBench, rbdBench or fio")
 	}
-	return nil, errors.New("set radosBench, rbdBench or fio")
+	return spec.Load()
 }
 
 // Cleanup returns commands that remove everything that the loads may have left for this client:

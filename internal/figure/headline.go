@@ -2,6 +2,7 @@ package figure
 
 import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
 )
 
 // smallBlock is the largest block size, in bytes, for which the headline shows operations
@@ -12,7 +13,7 @@ const smallBlock = 64 << 10
 // for blocks up to 64 KiB, "randread-4k 12.3k IOPS". It is empty if there is no figure.
 func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 	metrics := []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
-	if blockBytes(phase) <= smallBlock {
+	if engine.TraitsOf(phase).OperationBytes <= smallBlock {
 		metrics[0], metrics[1] = metrics[1], metrics[0]
 	}
 	for _, metric := range metrics {
@@ -23,21 +24,6 @@ func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 		}
 	}
 	return ""
-}
-
-// blockBytes returns the size of the operations of a phase, or of its first job.
-func blockBytes(phase *v1alpha1.Phase) int64 {
-	switch {
-	case phase.RadosBench != nil:
-		return phase.RadosBench.BlockSize.Value()
-	case phase.RBDBench != nil:
-		return phase.RBDBench.IOSize.Value()
-	case phase.Fio == nil:
-		return 0
-	case len(phase.Fio.Jobs) > 0 && phase.Fio.Jobs[0].BlockSize != nil:
-		return phase.Fio.Jobs[0].BlockSize.Value()
-	}
-	return phase.Fio.BlockSize.Value()
 }
 
 func findResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {

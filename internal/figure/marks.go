@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -29,25 +30,13 @@ func JoinMarks(marks []v1alpha1.ResultMark) string {
 // MarksOfSpec returns the marks that follow from the spec alone: ClosedLoop and SharedImage.
 func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []v1alpha1.ResultMark {
 	var marks []v1alpha1.ResultMark
-	if isClosedLoop(phase.Fio) {
+	if engine.TraitsOf(phase).ClosedLoop {
 		marks = append(marks, v1alpha1.MarkClosedLoop)
 	}
 	if sharesImage(template, phase) {
 		marks = append(marks, v1alpha1.MarkSharedImage)
 	}
 	return marks
-}
-
-// isClosedLoop reports whether a phase, or one of its jobs, offers no rate. It concerns only
-// fio, because no other tool has percentiles. One such job is enough, because the percentiles
-// include its operations.
-func isClosedLoop(fio *v1alpha1.Fio) bool {
-	if fio == nil || fio.RateIOPS != nil || fio.RateBandwidth != nil {
-		return false
-	}
-	return len(fio.Jobs) == 0 || slices.ContainsFunc(fio.Jobs, func(job v1alpha1.FioJob) bool {
-		return job.RateIOPS == nil && job.RateBandwidth == nil
-	})
 }
 
 // shareOfRate is the share of an offered rate that clients must reach. It is below 1 because
@@ -59,22 +48,21 @@ const shareOfRate = 0.95
 // its rate to each direction, and BelowRate judges the larger one. It returns false for a phase
 // whose jobs have rates of their own.
 func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
-	fio := phase.Fio
-	if fio == nil || r == nil || len(fio.Jobs) > 0 || (fio.RateIOPS == nil && fio.RateBandwidth == nil) {
+	traits := engine.TraitsOf(phase)
+	if r == nil || (traits.OfferedIOPS == 0 && traits.OfferedBytesPerSecond == 0) {
 		return false
 	}
-	jobs := float64(max(1, fio.NumJobs)) * float64(max(1, template.Clients.Count))
+	clients := float64(max(1, template.Clients.Count))
 	judged := false
 	for _, d := range r.Directions() {
 		if d.Seconds <= 0 || d.Operations == 0 {
 			continue
 		}
-		offered := jobs * d.Seconds
-		if fio.RateIOPS != nil {
-			offered *= float64(*fio.RateIOPS)
-		} else {
-			offered *= float64(fio.RateBandwidth.Value()) * float64(d.Operations) / float64(max(1, d.Bytes))
+		perSecond := traits.OfferedIOPS
+		if perSecond == 0 {
+			perSecond = traits.OfferedBytesPerSecond * float64(d.Operations) / float64(max(1, d.Bytes))
 		}
+		offered := clients * d.Seconds * perSecond
 		if float64(d.Operations)+3*math.Sqrt(offered) >= shareOfRate*offered {
 			return false
 		}
@@ -90,13 +78,11 @@ func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricRefer
 	if _, isPercentile := percentiles()[ref.Metric]; !isPercentile {
 		return false
 	}
-	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == ref.Phase && isClosedLoop(p.Fio) })
+	return slices.ContainsFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == ref.Phase && engine.TraitsOf(&p).ClosedLoop })
 }
 
 func sharesImage(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) bool {
-	onImage := phase.RBDBench != nil ||
-		phase.Fio != nil && (phase.Fio.Engine == "" || phase.Fio.Engine == v1alpha1.FioEngineRBD)
-	if !onImage || template.Clients.Count < 2 {
+	if !engine.TraitsOf(phase).OnImages || template.Clients.Count < 2 {
 		return false
 	}
 	switch target := template.Target; {

@@ -143,10 +143,10 @@ func throttledShare(report *task.Report) float64 {
 }
 
 // isSteady judges the time series of all operations by MSER. It returns true if MSER cannot
-// decide: without a series, with a series of a few seconds, and for rbd bench, whose rows are
-// rolling averages in which a warm-up looks like a trend.
+// decide: without a series, with a series of a few seconds, and with rows that are
+// rolling averages, in which a warm-up looks like a trend.
 func isSteady(res *result.Result) (bool, error) {
-	if res.Source.Tool == result.ToolRBDBench {
+	if res.Source.Tool.HasRollingRows() {
 		return true, nil
 	}
 	total, err := res.Total()

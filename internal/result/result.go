@@ -22,6 +22,10 @@ const (
 	ToolFIO        Tool = "fio"
 )
 
+// HasRollingRows reports whether the rows of the tool's series are means over several seconds, in
+// which a warm-up looks like a trend.
+func (t Tool) HasRollingRows() bool { return t == ToolRBDBench }
+
 // Result is what one or more clients measured in one phase.
 type Result struct {
 	// SchemaVersion is always [SchemaVersion] in a valid result.

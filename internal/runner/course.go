@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
@@ -62,7 +61,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
 	if !counted.Taken.IsZero() { // Earlier rows, such as those of a ramp, may be missing.
-		ended -= fio.Delay(counted.Taken, now)
+		ended -= counted.Delay(now)
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
 	row.ToNanoseconds = int64(ended)

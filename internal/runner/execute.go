@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/engine/fio"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -185,10 +185,10 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	}
 	defer stdout.Close() //nolint:errcheck // What was written has been read, and is about to be removed.
 	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
-	var keeper *fio.Keeper
+	var keeper parse.Keeper
 	to := io.MultiWriter(bounded, r.output.stdout)
-	if m.Snapshots {
-		keeper = &fio.Keeper{Around: to}
+	if format, _ := engine.Lookup(m.Format); m.Snapshots && format.NewKeeper != nil {
+		keeper = format.NewKeeper(to)
 		to = keeper
 	}
 	if err := r.runTool(ctx, dir, to); err != nil {

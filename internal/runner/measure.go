@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/engine/fio"
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
@@ -37,8 +36,9 @@ func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr strin
 	if err != nil {
 		return nil, err
 	}
-	if m.LogPrefix != "" {
-		if err := fio.AttachLogs(measured, root.FS(), m.LogPrefix); err != nil {
+	format, _ := engine.Lookup(m.Format)
+	if m.LogPrefix != "" && format.AttachLogs != nil {
+		if err := format.AttachLogs(measured, root.FS(), m.LogPrefix); err != nil {
 			measured.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "there is no course of the run: " + err.Error()})
 		}
 	}

@@ -19,19 +19,18 @@ import (
 // These durations are rough guesses. The planner uses the durations of past runs as soon as it has
 // some.
 const (
-	podsTime      = 20 * time.Second // until clients are ready, and until they are removed
-	askTime       = 10 * time.Second // five polls until the cluster has settled, and the proofs
-	settleFor     = 30 * time.Second // if the spec does not set it
-	poolTime      = 30 * time.Second // to create and remove a scratch pool
-	pgTime        = 1500 * time.Millisecond
-	placeTime     = 400 * time.Millisecond // to put one PG on chosen OSDs
-	osdTime       = time.Minute            // to restart one OSD, until PGs are clean
-	restoreTime   = 2 * time.Minute
-	writeRate     = 100 << 20 // bytes per second that a cluster takes
-	smallRate     = 2000      // small writes per second
-	unknownPGs    = 32        // if the number of the pool's PGs is unknown
-	stepsOfBlock  = 2         // a change and its reversal, for a confirmation block
-	percentOfSome = 100       // readPercent is a percentage
+	podsTime     = 20 * time.Second // until clients are ready, and until they are removed
+	askTime      = 10 * time.Second // five polls until the cluster has settled, and the proofs
+	settleFor    = 30 * time.Second // if the spec does not set it
+	poolTime     = 30 * time.Second // to create and remove a scratch pool
+	pgTime       = 1500 * time.Millisecond
+	placeTime    = 400 * time.Millisecond // to put one PG on chosen OSDs
+	osdTime      = time.Minute            // to restart one OSD, until PGs are clean
+	restoreTime  = 2 * time.Minute
+	writeRate    = 100 << 20 // bytes per second that a cluster takes
+	smallRate    = 2000      // small writes per second
+	unknownPGs   = 32        // if the number of the pool's PGs is unknown
+	stepsOfBlock = 2         // a change and its reversal, for a confirmation block
 
 	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool,
 	// because they sleep in between (osd_delete_sleep_hdd). Other OSDs take seconds.
@@ -198,7 +197,7 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	}
 	all := int64(0)
 	for _, phase := range t.Phases {
-		if b := phase.RadosBench; b == nil || b.Mode != v1alpha1.RadosBenchWrite || b.ReuseObjects {
+		if engine.TraitsOf(&phase).NewObjectBytes == 0 { // It works on prefilled data.
 			all += datasetBytes * int64(t.Clients.Count)
 		}
 	}
@@ -262,59 +261,11 @@ func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 
 // writtenPerSecond estimates the bytes that all clients write per second in a phase.
 func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
-	share, block := 0.0, int64(0)
-	switch b, r, f := phase.RadosBench, phase.RBDBench, phase.Fio; {
-	case b != nil:
-		block = b.BlockSize.Value()
-		if b.Mode == v1alpha1.RadosBenchWrite {
-			share = 1
-		}
-	case r != nil:
-		block = r.IOSize.Value()
-		share = writeShare(r.IOType != v1alpha1.RBDBenchRead, r.IOType == v1alpha1.RBDBenchReadWrite, r.ReadPercent)
-	case f != nil:
-		block, share = f.BlockSize.Value(), fioWriteShare(f)
-		if f.RateIOPS != nil && len(f.Jobs) == 0 { // RateIOPS applies to each job and direction.
-			offered := float64(*f.RateIOPS) * float64(f.NumJobs) * float64(clients) * float64(block)
-			if share > 0 {
-				return min(offered, writeRate)
-			}
-		}
+	traits := engine.TraitsOf(&phase)
+	if offered := traits.OfferedIOPS * float64(clients) * float64(traits.BlockBytes); offered > 0 && traits.WriteShare > 0 {
+		return min(offered, writeRate)
 	}
-	return share * min(writeRate, smallRate*float64(block))
-}
-
-func fioWriteShare(f *v1alpha1.Fio) float64 {
-	patterns := []v1alpha1.FioPattern{f.Pattern}
-	if len(f.Jobs) > 0 {
-		patterns = nil
-		for _, job := range f.Jobs {
-			pattern := job.Pattern
-			if pattern == "" {
-				pattern = f.Pattern
-			}
-			patterns = append(patterns, pattern)
-		}
-	}
-	share := 0.0
-	for _, p := range patterns {
-		mixed := p == v1alpha1.FioReadWrite || p == v1alpha1.FioRandReadWrite
-		writes := mixed || p == v1alpha1.FioWrite || p == v1alpha1.FioRandWrite
-		share = max(share, writeShare(writes, mixed, f.ReadPercent))
-	}
-	return share
-}
-
-func writeShare(writes, mixed bool, readPercent *int32) float64 {
-	switch {
-	case !writes:
-		return 0
-	case mixed && readPercent != nil:
-		return float64(percentOfSome-*readPercent) / percentOfSome
-	case mixed:
-		return 0.5
-	}
-	return 1
+	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
 // walk returns the effort of a block that visits configurations in this order. The first one is the

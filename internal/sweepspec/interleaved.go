@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine"
 )
 
 // NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running load,
@@ -25,7 +26,7 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 		because("The benchmark has an outage.")
 	}
 	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
-	cut := at >= 0 && cutInWindows(spec.Template.Phases[at])
+	cut := at >= 0 && engine.TraitsOf(&spec.Template.Phases[at]).Windows
 	of := append([]v1alpha1.MetricReference{spec.Objective.MetricReference}, constrained(spec)...)
 	for _, r := range of {
 		switch {
@@ -74,21 +75,15 @@ func constrained(spec *Spec) []v1alpha1.MetricReference {
 }
 
 // inWindows reports whether a metric can be computed for windows of a few seconds. All engines count
-// operations, bytes and the sum of latencies, and fio also has histograms. The maximum latency of a window
+// operations, bytes and the sum of latencies, and some also have histograms. The maximum latency of a window
 // cannot be derived from differences of counts.
 func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 	switch m {
 	case v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean:
 		return true
 	case v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999:
-		return p.Fio != nil
+		return engine.TraitsOf(&p).Percentiles
 	default:
 		return false
 	}
-}
-
-// cutInWindows reports whether the engine of a phase counts by the second and runs for as long as
-// requested. Mode Seq ends when it has read all objects, and rbd bench when it has moved all bytes.
-func cutInWindows(p v1alpha1.Phase) bool {
-	return p.Fio != nil || (p.RadosBench != nil && p.RadosBench.Mode != v1alpha1.RadosBenchSeq && !p.RadosBench.ReuseObjects)
 }

@@ -252,13 +252,7 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	if err != nil {
 		return nil, err
 	}
-	lasts := metav1.Duration{Duration: order.Lasts() + sessionMargin}
-	switch {
-	case phase.RadosBench != nil:
-		phase.RadosBench.Duration = lasts
-	case phase.Fio != nil:
-		phase.Fio.Duration = lasts
-	default:
+	if load := engine.SpecOf(&phase); load == nil || !load.RunFor(order.Lasts()+sessionMargin) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = []v1alpha1.Phase{phase}

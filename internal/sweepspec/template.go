@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"strconv"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +17,6 @@ import (
 
 // LabelSweep marks the children of a sweep. [SweepLabel] returns its value.
 const LabelSweep = "cephtune.dev/sweep"
-
-const (
-	maxDuration = 24 * time.Hour // of a phase, the schema's maximum
-	maxRamp     = time.Hour      // likewise
-	maxIOTotal  = 1 << 50        // bytes; no run can write more
-)
 
 // Template returns the spec's template for one configuration: with the values of the load and
 // of the scratch pool, and lengthFactor times as long.
@@ -60,7 +52,9 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 		}
 	}
 	for i := range out.Phases {
-		lengthen(&out.Phases[i], lengthFactor)
+		if spec := engine.SpecOf(&out.Phases[i]); spec != nil && lengthFactor > 1 {
+			spec.Lengthen(lengthFactor)
+		}
 		if _, err := engine.LoadOf(out.Phases[i]); err != nil {
 			return out, refuse("%v", err)
 		}
@@ -71,54 +65,19 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 // setLoad sets a field of the load. It skips phases of other engines, which admission has
 // refused.
 func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int64, text string) {
-	count := count32(n)
+	value := engine.FieldValue{Number: n}
 	if p.Field == v1alpha1.WorkloadClients {
-		t.Clients.Count = count
+		t.Clients.Count = value.Count()
 		return
 	}
-	var size resource.Quantity
 	if isSize(p.Field) {
-		size = resource.MustParse(text) // It was parsed as a number before.
+		value.Size = resource.MustParse(text) // It was parsed as a number before.
 	}
 	for i := range t.Phases {
 		phase := &t.Phases[i]
-		if phase.Name != p.Phase {
-			continue
+		if spec := engine.SpecOf(phase); phase.Name == p.Phase && spec != nil {
+			spec.SetField(p.Field, value)
 		}
-		switch {
-		case phase.RadosBench != nil:
-			setRadosBench(phase.RadosBench, p.Field, count, size)
-		case phase.RBDBench != nil && p.Field == v1alpha1.WorkloadIOThreads:
-			phase.RBDBench.IOThreads = count
-		case phase.RBDBench != nil:
-			phase.RBDBench.IOSize = size
-		case phase.Fio != nil:
-			setFio(phase.Fio, p.Field, n, size)
-		}
-	}
-}
-
-func setRadosBench(b *v1alpha1.RadosBench, field v1alpha1.WorkloadField, count int32, size resource.Quantity) {
-	switch field { //nolint:exhaustive // The others are of other tools.
-	case v1alpha1.WorkloadConcurrency:
-		b.Concurrency = count
-	case v1alpha1.WorkloadBlockSize:
-		b.BlockSize = size
-	case v1alpha1.WorkloadObjectSize:
-		b.ObjectSize = &size
-	}
-}
-
-func setFio(f *v1alpha1.Fio, field v1alpha1.WorkloadField, n int64, size resource.Quantity) {
-	switch field { //nolint:exhaustive // The others are of other tools.
-	case v1alpha1.WorkloadIODepth:
-		f.IODepth = count32(n)
-	case v1alpha1.WorkloadNumJobs:
-		f.NumJobs = count32(n)
-	case v1alpha1.WorkloadBlockSize:
-		f.BlockSize = size
-	case v1alpha1.WorkloadRateIOPS:
-		f.RateIOPS = &n
 	}
 }
 
@@ -131,58 +90,14 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 		if phase.Name != p.Phase {
 			continue
 		}
-		if value, ok := phaseValue(phase, p.Field); ok {
-			return value, nil
+		if spec := engine.SpecOf(&phase); spec != nil {
+			if text, ok := spec.Field(p.Field); ok {
+				return sweep.Set(text), nil
+			}
 		}
 		return sweep.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", p.Phase, p.Field)
 	}
 	return sweep.Value{}, refuse("there is no phase %s, whose %s is a parameter", p.Phase, p.Field)
-}
-
-// phaseValue returns a field of a phase; false if it is unset.
-func phaseValue(phase v1alpha1.Phase, field v1alpha1.WorkloadField) (sweep.Value, bool) {
-	switch {
-	case phase.RadosBench != nil:
-		return radosBenchValue(phase.RadosBench, field)
-	case phase.RBDBench != nil && field == v1alpha1.WorkloadIOThreads:
-		return number(phase.RBDBench.IOThreads), true
-	case phase.RBDBench != nil && field == v1alpha1.WorkloadIOSize:
-		return sweep.Set(phase.RBDBench.IOSize.String()), true
-	case phase.Fio != nil:
-		return fioValue(phase.Fio, field)
-	}
-	return sweep.Value{}, false
-}
-
-func radosBenchValue(b *v1alpha1.RadosBench, field v1alpha1.WorkloadField) (sweep.Value, bool) {
-	switch {
-	case field == v1alpha1.WorkloadConcurrency:
-		return number(b.Concurrency), true
-	case field == v1alpha1.WorkloadObjectSize && b.ObjectSize != nil:
-		return sweep.Set(b.ObjectSize.String()), true
-	case field == v1alpha1.WorkloadBlockSize, field == v1alpha1.WorkloadObjectSize: // This is rados bench's default.
-		return sweep.Set(b.BlockSize.String()), true
-	}
-	return sweep.Value{}, false
-}
-
-func fioValue(f *v1alpha1.Fio, field v1alpha1.WorkloadField) (sweep.Value, bool) {
-	switch {
-	case field == v1alpha1.WorkloadIODepth:
-		return number(f.IODepth), true
-	case field == v1alpha1.WorkloadNumJobs:
-		return number(f.NumJobs), true
-	case field == v1alpha1.WorkloadBlockSize:
-		return sweep.Set(f.BlockSize.String()), true
-	case field == v1alpha1.WorkloadRateIOPS && f.RateIOPS != nil:
-		return sweep.Set(strconv.FormatInt(*f.RateIOPS, 10)), true
-	}
-	return sweep.Value{}, false
-}
-
-// count32 converts a count that was checked against its bounds before.
-func count32(n int64) int32 {
-	return int32(min(max(n, 0), math.MaxInt32))
 }
 
 func number(n int32) sweep.Value { return sweep.Set(strconv.Itoa(int(n))) }
@@ -234,35 +149,6 @@ func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) sw
 		return plannerValue(pool.ErasureCoded.Metadata.Parameters[string(p.Option)])
 	}
 	return plannerValue(pool.Parameters[string(p.Option)])
-}
-
-// lengthen multiplies the duration of a phase, including its ramp: a run that did not become
-// steady needs a longer warm-up too.
-func lengthen(phase *v1alpha1.Phase, factor int) {
-	if factor <= 1 {
-		return
-	}
-	times := func(d time.Duration, most time.Duration) time.Duration {
-		return max(d, min(time.Duration(factor)*d, most))
-	}
-	ramp := func(d *metav1.Duration) *metav1.Duration {
-		if d == nil {
-			return nil
-		}
-		return &metav1.Duration{Duration: times(d.Duration, maxRamp)}
-	}
-	switch b, r, f := phase.RadosBench, phase.RBDBench, phase.Fio; {
-	case b != nil:
-		b.Duration.Duration, b.Ramp = times(b.Duration.Duration, maxDuration), ramp(b.Ramp)
-	case r != nil:
-		r.Duration.Duration = times(r.Duration.Duration, maxDuration)
-		if r.IOTotal != nil {
-			total := resource.NewQuantity(max(r.IOTotal.Value(), min(int64(factor)*min(r.IOTotal.Value(), maxIOTotal), maxIOTotal)), resource.BinarySI)
-			r.IOTotal = total
-		}
-	case f != nil:
-		f.Duration.Duration, f.Ramp = times(f.Duration.Duration, maxDuration), ramp(f.Ramp)
-	}
 }
 
 // Child is one run of a sweep, which becomes one ledger entry.

@@ -123,22 +123,3 @@ func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
 func (s *Script) Warms(p Phase) bool {
 	return s.warm && slices.ContainsFunc(p.Load.Datasets(s.Places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
 }
-
-// Reads reports whether a phase reads data.
-func Reads(p v1alpha1.Phase) bool {
-	switch {
-	case p.RadosBench != nil:
-		return p.RadosBench.Mode != v1alpha1.RadosBenchWrite
-	case p.RBDBench != nil:
-		return p.RBDBench.IOType != v1alpha1.RBDBenchWrite
-	case p.Fio == nil:
-		return false
-	}
-	patterns := []v1alpha1.FioPattern{p.Fio.Pattern}
-	for _, job := range p.Fio.Jobs {
-		patterns = append(patterns, job.Pattern)
-	}
-	return slices.ContainsFunc(patterns, func(pattern v1alpha1.FioPattern) bool {
-		return pattern != "" && pattern != v1alpha1.FioWrite && pattern != v1alpha1.FioRandWrite
-	})
-}

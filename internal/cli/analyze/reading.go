@@ -107,7 +107,7 @@ func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	}
 	r.Value, r.LatencyKind = seconds, kind
 	r.Window.Why = "whole run: latencies are totals"
-	if r.Tool != result.ToolRBDBench && len(r.Course) > 0 {
+	if !r.Tool.HasRollingRows() && len(r.Course) > 0 {
 		// If the rates are not steady, the latencies are not either.
 		rate := r
 		if err := rate.truncate(); err != nil {
@@ -128,7 +128,7 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	}
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
-	case r.Tool == result.ToolRBDBench:
+	case r.Tool.HasRollingRows():
 		// The rows of rbd bench are means over several seconds, which cannot tell a warm-up from
 		// a trend. The rows add up to the totals.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"

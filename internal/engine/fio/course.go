@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// courseWindow is log_avg_msec of the logs that AttachLogs reads, in milliseconds. The shortest
+// courseWindow is log_avg_msec of the logs that attachLogs reads, in milliseconds. The shortest
 // step in a log is no substitute: the last window of a run is often only a few milliseconds
 // long, and all other windows would look like stalls.
 const courseWindow = 1000
@@ -20,7 +20,7 @@ const courseWindow = 1000
 // maxLogs is the largest number of logs of a run: three kinds for each of many jobs.
 const maxLogs = 3 * 1024
 
-// AttachLogs adds the time series of a run to its result. It reads the logs of bandwidth,
+// attachLogs adds the time series of a run to its result. It reads the logs of bandwidth,
 // operations and latency of all jobs, written with log_avg_msec=1000. The logs are in dir, and
 // their names begin with prefix, which may contain a subfolder.
 //
@@ -28,7 +28,7 @@ const maxLogs = 3 * 1024
 // therefore discards all logs of its kind, with a warning in the result. fio itself often leaves
 // out the last second of bandwidth and operations. The error says that the folder cannot be
 // read, or holds no log or too many. The result is then unchanged.
-func AttachLogs(res *result.Result, dir fs.FS, prefix string) error {
+func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	names, err := courseLogs(dir, prefix)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // Two jobs with 500 reads and 500 writes per second each, after a ramp of 2 s.
 func TestAttachLogsAddsUpTheJobs(t *testing.T) {
 	res := parseJSON(t, read(t, "fio-3.33/jobs-with-logs.plus.json"))
-	if err := AttachLogs(res, os.DirFS("testdata"), "fio-3.33-logs/jobs"); err != nil {
+	if err := attachLogs(res, os.DirFS("testdata"), "fio-3.33-logs/jobs"); err != nil {
 		t.Fatal(err)
 	}
 	if len(res.Warnings) > 0 {
@@ -50,7 +50,7 @@ func TestAttachLogsAddsUpTheJobs(t *testing.T) {
 func TestAttachLogsKnowsTheLengthOfAWindow(t *testing.T) {
 	res := parseJSON(t, read(t, "fio-3.33/logs.plus.json"))
 	logs := fstest.MapFS{"run_bw.1.log": {Data: []byte("1000, 5, 0, 0\n2000, 5, 0, 0\n2003, 5, 0, 0\n")}}
-	if err := AttachLogs(res, logs, "run"); err != nil {
+	if err := attachLogs(res, logs, "run"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]float64{5120, 5120, 5120}, res.Read.Series.BytesPerSecond); diff != "" {
@@ -75,7 +75,7 @@ func TestALogThatCannotBeReadCostsItsKind(t *testing.T) {
 			before := len(res.Warnings)
 			logs := fstest.MapFS{"run_bw.1.log": whole, "run_bw.2.log": whole, "run_iops.1.log": whole, "run_iops.2.log": whole}
 			logs[tc.broken] = &fstest.MapFile{Data: []byte("1000, 5, 0, 0\n20")}
-			if err := AttachLogs(res, logs, "run"); err != nil {
+			if err := attachLogs(res, logs, "run"); err != nil {
 				t.Fatal(err)
 			}
 			s := res.Read.Series
@@ -94,7 +94,7 @@ func TestALogThatCannotBeReadCostsItsKind(t *testing.T) {
 func TestAttachLogsWithoutLogs(t *testing.T) {
 	for name, prefix := range map[string]string{"no folder": "none/run", "no log": "run"} {
 		res := parseJSON(t, read(t, "fio-3.33/logs.plus.json"))
-		if err := AttachLogs(res, fstest.MapFS{"run_bw.txt": {}}, prefix); err == nil {
+		if err := attachLogs(res, fstest.MapFS{"run_bw.txt": {}}, prefix); err == nil {
 			t.Errorf("%s: want an error", name)
 		}
 	}

@@ -26,7 +26,7 @@ func Formats() []parse.Format {
 	return []parse.Format{
 		// JSON comes first: --output-format=normal,json writes the head of the plain output
 		// before the JSON.
-		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive},
+		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive, NewKeeper: newKeeper, AttachLogs: attachLogs},
 		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},
 	}

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"bytes"
+	"io"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
@@ -14,8 +15,6 @@ const (
 	// shortestSnapshot is the least time between two distinct reports: fio prints the last one
 	// twice.
 	shortestSnapshot = 0.1
-	// maxDelay is how long a report may take from fio to its reader.
-	maxDelay = 5 * time.Second
 )
 
 // live reads the output of a running fio: status lines or, with --status-interval and JSON+,
@@ -211,27 +210,18 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	return difference, true
 }
 
-// Delay returns the age of a report that is read now. It is at most maxDelay, and 0 if the clock
-// was set back.
-func Delay(taken, now time.Time) time.Duration {
-	if d := now.Sub(taken); d > 0 && d <= maxDelay {
-		return d
-	}
-	return 0
-}
-
-// Keeper keeps the last of several reports, and passes on the text around them. It holds two
-// reports at most, and never fails.
-type Keeper struct {
-	// Around gets the lines outside of reports.
-	Around interface{ Write(p []byte) (int, error) }
+// keeper implements [parse.Keeper]. It holds two reports at most.
+type keeper struct {
+	around io.Writer // must not fail either
 
 	line, open, last []byte
 	inside, tooLong  bool
 }
 
-// Write implements io.Writer.
-func (k *Keeper) Write(p []byte) (int, error) {
+func newKeeper(around io.Writer) parse.Keeper { return &keeper{around: around} }
+
+// Write implements [parse.Keeper].
+func (k *keeper) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
@@ -246,16 +236,16 @@ func (k *Keeper) Write(p []byte) (int, error) {
 	}
 }
 
-func (k *Keeper) take(line []byte) {
+func (k *keeper) take(line []byte) {
 	switch {
 	case !k.inside && string(line) == "{\n":
 		k.inside, k.tooLong, k.open = true, false, append(k.open[:0], line...)
 		return
 	case !k.inside:
-		_, _ = k.Around.Write(line) // Around must not fail either.
+		_, _ = k.around.Write(line)
 		return
 	case isMessage(line):
-		_, _ = k.Around.Write(line)
+		_, _ = k.around.Write(line)
 		return
 	}
 	if k.tooLong = k.tooLong || len(k.open)+len(line) > parse.MaxDocument; !k.tooLong {
@@ -269,8 +259,8 @@ func (k *Keeper) take(line []byte) {
 	}
 }
 
-// Last returns the last complete report, followed by the beginning of an incomplete one, if any.
-func (k *Keeper) Last() []byte {
+// Last implements [parse.Keeper].
+func (k *keeper) Last() []byte {
 	if k.inside {
 		return append(append(bytes.Clone(k.last), k.open...), k.line...)
 	}

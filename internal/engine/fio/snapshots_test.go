@@ -132,7 +132,7 @@ func TestKeeperKeepsTheLastReport(t *testing.T) {
 	output := snapshots(t, "killed.out")
 	for _, size := range []int{7, 4096, len(output)} {
 		around := &bytes.Buffer{}
-		k := &Keeper{Around: around}
+		k := newKeeper(around)
 		for rest := output; len(rest) > 0; {
 			n, err := k.Write(rest[:min(size, len(rest))])
 			if err != nil {
@@ -156,17 +156,6 @@ func TestKeeperKeepsTheLastReport(t *testing.T) {
 	}
 }
 
-func kept(around *bytes.Buffer, k *Keeper) *bytes.Reader {
+func kept(around *bytes.Buffer, k parse.Keeper) *bytes.Reader {
 	return bytes.NewReader(append(bytes.Clone(around.Bytes()), k.Last()...))
-}
-
-func TestDelay(t *testing.T) {
-	now := time.UnixMilli(1e12)
-	for ago, want := range map[time.Duration]time.Duration{
-		200 * time.Millisecond: 200 * time.Millisecond, -time.Second: 0, time.Hour: 0,
-	} {
-		if got := Delay(now.Add(-ago), now); got != want {
-			t.Errorf("%v ago: %v, want %v", ago, got, want)
-		}
-	}
 }

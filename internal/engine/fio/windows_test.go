@@ -36,7 +36,7 @@ func TestEveryOperationGivesLatencyWindows(t *testing.T) {
 		"run_lat.2.log":  {Data: []byte(operations(8))},
 		"run_slat.1.log": {Data: []byte("not read")},
 	}
-	if err := AttachLogs(res, dir, "run"); err != nil {
+	if err := attachLogs(res, dir, "run"); err != nil {
 		t.Fatal(err)
 	}
 	windows := res.Write.LatencyWindows
@@ -55,7 +55,7 @@ func TestEveryOperationGivesLatencyWindows(t *testing.T) {
 	}
 	// An unreadable log must not result in any window.
 	dir["run_lat.2.log"] = &fstest.MapFile{Data: []byte("fio: killed")}
-	if err := AttachLogs(res, dir, "run"); err != nil || res.Write.LatencyWindows != nil {
+	if err := attachLogs(res, dir, "run"); err != nil || res.Write.LatencyWindows != nil {
 		t.Errorf("windows %+v, %v", res.Write.LatencyWindows, err)
 	}
 }

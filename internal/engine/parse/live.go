@@ -27,6 +27,18 @@ type Counted struct {
 	Read, Write *result.Done // for a load that mixes both
 }
 
+// maxDelay is how long a report may take from the tool to its reader.
+const maxDelay = 5 * time.Second
+
+// Delay returns the age of a report that is read now. It is at most maxDelay, and 0 if the clock
+// was set back, or the report does not say when it was taken.
+func (c *Counted) Delay(now time.Time) time.Duration {
+	if d := now.Sub(c.Taken); !c.Taken.IsZero() && d > 0 && d <= maxDelay {
+		return d
+	}
+	return 0
+}
+
 // Live reads the standard output of one run of a tool while it runs.
 type Live interface {
 	// Line takes the next line, without its end, and reports whether it contains a rate. It

@@ -5,6 +5,7 @@ package parse
 import (
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -45,6 +46,20 @@ type Format struct {
 	// NewLive returns a reader of the output of one run while it runs; nil for a format whose
 	// tool prints nothing until the end.
 	NewLive func() Live
+	// NewKeeper returns a [Keeper] for the output of a run that prints cumulative reports; nil for
+	// a tool that cannot. Lines outside of reports go to around.
+	NewKeeper func(around io.Writer) Keeper
+	// AttachLogs adds the rows of the log files with a prefix to a result; nil for a tool that
+	// writes none.
+	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
+}
+
+// Keeper keeps the last of several cumulative reports. Its Write never fails.
+type Keeper interface {
+	io.Writer
+	// Last returns the last complete report, followed by the beginning of an incomplete one, if
+	// any.
+	Last() []byte
 }
 
 // HeadBytes is how many bytes of an output suffice to recognise its format.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,5 +156,19 @@ func TestCheckDuration(t *testing.T) {
 	}
 	if err := CheckDuration(partial, 1, 0); err != nil {
 		t.Errorf("of an unknown time: %v", err)
+	}
+}
+
+func TestDelay(t *testing.T) {
+	now := time.UnixMilli(1e12)
+	for ago, want := range map[time.Duration]time.Duration{
+		200 * time.Millisecond: 200 * time.Millisecond, -time.Second: 0, time.Hour: 0,
+	} {
+		if got := (&Counted{Taken: now.Add(-ago)}).Delay(now); got != want {
+			t.Errorf("%v ago: %v, want %v", ago, got, want)
+		}
+	}
+	if got := (&Counted{}).Delay(now); got != 0 {
+		t.Errorf("of a report that does not say when it was taken: %v", got)
 	}
 }

@@ -1,0 +1,159 @@
+package fio
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/load"
+)
+
+// Engine describes fio.
+func Engine() load.Engine { return load.Engine{Formats: Formats(), Spec: specOf} }
+
+func specOf(phase *v1alpha1.Phase) load.Spec {
+	if phase.Fio == nil {
+		return nil
+	}
+	return phaseSpec{Fio: phase.Fio, name: string(phase.Name)}
+}
+
+type phaseSpec struct {
+	*v1alpha1.Fio
+	name string // of the phase
+}
+
+// Load implements [load.Spec].
+func (s phaseSpec) Load() (load.Load, error) { return New(s.name, *s.Fio) }
+
+// Traits implements [load.Spec].
+func (s phaseSpec) Traits() load.Traits {
+	traits := load.Traits{
+		BlockBytes:     s.BlockSize.Value(),
+		OperationBytes: s.BlockSize.Value(),
+		Ramp:           ptr.Deref(s.Ramp, metav1.Duration{}).Duration,
+		OnImages:       s.Engine == "" || s.Engine == v1alpha1.FioEngineRBD,
+		ClosedLoop:     s.isClosedLoop(),
+		Windows:        true,
+		Percentiles:    true,
+	}
+	if len(s.Jobs) > 0 && s.Jobs[0].BlockSize != nil {
+		traits.OperationBytes = s.Jobs[0].BlockSize.Value()
+	}
+	if len(s.Jobs) == 0 { // A rate applies to each copy of the job.
+		copies := float64(max(1, s.NumJobs))
+		traits.OfferedIOPS = copies * float64(ptr.Deref(s.RateIOPS, 0))
+		if s.RateBandwidth != nil {
+			traits.OfferedBytesPerSecond = copies * float64(s.RateBandwidth.Value())
+		}
+	}
+	for _, p := range s.patterns() {
+		traits.WriteShare = max(traits.WriteShare, load.WriteShare(writes(p), mixes(p), s.ReadPercent))
+	}
+	traits.Reads = slices.ContainsFunc(append(s.patterns(), s.Pattern), func(p v1alpha1.FioPattern) bool {
+		return p != "" && (mixes(p) || !writes(p))
+	})
+	return traits
+}
+
+func mixes(p v1alpha1.FioPattern) bool {
+	return p == v1alpha1.FioReadWrite || p == v1alpha1.FioRandReadWrite
+}
+
+func writes(p v1alpha1.FioPattern) bool {
+	return mixes(p) || p == v1alpha1.FioWrite || p == v1alpha1.FioRandWrite
+}
+
+// isClosedLoop reports whether the phase, or one of its jobs, offers no rate. One such job is
+// enough, because the percentiles include its operations.
+func (s phaseSpec) isClosedLoop() bool {
+	if s.RateIOPS != nil || s.RateBandwidth != nil {
+		return false
+	}
+	return len(s.Jobs) == 0 || slices.ContainsFunc(s.Jobs, func(job v1alpha1.FioJob) bool {
+		return job.RateIOPS == nil && job.RateBandwidth == nil
+	})
+}
+
+// patterns returns the pattern of each job.
+func (s phaseSpec) patterns() []v1alpha1.FioPattern {
+	if len(s.Jobs) == 0 {
+		return []v1alpha1.FioPattern{s.Pattern}
+	}
+	var patterns []v1alpha1.FioPattern
+	for _, job := range s.Jobs {
+		pattern := job.Pattern
+		if pattern == "" {
+			pattern = s.Pattern
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns
+}
+
+// Words implements [load.Spec].
+func (s phaseSpec) Words() []string {
+	if len(s.Jobs) > 0 {
+		return []string{fmt.Sprintf("fio with %d kinds of jobs", len(s.Jobs))}
+	}
+	words := append([]string{"fio " + string(s.Pattern)}, load.OfSize(s.BlockSize)...)
+	words = append(words, fmt.Sprintf("with %d in flight", s.IODepth))
+	if s.NumJobs > 1 {
+		words = append(words, fmt.Sprintf("in each of %d jobs", s.NumJobs))
+	}
+	if s.RateIOPS != nil {
+		words = append(words, fmt.Sprintf("at %d IOPS offered by each job", *s.RateIOPS))
+	}
+	return words
+}
+
+// Field implements [load.Spec].
+func (s phaseSpec) Field(field v1alpha1.WorkloadField) (string, bool) {
+	switch {
+	case field == v1alpha1.WorkloadIODepth:
+		return fmt.Sprint(s.IODepth), true
+	case field == v1alpha1.WorkloadNumJobs:
+		return fmt.Sprint(s.NumJobs), true
+	case field == v1alpha1.WorkloadBlockSize:
+		return s.BlockSize.String(), true
+	case field == v1alpha1.WorkloadRateIOPS && s.RateIOPS != nil:
+		return strconv.FormatInt(*s.RateIOPS, 10), true
+	}
+	return "", false
+}
+
+// SetField implements [load.Spec].
+func (s phaseSpec) SetField(field v1alpha1.WorkloadField, value load.FieldValue) {
+	switch field { //nolint:exhaustive // The others belong to other engines.
+	case v1alpha1.WorkloadIODepth:
+		s.IODepth = value.Count()
+	case v1alpha1.WorkloadNumJobs:
+		s.NumJobs = value.Count()
+	case v1alpha1.WorkloadBlockSize:
+		s.BlockSize = value.Size
+	case v1alpha1.WorkloadRateIOPS:
+		s.RateIOPS = &value.Number
+	}
+}
+
+// Lengthen implements [load.Spec].
+func (s phaseSpec) Lengthen(factor int) {
+	s.Duration, s.Ramp = load.LongerDuration(s.Duration, factor), load.LongerRamp(s.Ramp, factor)
+}
+
+// RunFor implements [load.Spec].
+func (s phaseSpec) RunFor(duration time.Duration) bool {
+	s.Duration.Duration = duration
+	return true
+}
+
+// RunUntilStopped implements [load.Spec].
+func (s phaseSpec) RunUntilStopped() int64 {
+	s.Duration.Duration, s.Ramp = load.Endless, nil
+	return 0
+}

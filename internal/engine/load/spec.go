@@ -1,0 +1,130 @@
+package load
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/engine/parse"
+)
+
+// Engine is what package engine knows of an engine.
+type Engine struct {
+	// Formats are the formats of its output.
+	Formats []parse.Format
+	// Spec returns the part of a phase that belongs to the engine; nil for a phase of another
+	// engine. A change of the Spec changes the phase.
+	Spec func(phase *v1alpha1.Phase) Spec
+}
+
+// Spec is the part of a phase that belongs to one engine. Only its engine knows its fields.
+type Spec interface {
+	// Load returns the load. The error names a field that is missing or out of range.
+	Load() (Load, error)
+	// Traits describes the load. It accepts a phase that was not admitted.
+	Traits() Traits
+	// Words describes the load for a person, without its duration.
+	Words() []string
+	// Field returns the value of a field that a sweep may vary; false if it is unset or unknown.
+	Field(field v1alpha1.WorkloadField) (value string, ok bool)
+	// SetField sets such a field. It ignores a field that it does not have: admission has refused
+	// that.
+	SetField(field v1alpha1.WorkloadField, value FieldValue)
+	// Lengthen multiplies the duration, including the ramp: a run that did not become steady
+	// needs a longer warm-up too.
+	Lengthen(factor int)
+	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
+	RunFor(duration time.Duration) bool
+	// RunUntilStopped removes each limit of time or work. It returns the size of an operation for
+	// an engine that reports bytes only if it ends by itself, and 0 for others.
+	RunUntilStopped() (operationBytes int64)
+}
+
+// Endless is the duration of a load that runs until it is stopped. It exceeds any run.
+const Endless = 7 * 24 * time.Hour
+
+// FieldValue is the value of a field that a sweep varies: a number or a size.
+type FieldValue struct {
+	Number int64
+	Size   resource.Quantity
+}
+
+// Count returns a number that was checked against its bounds before.
+func (v FieldValue) Count() int32 { return int32(min(max(v.Number, 0), math.MaxInt32)) }
+
+// Traits are the properties of a load that other packages need to know.
+type Traits struct {
+	// BlockBytes is the size of the operations. Jobs may have sizes of their own: OperationBytes
+	// is that of the first job.
+	BlockBytes, OperationBytes int64
+	// Ramp is the time at the beginning that is not measured.
+	Ramp time.Duration
+	// Reads says that the load reads data.
+	Reads bool
+	// WriteShare is the share of its operations that write, from 0 to 1. With several jobs, it is
+	// the largest of them.
+	WriteShare float64
+	// NewObjectBytes is the size of the objects of a load that keeps writing new ones; 0 for a
+	// load that overwrites data, and needs no more space the longer it runs.
+	NewObjectBytes int64
+	// OnImages says that the load works on RBD images, unless the target is a claim.
+	OnImages bool
+	// OfferedIOPS or OfferedBytesPerSecond is the rate that one client offers in each direction;
+	// both are 0 for a load without a rate, or with rates of its jobs.
+	OfferedIOPS, OfferedBytesPerSecond float64
+	// ClosedLoop says that the engine reports percentiles, and that the load or one of its jobs
+	// offers no rate. Its percentiles improve when fewer operations are in flight.
+	ClosedLoop bool
+	// Windows says that the engine counts by the second and runs for as long as requested, so
+	// that its run can be cut into windows. Percentiles says that it counts latencies too.
+	Windows, Percentiles bool
+}
+
+// WriteShare returns [Traits.WriteShare] of a load that writes, or mixes reads and writes.
+func WriteShare(writes, mixed bool, readPercent *int32) float64 {
+	const percent = 100
+	switch {
+	case !writes:
+		return 0
+	case mixed && readPercent != nil:
+		return float64(percent-*readPercent) / percent
+	case mixed:
+		return 0.5
+	}
+	return 1
+}
+
+// These are the schema's maxima.
+const (
+	maxDuration = 24 * time.Hour
+	maxRamp     = time.Hour
+)
+
+// LongerDuration multiplies a duration, up to the schema's maximum.
+func LongerDuration(d metav1.Duration, factor int) metav1.Duration {
+	return metav1.Duration{Duration: longer(d.Duration, factor, maxDuration)}
+}
+
+// LongerRamp multiplies a ramp, up to the schema's maximum.
+func LongerRamp(d *metav1.Duration, factor int) *metav1.Duration {
+	if d == nil {
+		return nil
+	}
+	return &metav1.Duration{Duration: longer(d.Duration, factor, maxRamp)}
+}
+
+func longer(d time.Duration, factor int, most time.Duration) time.Duration {
+	return max(d, min(time.Duration(factor)*d, most))
+}
+
+// OfSize describes a size. It returns nothing for an unset size, as in a file without the API
+// server's defaults.
+func OfSize(size resource.Quantity) []string {
+	if size.IsZero() {
+		return nil
+	}
+	return []string{"of " + size.String()}
+}
