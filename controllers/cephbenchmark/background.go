@@ -102,7 +102,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 	if !metav1.IsControlledBy(job, seen.job) {
 		return nil // A Job of an earlier session that is about to be deleted, or a foreign one, which prepare reports.
 	}
-	seen.background.job, seen.memory.backgroundJob = job, job.UID
+	seen.background.job = job
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: job.Name}); err != nil {
 		return fmt.Errorf("list the pods of the background load: %w", err)

@@ -170,14 +170,14 @@ func (f *facts) statusesOf(log *podLog) ([]task.Status, error) {
 		}
 		return statuses, nil
 	}
-	if f.memory.planned == nil {
+	if f.planned = f.memory.planned; f.planned == nil {
 		planned, err := f.aloneTasks(from)
 		if err != nil {
 			return nil, err
 		}
-		f.memory.planned = planned
+		f.planned = planned
 	}
-	return standaloneStatuses(f.memory.planned, log), nil
+	return standaloneStatuses(f.planned, log), nil
 }
 
 // standaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after

@@ -16,7 +16,8 @@ import (
 
 // memory holds the manager's own knowledge of a session, apart from the runners' answers. It is
 // lost when the manager ends, and with it the proof that clients started together: the current
-// run is then invalid.
+// run is then invalid. remember and observeOutage write observations into it, and act what it did;
+// rules only read it.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
@@ -86,6 +87,29 @@ type memory struct {
 	finishedAt time.Time
 	// orphansSince is when the teardown began to wait for pods of a deleted Job.
 	orphansSince time.Time
+}
+
+// remember adds the observations of a pass that later passes need.
+func (m *memory) remember(f facts) {
+	if f.job != nil {
+		m.madeJob = f.job.UID
+	}
+	if f.background.job != nil {
+		m.backgroundJob = f.background.job.UID
+	}
+	m.osds = f.osds()
+	m.reached = m.reached || f.answered
+	if f.planned != nil {
+		m.planned = f.planned
+	}
+	if m.orphansSince.IsZero() && !allEnded(f.orphans) {
+		m.orphansSince = f.now
+	}
+	m.noted.NoteEnds(f.background.tasks, f.now)
+	if len(f.logs) > 0 {
+		m.noted.NoteTimes(f.tasks)
+	}
+	m.noted.NoteEnds(f.tasks, f.now)
 }
 
 // newMemory returns the memory of a session that this process has not seen before.

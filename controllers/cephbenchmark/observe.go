@@ -31,7 +31,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// facts holds the observations of one pass. Later code makes no further observations.
+// facts holds the observations of one pass. Rules only read them.
 type facts struct {
 	now       time.Time
 	settings  *settings.Settings
@@ -87,10 +87,12 @@ type facts struct {
 	// its own pool.
 	shared rook.ScratchUse
 
-	runners map[int]runnerView
-	logs    map[int]*podLog // logs of clients whose state only logs show
-	tasks   workload.Tasks  // nil if not all runners have answered yet
-	next    workload.Move
+	runners  map[int]runnerView
+	answered bool            // at least one runner answers
+	logs     map[int]*podLog // logs of clients whose state only logs show
+	planned  []task.Task     // the tasks of a standalone client, if its log was read
+	tasks    workload.Tasks  // nil if not all runners have answered yet
+	next     workload.Move
 }
 
 // These annotations of the Job store the input of the session: the spec, and how many bytes each
@@ -103,7 +105,8 @@ const (
 )
 
 // observe gathers the facts. It only reads, and only as much as the object's stage needs: an
-// object that has ended costs one read from a cache.
+// object that has ended costs one read from a cache. What later passes need to know goes into the
+// memory in one place: [memory.remember].
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = sessionOf(b.UID, b.Status.ObservedRunID)
@@ -120,6 +123,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return facts{}, err
 	}
 	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
+		seen.memory.remember(seen)
 		return seen, nil
 	}
 	r.observeCluster(ctx, &seen)
@@ -129,7 +133,9 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if err := r.observeRunners(ctx, &seen); err != nil {
 		return facts{}, err
 	}
-	seen.noteOutage()
+	seen.memory.remember(seen)
+	seen.observeOutage()
+	seen.observeNext()
 	seen.live.lookBetweenRuns(seen.betweenRuns())
 	return seen, nil
 }
@@ -180,7 +186,7 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	if !metav1.IsControlledBy(job, seen.benchmark) {
 		return nil
 	}
-	seen.job, seen.memory.madeJob = job, job.UID
+	seen.job = job
 	if seen.jobMismatch == "" {
 		if err := seen.readSession(job); err != nil {
 			return err
@@ -300,7 +306,7 @@ func (r *Reconciler) connection(cluster settings.Cluster, identity string) clust
 	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
 }
 
-// observeRunners observes the statuses of the clients' tasks, and determines the next move.
+// observeRunners observes the statuses of the clients' tasks.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
@@ -317,16 +323,15 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
 	if seen.hasBackground() {
 		seen.background.tasks = tasksOf(seen.background.runners, 1)
-		seen.memory.noted.NoteEnds(seen.background.tasks, seen.now)
-	}
-	if len(seen.logs) > 0 {
-		seen.memory.noted.NoteTimes(seen.tasks)
-	}
-	seen.memory.noted.NoteEnds(seen.tasks, seen.now)
-	if seen.heard() && !seen.allRunsEnded() {
-		seen.next = seen.script.Next(seen.currentRun(), seen.tasksOfRun(), seen.background.tasks, &seen.memory.noted, seen.now)
 	}
 	return nil
+}
+
+// observeNext determines the next move from the tasks and the notes about them.
+func (f *facts) observeNext() {
+	if f.script != nil && f.job != nil && f.heard() && !f.allRunsEnded() {
+		f.next = f.script.Next(f.currentRun(), f.tasksOfRun(), f.background.tasks, &f.memory.noted, f.now)
+	}
 }
 
 func (f *facts) newScript() (*workload.Script, error) {
@@ -370,7 +375,7 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		}
 	}
 	for _, view := range seen.runners {
-		seen.memory.reached = seen.memory.reached || view.snapshot != nil
+		seen.answered = seen.answered || view.snapshot != nil
 	}
 	return r.readLogs(ctx, seen)
 }

@@ -104,7 +104,7 @@ func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.P
 // recorded and sealed by an earlier one.
 func (f facts) osds() []int {
 	if f.memory.osds == nil && f.job != nil && f.jobMismatch == "" && !f.session.keyedByName {
-		f.memory.osds = osdsOf(f.job.Annotations[annotationOSDs])
+		return osdsOf(f.job.Annotations[annotationOSDs])
 	}
 	return f.memory.osds
 }

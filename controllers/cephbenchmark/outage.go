@@ -92,10 +92,11 @@ func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
 // osdsStopped reports whether this process keeps OSDs down at present.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.so.Outstanding() }
 
-// noteOutage updates the state of the current run's outage, once its phase has begun.
-func (f *facts) noteOutage() {
+// observeOutage determines the step of the current run's outage, once its phase has begun, and
+// remembers its state.
+func (f *facts) observeOutage() {
 	plan, has := f.outagePlan()
-	if !has || f.memory == nil {
+	if !has {
 		return
 	}
 	d, run := &f.memory.outage, f.currentRun()

@@ -209,9 +209,6 @@ func (f facts) awaitOrphans() string {
 	if allEnded(f.orphans) {
 		return ""
 	}
-	if f.memory.orphansSince.IsZero() {
-		f.memory.orphansSince = f.now
-	}
 	if f.now.Sub(f.memory.orphansSince) > orphansWithin {
 		return ""
 	}
