@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
@@ -230,7 +231,7 @@ func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.Ben
 }
 
 // prune deletes the results of the oldest sessions beyond the history limit.
-func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) prune(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
@@ -243,5 +244,5 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) (string, error) {
 			return "", fmt.Errorf("delete old results: %w", err)
 		}
 	}
-	return "", nil
+	return reconcile.Done, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -276,11 +277,11 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 
 // cleanUpByBackground makes the background load stop and remove its data, if its runner still
 // answers.
-func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	tasks, runners := seen.background.tasks, seen.background.runners
 	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.background.pods)) > 0
 	if !answers || seen.script == nil || seen.script.Background == nil {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if seen.full() { // The tools would wait for space.
 		seen.memory.backgroundCleanupFailed = true
@@ -290,7 +291,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (strin
 	}
 	steps := seen.leftoversOf(seen.script.Background.Place, []engine.Load{seen.script.Background.Load})
 	if seen.memory.backgroundCleanupFailed || tasks.All(cleanupID, task.State.Ended) || len(steps) == 0 {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if !tasks.Has(cleanupID) {
 		err := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error {

@@ -124,7 +124,7 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 		return err
 	}
 	waits, err := outage.Restore(ctx, engine, k.ceph, observer)
-	if err != nil || waits != "" {
+	if err != nil || !waits.IsDone() {
 		return err
 	}
 	delete(k.kept, left.FSID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -13,9 +14,9 @@ import (
 // has stopped. The holder of the lock does so before anything else. A new holder reads the
 // journal in Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes
 // may have been deleted.
-func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.osdsStopped() {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	first := seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark" // A sweep checks the journal in Ceph itself.
 	left, err := r.orphanedOutage(ctx, seen, first && seen.cluster.Identities.OSDStopper != "")
@@ -27,7 +28,7 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (strin
 
 // restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up
 // again before the teardown removes anything.
-func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.fsid() == "" {
 		return "", seen.rookErr
 	}
@@ -56,13 +57,13 @@ func (r *Reconciler) bothOutages(observer ceph.Connection) *tuning.Mirrored {
 	return tuning.NewMirrored(r.outages, tuning.NewConfigKey(r.ceph, observer).ForOutages())
 }
 
-func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) putOSDsBack(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
 		return "", err
 	}
 	d := &seen.memory.outage
 	waits, err := outage.Restore(ctx, d.engine, r.ceph, d.connected.Observer)
-	if err == nil && waits == "" && d.so.Outstanding() {
+	if err == nil && waits.IsDone() && d.so.Outstanding() {
 		d.so.NoupUnset = r.now()
 	}
 	return waits, err

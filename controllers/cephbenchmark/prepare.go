@@ -97,8 +97,8 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	if problem, ok := errors.AsType[*rook.Error](err); ok {
 		switch problem.Reason {
 		case rook.ReasonScratchPoolDiffers:
-			why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-			return false, cmp.Or(why, "The scratch pool of an earlier run was removed."), err
+			waits, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
+			return false, cmp.Or(string(waits), "The scratch pool of an earlier run was removed."), err
 		case rook.ReasonScratchPoolGone:
 			return false, "", problem
 		}
@@ -112,8 +112,8 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	}
 	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
 		seen.memory.poolsRemade++
-		why, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-		return false, cmp.Or(why, "The scratch pool is made again, because the autoscaler had changed its number of PGs before it was turned off."), err
+		waits, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
+		return false, cmp.Or(string(waits), "The scratch pool is made again, because the autoscaler had changed its number of PGs before it was turned off."), err
 	}
 	// Rook calls a pool Ready even if Ceph has refused its parameters.
 	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {

@@ -68,8 +68,8 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 // begunWith brings back orphaned OSDs before anything else is done under the lock.
 func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant) (effect, error) {
 	waits, err := r.restoreOrphanedOSDs(ctx, seen)
-	if err != nil || waits != "" {
-		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}, err
+	if err != nil || !waits.IsDone() {
+		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}, err
 	}
 	if left, err := r.unrestoredInCeph(ctx, seen); err != nil || left != "" {
 		return queued(left), err
@@ -206,10 +206,10 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) (lock.Grant, err
 }
 
 // releaseLock releases the cluster for the next holder.
-func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	holder := seen.holder()
 	if holder.Kind != "CephBenchmark" {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (string, error
 		return "", fmt.Errorf("release the lock of the Ceph cluster: %w", err)
 	}
 	seen.memory.lock = nil
-	return "", nil
+	return reconcile.Done, nil
 }
 
 // fsid returns the FSID of the cluster; "" if unknown.

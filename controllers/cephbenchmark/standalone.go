@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -201,11 +202,11 @@ func (f facts) tasksOfRun() workload.Tasks {
 
 // standaloneCleanup returns a message while a standalone client removes its data. The client
 // does that by itself, at its end or when its pod is terminated.
-func (f facts) standaloneCleanup() string {
+func (f facts) standaloneCleanup() reconcile.Wait {
 	if f.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The client is removing its data."
 	}
-	return ""
+	return reconcile.Done
 }
 
 // remark returns a remark for the summary if a standalone client delivered the results; ""

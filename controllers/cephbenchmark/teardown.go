@@ -49,8 +49,8 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		if err != nil {
 			return effect{}, err
 		}
-		if waitsFor != "" {
-			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waitsFor}}, nil
+		if !waitsFor.IsDone() {
+			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waitsFor)}}, nil
 		}
 	}
 	for _, part := range r.parts(inCeph) {
@@ -58,8 +58,8 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		if err != nil {
 			return effect{}, err
 		}
-		if waitsFor != "" {
-			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: waitsFor}}, nil
+		if !waitsFor.IsDone() {
+			return effect{again: time.Second, outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: string(waitsFor)}}, nil
 		}
 	}
 	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
@@ -74,8 +74,8 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 }
 
 // parts returns the parts of a teardown, in order.
-func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (string, error) {
-	type part = func(context.Context, facts) (string, error)
+func (r *Reconciler) parts(inCeph bool) []func(context.Context, facts) (reconcile.Wait, error) {
+	type part = func(context.Context, facts) (reconcile.Wait, error)
 	parts := []part{r.cleanUpByBackground, r.cleanUpByClients, r.endClients}
 	if inCeph {
 		parts = append(parts, r.cleanUpInCeph, r.removeScratchPool)
@@ -116,12 +116,12 @@ func neverHeld(l lock.Grant, since time.Time) bool {
 }
 
 // cleanUpByClients makes the clients that still answer stop their tasks and remove their data.
-func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.standalone() {
 		return seen.standaloneCleanup(), nil
 	}
 	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if seen.full() { // The tools would wait for space.
 		seen.memory.clientCleanupFailed = true
@@ -130,7 +130,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (string, 
 		return "The clients are being stopped.", r.stopClients(ctx, seen)
 	}
 	if seen.memory.clientCleanupFailed || seen.tasks.All(cleanupID, task.State.Ended) || !seen.needsCleanup() {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if seen.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
 		return "The clients are removing their data.", nil
@@ -178,7 +178,7 @@ func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
 }
 
 // endClients ends the runners, and the pods whose runner does not respond.
-func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) endClients(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
 		return seen.awaitOrphans(), nil
 	}
@@ -196,7 +196,7 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (string, error)
 		}
 		return "The pods of the clients are being ended.", r.suspendJobs(ctx, seen)
 	}
-	return "", nil
+	return reconcile.Done, nil
 }
 
 // orphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
@@ -205,12 +205,12 @@ const orphansWithin = 2 * aloneGrace
 
 // awaitOrphans names the pods of a deleted Job that have not ended. If the teardown did not wait
 // for them, data that they still write would remain.
-func (f facts) awaitOrphans() string {
+func (f facts) awaitOrphans() reconcile.Wait {
 	if allEnded(f.orphans) {
-		return ""
+		return reconcile.Done
 	}
 	if f.now.Sub(f.memory.orphansSince) > orphansWithin {
-		return ""
+		return reconcile.Done
 	}
 	return "The Job is deleted, and its pods are ending."
 }
@@ -256,10 +256,10 @@ const (
 )
 
 // cleanUpInCeph removes everything that clients have left in pools that outlast the session.
-func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsThatStay()
 	if len(pools) == 0 {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
@@ -272,12 +272,12 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (string, err
 		if isDenied(err) && (target == nil || pool != string(target.Name)) {
 			continue // The clients use the same key, so they cannot have created any there.
 		}
-		if waitsFor != "" || err != nil {
+		if !waitsFor.IsDone() || err != nil {
 			return waitsFor, err
 		}
 	}
 	if target == nil && !seen.sharesPool() {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	return r.removeAllObjects(ctx, seen, at)
 }
@@ -305,22 +305,22 @@ func (f facts) unremembered() bool {
 }
 
 // removeAllObjects removes the session's objects that are not part of an image.
-func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (string, error) {
+func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (reconcile.Wait, error) {
 	objectPool := seen.dataPool()
 	if objectPool == "" {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	inDefault := seen.unremembered()
 	for _, traces := range seen.traces() {
 		inDefault = inDefault || traces.InDefault
 		for _, namespace := range traces.Namespaces {
-			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); waitsFor != "" || err != nil {
+			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); !waitsFor.IsDone() || err != nil {
 				return waitsFor, err
 			}
 		}
 	}
 	if !inDefault {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
 }
@@ -341,10 +341,10 @@ func (f facts) traces() []engine.Traces {
 	return all
 }
 
-func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (string, error) {
+func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (reconcile.Wait, error) {
 	objects, err := r.ceph.Objects(ctx, at, pool, namespace, prefix, removeAtOnce)
 	if scratchpool.IsNotFound(err) {
-		return "", nil // The pool does not exist.
+		return reconcile.Done, nil // The pool does not exist.
 	}
 	if err != nil || len(objects) == 0 {
 		return "", err
@@ -352,7 +352,7 @@ func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool
 	if err := r.ceph.RemoveObjects(ctx, at, pool, namespace, objects); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Objects are left in pool %s.", pool), nil
+	return reconcile.Wait(fmt.Sprintf("Objects are left in pool %s.", pool)), nil
 }
 
 // isDenied reports whether Ceph answered that the key does not permit a request.
@@ -363,15 +363,15 @@ func isDenied(err error) bool {
 
 // removeScratchPool removes the scratch pool, if this benchmark owns it. A pool shared with
 // other benchmarks of a sweep belongs to the sweep.
-func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.job != nil && seen.spec.Template.Target.ScratchPool == nil {
-		return "", nil // The session's spec is unknown without its Job.
+		return reconcile.Done, nil // The session's spec is unknown without its Job.
 	}
 	return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 }
 
 // removePoolOf removes the scratch pool of an owner.
-func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectref.Ref) (string, error) {
+func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectref.Ref) (reconcile.Wait, error) {
 	left, err := scratchpool.Remover{Rook: r.rook, Ceph: r.ceph}.Remove(ctx, seen.cluster, owner)
 	if err == nil && left.Full {
 		return r.emptyFullPool(ctx, seen)
@@ -382,7 +382,7 @@ func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectr
 // emptyFullPool removes the objects of a scratch pool one by one. Full OSDs cause HEALTH_ERR,
 // and Rook does nothing in a cluster with HEALTH_ERR, so it would never delete a pool that fills
 // OSDs.
-func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
 		return "", err
@@ -390,22 +390,22 @@ func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (string, err
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	waitsFor, err := r.removeAllObjects(ctx, seen, at)
-	if err != nil || waitsFor != "" {
+	if err != nil || !waitsFor.IsDone() {
 		return waitsFor, err
 	}
 	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR.", nil
 }
 
 // removeClients removes the Job last, because it holds the facts about the session.
-func (r *Reconciler) removeClients(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) removeClients(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	seen.memory.jobRemoved = seen.memory.jobRemoved || seen.job != nil
 	return r.removeJob(ctx, seen)
 }
 
 // removeJob removes the Job. Kubernetes deletes its pods and Secret with it.
-func (r *Reconciler) removeJob(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) removeJob(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.job == nil {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if seen.job.DeletionTimestamp.IsZero() {
 		policy := metav1.DeletePropagationForeground

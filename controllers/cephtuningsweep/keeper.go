@@ -218,7 +218,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 		k.Counts.RestoreEnded(exporter.OutcomeFailed)
 		return errors.Join(fmt.Errorf("restore what sweep %s has left: %w", seen.self(), err), k.release(ctx, seen))
 	}
-	if waits, err := k.removePool(ctx, seen); err != nil || waits != "" {
+	if waits, err := k.removePool(ctx, seen); err != nil || !waits.IsDone() {
 		return err
 	}
 	return errors.Join(k.closeOrphan(ctx, seen, report), k.release(ctx, seen))

@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -21,16 +22,15 @@ func (f facts) stoppedOSDs() int {
 }
 
 // restoreOrphanedOSDs brings up OSDs of an orphaned outage, or of a benchmark outside this sweep.
-// The sweep's own benchmarks bring up their OSDs themselves. It says what it waits for; "" for
-// nothing.
-func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (string, error) {
+// The sweep's own benchmarks bring up their OSDs themselves.
+func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	left, err := r.orphanedOutage(ctx, seen)
 	if err != nil {
 		return "", err
 	}
 	if left == nil || left.Sweep.UID == string(seen.holder().UID) && seen.child != nil {
 		seen.memory.noOrphanedOSDs = true
-		return "", nil
+		return reconcile.Done, nil
 	}
 	if seen.cluster.Identities.OSDStopper == "" {
 		return "", errors.New(outage.Names(outage.OSDsOf(left)) + " are kept down by a deleted benchmark, and the operator has no identity " +
@@ -70,6 +70,6 @@ func (r *Reconciler) orphanedOutage(ctx context.Context, seen facts) (*tuning.Jo
 }
 
 // restoringOSDs returns the outcome during the wait for orphaned OSDs.
-func restoringOSDs(waits string) effect {
-	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: waits}}
+func restoringOSDs(waits reconcile.Wait) effect {
+	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}
 }

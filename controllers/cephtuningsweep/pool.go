@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -77,13 +78,13 @@ func (f facts) beginAgain() (effect, error) {
 	return came, err
 }
 
-// removePool removes the sweep's shared pool, and says what it waits for; "" when no such pool exists. It
-// finds the pool by its owner, because the spec may have changed.
-func (r *Reconciler) removePool(ctx context.Context, seen facts) (string, error) {
+// removePool removes the sweep's shared pool. It finds the pool by its owner, because the spec may
+// have changed.
+func (r *Reconciler) removePool(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	return r.removePoolOf(ctx, seen.cluster, seen.poolOwner())
 }
 
-func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (string, error) {
+func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (reconcile.Wait, error) {
 	left, err := scratchpool.Remover{Rook: r.Rook, Ceph: r.Ceph}.Remove(ctx, cluster, owner)
 	if left.Full {
 		left.Waits += " It is full, and Rook waits until Ceph leaves HEALTH_ERR."
@@ -110,19 +111,20 @@ func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord 
 	ctx, stop := context.WithTimeout(ctx, tryWithin)
 	defer stop()
 	waits, err := r.removePool(ctx, seen)
-	if err == nil && waits == "" {
+	if err == nil && waits.IsDone() {
 		return nil
 	}
 	return []eventRecord{abandonedPool(waits, err)}
 }
 
 // abandonedPool returns an event about a pool that may stay, and why.
-func abandonedPool(waits string, err error) eventRecord {
+func abandonedPool(waits reconcile.Wait, err error) eventRecord {
+	why := string(waits)
 	if err != nil {
-		waits = err.Error()
+		why = err.Error()
 	}
 	return eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, fmt.Sprintf(
-		"The scratch pool is not gone, and the sweep does not wait for it: %s Look whether CephBlockPool %s goes, and delete it if it does not.", sentence(waits), settings.ScratchPool)}
+		"The scratch pool is not gone, and the sweep does not wait for it: %s Look whether CephBlockPool %s goes, and delete it if it does not.", sentence(why), settings.ScratchPool)}
 }
 
 // removePoolBefore requests the removal of the previous block's pool, so that OSDs remove its PGs while the

@@ -44,7 +44,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 // findOrphaned searches for orphaned changes once the lock is held. It brings up orphaned OSDs
 // itself. A journal that it finds becomes a fact in the next pass.
 func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
-	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || waits != "" {
+	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || !waits.IsDone() {
 		seen.memory.lockedAt = time.Time{} // The next pass asks again.
 		return restoringOSDs(waits), err
 	}

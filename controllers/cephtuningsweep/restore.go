@@ -101,8 +101,8 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	waits, err := r.endChildren(ctx, seen)
 	switch {
-	case err != nil, waits != "" && (!seen.changedCeph() || seen.now.Sub(seen.memory.restoringSince) < childrenFirst):
-		return inProgress(p, p.outcome.Message+" "+waits), false, err
+	case err != nil, !waits.IsDone() && (!seen.changedCeph() || seen.now.Sub(seen.memory.restoringSince) < childrenFirst):
+		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
 	case seen.abandons():
 		return r.abandon(ctx, seen, p)
 	case !seen.reachable() && seen.changedCeph():
@@ -118,13 +118,13 @@ func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect
 		}
 		came = back
 	}
-	if waits != "" {
-		return inProgress(p, p.outcome.Message+" "+waits), false, nil
+	if !waits.IsDone() {
+		return inProgress(p, p.outcome.Message+" "+string(waits)), false, nil
 	}
 	waits, err = r.removePool(ctx, seen)
-	if err != nil || waits != "" {
+	if err != nil || !waits.IsDone() {
 		if !seen.abandonRequested() {
-			return inProgress(p, p.outcome.Message+" "+waits), false, err
+			return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
 		}
 		came.events = append(came.events, abandonedPool(waits, err))
 	}
@@ -162,16 +162,16 @@ func inProgress(p plan, message string) effect {
 const childrenFirst = 5 * time.Minute
 
 // endChildren removes benchmarks that have not ended, and with them their objects.
-func (r *Reconciler) endChildren(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
 			return "", err
 		}
 	}
 	if len(seen.others) == 0 {
-		return "", nil
+		return reconcile.Done, nil
 	}
-	return fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name), nil
+	return reconcile.Wait(fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name)), nil
 }
 
 // restore restores everything, waits until the cluster has settled, and closes the journal once
@@ -355,7 +355,7 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	owner := objectref.Ref{Kind: sweepKind, Namespace: left.Namespace, Name: left.Name, UID: types.UID(left.UID)}
-	if waits, err := r.removePoolOf(ctx, seen.cluster, owner); err != nil || waits != "" {
+	if waits, err := r.removePoolOf(ctx, seen.cluster, owner); err != nil || !waits.IsDone() {
 		return effect{}, err
 	}
 	came := effect{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -22,28 +23,28 @@ type Journal interface {
 var _ Journal = (*tuning.Engine)(nil)
 
 // Restore unsets noup for all OSDs of a journal, waits until they are up, and removes the
-// journal. It returns the obstacle that it waits for; "" once done. It is idempotent.
-func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits string, err error) {
+// journal. It returns the obstacle that it waits for. It is idempotent.
+func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits reconcile.Wait, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {
 		return "", err
 	}
 	report, err := journal.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return fmt.Sprintf("%s are brought back after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why), nil
+		return reconcile.Wait(fmt.Sprintf("%s are brought back after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("unset noup of %s: %w", Names(OSDsOf(j)), err)
 	}
 	if !report.Done {
-		return fmt.Sprintf("%s are to be brought back: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; ")), nil
+		return reconcile.Wait(fmt.Sprintf("%s are to be brought back: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
 	}
 	m, err := from.OSDMap(ctx, at)
 	if err != nil {
 		return "", err
 	}
 	if down := downOf(OSDsOf(j), m); len(down) > 0 {
-		return fmt.Sprintf("%s may come up again, and are not up yet: if that lasts, look at their pods.", Names(down)), nil
+		return reconcile.Wait(fmt.Sprintf("%s may come up again, and are not up yet: if that lasts, look at their pods.", Names(down))), nil
 	}
 	return "", journal.Close(ctx)
 }

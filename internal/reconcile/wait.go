@@ -6,6 +6,16 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
+// Wait says what a step still waits for, in a sentence for the user; [Done] if for nothing. It
+// has no meaning next to an error.
+type Wait string
+
+// Done is the Wait of a step that is complete.
+const Done Wait = ""
+
+// IsDone reports whether the step is complete.
+func (w Wait) IsDone() bool { return w == Done }
+
 // AtOnce is the requeue interval for a step that need not wait. An interval of 0 would mean
 // never.
 const AtOnce = time.Millisecond

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -42,8 +43,8 @@ type Remover struct {
 
 // Remaining is the rest of a removal. The zero value means that the pool no longer exists.
 type Remaining struct {
-	// Waits says why the removal has to wait.
-	Waits string
+	// Waits is what the removal waits for.
+	Waits reconcile.Wait
 	// Full reports that a scratch pool is full. Rook does nothing in a cluster in HEALTH_ERR, so
 	// the pool's objects have to be removed one by one.
 	Full bool
@@ -57,7 +58,7 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 	if err != nil || !owned {
 		return Remaining{}, err
 	}
-	if waits, err := r.removeImages(ctx, cluster); waits != "" || err != nil {
+	if waits, err := r.removeImages(ctx, cluster); !waits.IsDone() || err != nil {
 		return Remaining{Waits: waits}, err
 	}
 	at, err := r.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
@@ -73,7 +74,7 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 		return Remaining{}, err
 	}
 	full := isFull(osdMap, settings.ScratchPool) || isFull(osdMap, settings.ScratchDataPool)
-	return Remaining{Waits: strings.TrimSpace("The scratch pool is being removed. " + why), Full: full}, nil
+	return Remaining{Waits: reconcile.Wait(strings.TrimSpace("The scratch pool is being removed. " + why)), Full: full}, nil
 }
 
 // isFull reports whether Ceph refuses writes to a pool.
@@ -81,7 +82,7 @@ func isFull(osdMap *ceph.OSDMap, pool string) bool {
 	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
 }
 
-func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (string, error) {
+func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, imagesWithin)
 	defer cancel()
 	at, err := r.Rook.Connection(ctx, cluster, cluster.Identities.IO)
@@ -92,19 +93,19 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (st
 }
 
 // RemoveImages removes an image of a pool whose name begins with a prefix. It says how many are
-// left, or why the removal failed; "" when none are left.
-func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (string, error) {
+// left, or why the removal failed.
+func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {
-		return "", nil // The pool does not exist.
+		return reconcile.Done, nil // The pool does not exist.
 	}
 	if err != nil || len(images) == 0 {
 		return "", err
 	}
 	if err := c.RemoveImage(ctx, at, pool, images[0]); err != nil {
-		return fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err), nil
+		return reconcile.Wait(fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err)), nil
 	}
-	return fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool), nil
+	return reconcile.Wait(fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool)), nil
 }
 
 // IsNotFound reports whether Ceph answered that an object does not exist.

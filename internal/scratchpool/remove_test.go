@@ -78,7 +78,7 @@ func TestRemove(t *testing.T) {
 			before := w.owner
 			for _, want := range c.waits {
 				left, err = Remover{Rook: w, Ceph: w}.Remove(t.Context(), settings.Cluster{}, mine)
-				if !strings.Contains(left.Waits, want) || (want == "") != (left.Waits == "") {
+				if !strings.Contains(string(left.Waits), want) || (want == "") != (left.Waits == "") {
 					t.Fatalf("waits for %q, want %q", left.Waits, want)
 				}
 			}
