@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -127,7 +128,7 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 // beginSession starts the status of a run ID. Nothing of its session exists yet.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
-	begun := r.live.session(client.ObjectKeyFromObject(b), sessionOf(b.UID, b.Spec.RunID).id())
+	begun := r.live.session(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
 	begun.memory.fromBeginning = true
 	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
 }

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -42,11 +42,6 @@ type backgroundFacts struct {
 
 // backgroundIndex is the background load's index among the runners that are followed.
 const backgroundIndex = -1
-
-// background returns the session of the background load. It has another name for the Job. The
-// names of everything that the load creates begin with this session's name, so the teardown
-// removes that as well.
-func (s session) background() session { return session{name: s.name + "-bg"} }
 
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
 
@@ -87,7 +82,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 	if !seen.hasBackground() {
 		return nil
 	}
-	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.background().name}
+	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Background().Name}
 	job := &batchv1.Job{}
 	err := r.client.Get(ctx, key, job)
 	if apierrors.IsNotFound(err) && seen.memory.backgroundJob != "" {
@@ -105,7 +100,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 	}
 	seen.background.job = job
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: job.Name}); err != nil {
+	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{clientjob.LabelSession: job.Name}); err != nil {
 		return fmt.Errorf("list the pods of the background load: %w", err)
 	}
 	seen.background.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
@@ -117,11 +112,11 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 
 // makeBackground creates the background load's Job, which the clients' Job owns. The Job may
 // exist already if the manager was restarted.
-func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *batchv1.Job, spec jobSpec) error {
+func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *batchv1.Job, spec clientjob.Spec) error {
 	if !seen.hasBackground() || seen.memory.backgroundJob != "" {
 		return nil
 	}
-	job := backgroundJobOf(spec)
+	job := clientjob.BackgroundJobOf(spec)
 	if err := controllerutil.SetControllerReference(clients, job, r.client.Scheme()); err != nil {
 		return fmt.Errorf("own the Job of the background load: %w", err)
 	}
@@ -141,34 +136,6 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	}
 	seen.memory.backgroundJob = job.UID
 	return nil
-}
-
-// backgroundJobOf returns the background load's Job. It is like the Job of one client, with
-// another name, and its own resources and nodes. It prefers nodes without clients.
-func backgroundJobOf(j jobSpec) *batchv1.Job {
-	spec := j.spec.Template.BackgroundLoad
-	j.spec = *j.spec.DeepCopy()
-	clients := &j.spec.Template.Clients
-	clients.Count, clients.Spread, clients.Nodes, clients.Resources = 1, v1alpha1.SpreadNone, spec.Nodes, spec.Resources
-	j.secret, j.session = secretName(j.session, false), j.session.background()
-	job := jobOf(j)
-	pod := &job.Spec.Template
-	for _, labels := range []map[string]string{job.Labels, pod.Labels} {
-		labels[settings.LabelRole] = settings.RoleBackground
-	}
-	if pod.Spec.Affinity == nil {
-		pod.Spec.Affinity = &corev1.Affinity{}
-	}
-	pod.Spec.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-			Weight: 100,
-			PodAffinityTerm: corev1.PodAffinityTerm{
-				TopologyKey:   corev1.LabelHostname,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelSession: j.secret}},
-			},
-		}},
-	}
-	return job
 }
 
 // backgroundWaiting returns why the background load does not run yet; "" if it does.

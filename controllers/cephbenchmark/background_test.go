@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
@@ -32,7 +33,7 @@ func aBackground() *v1alpha1.BackgroundLoad {
 }
 
 func TestTheJobOfTheBackground(t *testing.T) {
-	s := session{name: "cephtune-0123456789"}
+	s := clientjob.Session{Name: "cephtune-0123456789"}
 	spec := v1alpha1.CephBenchmarkSpec{Template: v1alpha1.BenchmarkTemplate{
 		BackgroundLoad: aBackground(),
 		Clients: v1alpha1.Clients{
@@ -40,15 +41,15 @@ func TestTheJobOfTheBackground(t *testing.T) {
 			Resources: v1alpha1.ClientResources{CPU: resource.MustParse("2"), Memory: resource.MustParse("1Gi")},
 		},
 	}}
-	j := jobSpec{
-		benchmark: &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "n"}}, spec: spec, session: s,
-		script: withBackground(fakeLoad{}), secret: s.name,
+	j := clientjob.Spec{
+		Benchmark: &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "n"}}, Spec: spec, Session: s,
+		Script: withBackground(fakeLoad{}), Secret: s.Name,
 	}
-	clients, job := jobOf(j), backgroundJobOf(j)
+	clients, job := clientjob.JobOf(j), clientjob.BackgroundJobOf(j)
 	if job.Name == clients.Name || len(job.Name) > 22 || *job.Spec.Completions != 1 || *clients.Spec.Completions != 3 {
 		t.Errorf("Job %s of %d pods, beside Job %s of %d", job.Name, *job.Spec.Completions, clients.Name, *clients.Spec.Completions)
 	}
-	if job.Spec.Template.Labels[labelSession] != job.Name || job.Spec.Template.Labels[settings.LabelRole] != settings.RoleBackground ||
+	if job.Spec.Template.Labels[clientjob.LabelSession] != job.Name || job.Spec.Template.Labels[settings.LabelRole] != settings.RoleBackground ||
 		clients.Spec.Template.Labels[settings.LabelRole] != "" {
 		t.Errorf("labels %v, and of clients %v", job.Spec.Template.Labels, clients.Spec.Template.Labels)
 	}
@@ -68,7 +69,7 @@ func TestTheJobOfTheBackground(t *testing.T) {
 	}
 	apart := pod.Affinity.PodAntiAffinity
 	if len(apart.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchLabels[labelSession] != s.name {
+		apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchLabels[clientjob.LabelSession] != s.Name {
 		t.Errorf("apart %+v", apart)
 	}
 }

@@ -31,12 +31,12 @@ func TestRoomForSnapshots(t *testing.T) {
 		template.Phases = []v1alpha1.Phase{{Name: "over", Fio: &v1alpha1.Fio{
 			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, Duration: metav1.Duration{Duration: time.Minute},
 		}}}
-		places := workload.Places(f.session.name, f.cluster.Identities.IO, template, 18, 1<<30, false)
+		places := workload.Places(f.session.Name, f.cluster.Identities.IO, template, 18, 1<<30, false)
 		places[0].CephUser = "io"
-		if f.script, err = workload.New(template, places, workload.PlaceOfBackground(f.session.background().name, places)); err != nil {
+		if f.script, err = workload.New(template, places, workload.PlaceOfBackground(f.session.Background().Name, places)); err != nil {
 			t.Fatal(err)
 		}
-		if background := workload.PlaceOfBackground(f.session.background().name, places); background.Image.RolledBack {
+		if background := workload.PlaceOfBackground(f.session.Background().Name, places); background.Image.RolledBack {
 			t.Error("the background load is rolled back, too")
 		}
 		return bytes, f.demand().Bytes

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -46,7 +47,7 @@ func atWork(change ...func(*facts)) facts {
 	m := newMemory(today())
 	m.secretMade = true
 	f := facts{
-		now: today(), benchmark: b, spec: b.Spec, session: session{name: "cephtune-0123456789"},
+		now: today(), benchmark: b, spec: b.Spec, session: clientjob.Session{Name: "cephtune-0123456789"},
 		settings: &settings.Settings{
 			Clusters: []settings.Cluster{cluster},
 			Pods:     settings.Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -42,9 +43,9 @@ func FuzzTarget(f *testing.F) {
 				t.Fatal(err)
 			}
 			cluster := settings.Cluster{Identities: settings.Identities{IO: "cephtune-io"}}
-			s := sessionOf("u", v1alpha1.RunID(text))
-			places := workload.Places(s.name, cluster.Identities.IO, template, 18, 1<<30, false)
-			made, err := workload.New(template, places, workload.PlaceOfBackground(s.background().name, places))
+			s := clientjob.SessionOf("u", v1alpha1.RunID(text))
+			places := workload.Places(s.Name, cluster.Identities.IO, template, 18, 1<<30, false)
+			made, err := workload.New(template, places, workload.PlaceOfBackground(s.Background().Name, places))
 			if err != nil {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -55,7 +56,7 @@ func podEnded(pod *corev1.Pod) bool {
 func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	for i := range seen.pods {
 		pod := &seen.pods[i]
-		index, ok := clientIndex(pod)
+		index, ok := clientjob.ClientIndex(pod)
 		if !ok || !seen.needsLog(pod) {
 			continue
 		}

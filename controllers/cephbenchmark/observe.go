@@ -20,6 +20,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -39,7 +40,7 @@ type facts struct {
 	// spec is the spec with which the current session was started. The benchmark's own spec may
 	// already request another run.
 	spec    v1alpha1.CephBenchmarkSpec
-	session session
+	session clientjob.Session
 	cluster settings.Cluster
 	known   bool // the operator config lists that cluster
 	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed
@@ -95,25 +96,16 @@ type facts struct {
 	next     workload.Move
 }
 
-// These annotations of the Job store the input of the session: the spec, and how many bytes each
-// client prefills.
-const (
-	annotationSpec    = "cephtune.dev/spec"
-	annotationDataset = "cephtune.dev/dataset-bytes"
-	// annotationRoom is how many bytes each client may write in addition.
-	annotationRoom = "cephtune.dev/room-bytes"
-)
-
 // observe gathers the facts. It only reads, and only as much as the object's stage needs: an
 // object that has ended costs one read from a cache. What later passes need to know goes into the
 // memory in one place: [memory.remember].
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
-	seen.session = sessionOf(b.UID, b.Status.ObservedRunID)
+	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
 		return seen, r.observeNamespace(ctx, &seen)
 	}
-	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.id()) //nolint:contextcheck // Followers of the clients outlive the pass.
+	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // Followers of the clients outlive the pass.
 	seen.memory = seen.live.memory
 	var err error
 	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {
@@ -166,7 +158,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 
 // observeJob observes the Job of the session and its pods.
 func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
-	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.name}
+	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}
 	job := &batchv1.Job{}
 	err := r.client.Get(ctx, key, job)
 	if apierrors.IsNotFound(err) && seen.memory.madeJob != "" {
@@ -179,8 +171,8 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	if err != nil {
 		return fmt.Errorf("read the Job of the clients: %w", err)
 	}
-	seen.session.keyedByName = startedBefore(job)
-	if seen.jobMismatch, err = seen.session.mismatch(r.masterKey, seen.benchmark, job); err != nil {
+	seen.session.KeyedByName = clientjob.StartedBefore(job)
+	if seen.jobMismatch, err = seen.session.Mismatch(r.masterKey, seen.benchmark, job); err != nil {
 		return err
 	}
 	if !metav1.IsControlledBy(job, seen.benchmark) {
@@ -199,9 +191,9 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 // readSession reads the input of the session from the Job's annotations.
 func (f *facts) readSession(job *batchv1.Job) error {
 	// A session's dataset keeps its size, even if the free space changes later.
-	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[annotationDataset], 10, 64)
-	f.roomBytes, _ = strconv.ParseInt(job.Annotations[annotationRoom], 10, 64)
-	if err := json.Unmarshal([]byte(job.Annotations[annotationSpec]), &f.spec); err != nil {
+	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[clientjob.AnnotationDataset], 10, 64)
+	f.roomBytes, _ = strconv.ParseInt(job.Annotations[clientjob.AnnotationRoom], 10, 64)
+	if err := json.Unmarshal([]byte(job.Annotations[clientjob.AnnotationSpec]), &f.spec); err != nil {
 		return fmt.Errorf("read the spec that Job %s was made for: %w", job.Name, err)
 	}
 	return nil
@@ -210,7 +202,7 @@ func (f *facts) readSession(job *batchv1.Job) error {
 // observePods observes the clients, and why they make no progress.
 func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.Job) (err error) {
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{labelSession: seen.session.name}); err != nil {
+	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{clientjob.LabelSession: seen.session.Name}); err != nil {
 		return fmt.Errorf("list the pods of the clients: %w", err)
 	}
 	// Pods of a replaced Job do not count.
@@ -230,9 +222,9 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
 	if !seen.tearingDown() {
 		return nil
 	}
-	for _, job := range []string{seen.session.name, seen.session.background().name} {
+	for _, job := range []string{seen.session.Name, seen.session.Background().Name} {
 		var pods corev1.PodList
-		if err := r.client.List(ctx, &pods, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels{labelSession: job}); err != nil {
+		if err := r.client.List(ctx, &pods, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels{clientjob.LabelSession: job}); err != nil {
 			return fmt.Errorf("list the pods of the deleted Job %s: %w", job, err)
 		}
 		seen.orphans = append(seen.orphans, pods.Items...)
@@ -341,8 +333,8 @@ func (f *facts) newScript() (*workload.Script, error) {
 			return nil, err
 		}
 	}
-	places := workload.Places(f.session.name, f.cluster.Identities.IO, f.spec.Template, f.cephMajor(), f.datasetBytes, f.block)
-	background := workload.PlaceOfBackground(f.session.background().name, places)
+	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.cephMajor(), f.datasetBytes, f.block)
+	background := workload.PlaceOfBackground(f.session.Background().Name, places)
 	f.shareDataset(places)
 	made, err := workload.New(f.spec.Template, places, background)
 	if err != nil {
@@ -360,7 +352,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.runners, seen.logs = map[int]runnerView{}, map[int]*podLog{}
 	if !seen.standalone() {
-		key, err := seen.session.key(r.masterKey)
+		key, err := seen.session.Key(r.masterKey)
 		if err != nil {
 			return err
 		}
@@ -481,7 +473,7 @@ func (f facts) lostErr() error {
 func addressesOf(pods []corev1.Pod) map[int]string {
 	addresses := map[int]string{}
 	for i := range pods {
-		index, ok := clientIndex(&pods[i])
+		index, ok := clientjob.ClientIndex(&pods[i])
 		if ok && pods[i].Status.Phase == corev1.PodRunning && pods[i].Status.PodIP != "" && pods[i].DeletionTimestamp.IsZero() {
 			addresses[index] = net.JoinHostPort(pods[i].Status.PodIP, strconv.Itoa(runner.Port))
 		}

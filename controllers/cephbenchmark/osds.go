@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -19,10 +20,6 @@ import (
 // OSDs before anything is written to it, and the manager checks the placement before the first
 // run and after each run. Nothing has to be restored: the monitor drops these mappings with the
 // pool.
-
-// annotationOSDs on a Job has the IDs of the OSDs to which the scratch pool is confined,
-// separated by commas. A restarted manager reads them.
-const annotationOSDs = "cephtune.dev/osds"
 
 const placementGroupsMoved = "The placement groups of the scratch pool are being put on its OSDs."
 
@@ -103,8 +100,8 @@ func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.P
 // osds returns the OSDs to which the scratch pool is confined: drawn by this process, or
 // recorded and sealed by an earlier one.
 func (f facts) osds() []int {
-	if f.memory.osds == nil && f.job != nil && f.jobMismatch == "" && !f.session.keyedByName {
-		return osdsOf(f.job.Annotations[annotationOSDs])
+	if f.memory.osds == nil && f.job != nil && f.jobMismatch == "" && !f.session.KeyedByName {
+		return osdsOf(f.job.Annotations[clientjob.AnnotationOSDs])
 	}
 	return f.memory.osds
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/objectref"
@@ -194,15 +195,15 @@ func (f facts) shareDataset(places []place.Place) {
 }
 
 // jobSpec returns the input from which the Jobs of the session are made.
-func (r *Reconciler) jobSpec(seen facts) (jobSpec, error) {
+func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
 	network, err := seen.rook.PodNetwork()
 	if err != nil {
-		return jobSpec{}, err
+		return clientjob.Spec{}, err
 	}
-	return jobSpec{
-		benchmark: seen.benchmark, spec: seen.spec, session: seen.session, script: seen.script, block: seen.block,
-		images: r.settings.ImagesFor(seen.cluster), pods: r.settings.Pods, network: network, standalone: seen.memory.standalone,
-		secret: secretName(seen.session, seen.memory.standalone),
+	return clientjob.Spec{
+		Benchmark: seen.benchmark, Spec: seen.spec, Session: seen.session, Script: seen.script, Block: seen.block,
+		Images: r.settings.ImagesFor(seen.cluster), Pods: r.settings.Pods, Network: network, Standalone: seen.memory.standalone,
+		Secret: clientjob.SecretName(seen.session, seen.memory.standalone),
 	}, nil
 }
 
@@ -232,19 +233,19 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	if err != nil {
 		return err
 	}
-	job := jobOf(made)
+	job := clientjob.JobOf(made)
 	job.Annotations = map[string]string{
-		annotationSpec:    string(spec),
-		annotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
-		annotationRoom:    strconv.FormatInt(seen.roomBytes, 10),
+		clientjob.AnnotationSpec:    string(spec),
+		clientjob.AnnotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
+		clientjob.AnnotationRoom:    strconv.FormatInt(seen.roomBytes, 10),
 	}
 	if len(seen.memory.osds) > 0 {
-		job.Annotations[annotationOSDs] = osdsText(seen.memory.osds)
+		job.Annotations[clientjob.AnnotationOSDs] = osdsText(seen.memory.osds)
 	}
 	if seen.memory.standalone {
-		job.Annotations[annotationStandalone] = strconv.Itoa(int(seen.currentRun()))
+		job.Annotations[clientjob.AnnotationStandalone] = strconv.Itoa(int(seen.currentRun()))
 	}
-	if err := seen.session.seal(r.masterKey, job); err != nil {
+	if err := seen.session.Seal(r.masterKey, job); err != nil {
 		return err
 	}
 	if err := controllerutil.SetControllerReference(seen.benchmark, job, r.client.Scheme()); err != nil {
@@ -263,7 +264,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 // makeSecret creates the Secret with which the pods reach Ceph and authenticate their manager.
 // The Secret may exist already if the manager was restarted.
 func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Job) error {
-	key, err := seen.session.key(r.masterKey)
+	key, err := seen.session.Key(r.masterKey)
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Jo
 	if err != nil {
 		return err
 	}
-	secret := secretOf(seen.benchmark, seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), key)
+	secret := clientjob.SecretOf(seen.benchmark, seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), key)
 	if from, alone := aloneFrom(job); alone {
 		if err := addTasks(secret, seen, from); err != nil {
 			return err

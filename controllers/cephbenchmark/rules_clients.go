@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -23,7 +24,7 @@ func failWithoutJob(seen facts) (plan, bool) {
 // finishReplacing continues the replacement that switchToStandalone has begun. The manager never
 // marks the Job of clients that need the manager, so such a mark is foreign.
 func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[annotationUnreachable] == "" || seen.whyNotStandalone() != "" {
+	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.whyNotStandalone() != "" {
 		return plan{}, false
 	}
 	return replaceClients("A standalone client replaces the client, because the manager could not reach it."), true

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -26,23 +27,10 @@ import (
 // runner.
 
 const (
-	// annotationUnreachable marks a Job that is about to be replaced, so that a restarted
-	// manager continues the replacement.
-	annotationUnreachable = "cephtune.dev/unreachable"
-	// annotationStandalone marks the Job of a standalone client. Its value is the run with which
-	// the client begins.
-	annotationStandalone = "cephtune.dev/alone-from-run"
-)
-
-const (
-	tasksFile = "tasks.json"
-	tasksPath = secretPath + "/" + tasksFile
 	// maxTasksBytes is below the maximum size of a Secret.
 	maxTasksBytes = 900 << 10
 	// aloneAfter is how long the manager tries to reach a runner that has never answered.
 	aloneAfter = 30 * time.Second
-	// aloneGrace is how long a terminating client may take to clean up.
-	aloneGrace = time.Minute
 )
 
 // aloneFrom returns the run with which a standalone client begins, or false if the Job's client
@@ -51,7 +39,7 @@ func aloneFrom(job *batchv1.Job) (int32, bool) {
 	if job == nil {
 		return 0, false
 	}
-	run, err := strconv.ParseInt(job.Annotations[annotationStandalone], 10, 32)
+	run, err := strconv.ParseInt(job.Annotations[clientjob.AnnotationStandalone], 10, 32)
 	return int32(run), err == nil
 }
 
@@ -129,24 +117,15 @@ func (f facts) tasksJSON(from int32) ([]byte, error) {
 	return data, nil
 }
 
-// secretName differs for a standalone client, because the Secret that is being removed may still
-// exist.
-func secretName(s session, alone bool) string {
-	if alone {
-		return s.name + "-alone"
-	}
-	return s.name
-}
-
 // addTasks turns a Secret into the Secret of a standalone client.
 func addTasks(secret *corev1.Secret, seen facts, from int32) error {
 	data, err := seen.tasksJSON(from)
 	if err != nil {
 		return err
 	}
-	secret.Name = secretName(seen.session, true)
-	secret.Data[tasksFile] = data
-	delete(secret.Data, "session.key") // A standalone runner accepts no requests.
+	secret.Name = clientjob.SecretName(seen.session, true)
+	secret.Data[clientjob.TasksFile] = data
+	delete(secret.Data, clientjob.SessionKey) // A standalone runner accepts no requests.
 	return nil
 }
 
@@ -158,9 +137,9 @@ func networkAdvice() string {
 // replaceJob removes the Job of an unreachable client. The rules for a session without a Job
 // then create the new Job.
 func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
-	if seen.job.Annotations[annotationUnreachable] == "" && !seen.memory.standalone {
+	if seen.job.Annotations[clientjob.AnnotationUnreachable] == "" && !seen.memory.standalone {
 		before := seen.job.DeepCopy()
-		seen.job.Annotations[annotationUnreachable] = "true"
+		seen.job.Annotations[clientjob.AnnotationUnreachable] = "true"
 		if err := r.client.Patch(ctx, seen.job, client.MergeFrom(before)); err != nil {
 			return effect{}, fmt.Errorf("mark Job %s as unreachable: %w", seen.job.Name, err)
 		}

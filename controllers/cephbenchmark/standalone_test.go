@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -22,7 +23,7 @@ func unreachable(f *facts) {
 // alone makes the session's client standalone. The client's log has reports of these tasks.
 func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 	return func(f *facts) {
-		f.job.Annotations = map[string]string{annotationStandalone: "1"}
+		f.job.Annotations = map[string]string{clientjob.AnnotationStandalone: "1"}
 		f.pods[0].Status.Phase = phase
 		log := logOf(done...)
 		log.final = podEnded(&f.pods[0])
@@ -108,7 +109,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 		},
 		"a manager that was restarted goes on": {
 			[]func(*facts){unreachable, func(f *facts) {
-				f.job.Annotations = map[string]string{annotationUnreachable: "true"}
+				f.job.Annotations = map[string]string{clientjob.AnnotationUnreachable: "true"}
 				f.job.DeletionTimestamp = &metav1.Time{Time: today()}
 			}},
 			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
@@ -116,7 +117,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 		"a mark on clients that need the manager is somebody else's": {
 			[]func(*facts){unreachable, func(f *facts) {
 				f.script.DropCaches = true
-				f.job.Annotations = map[string]string{annotationUnreachable: "true"}
+				f.job.Annotations = map[string]string{clientjob.AnnotationUnreachable: "true"}
 			}},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -167,7 +168,7 @@ func thePodOfTheBackgroundIsLost(w *world) {
 func theJobOfTheBackgroundIsDeleted(w *world) {
 	b := w.backgroundAtWork()
 	job := &batchv1.Job{}
-	job.Namespace, job.Name = w.namespace, w.podAside().Labels[labelSession]
+	job.Namespace, job.Name = w.namespace, w.podAside().Labels[clientjob.LabelSession]
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy("Background")); err != nil {
 		w.t.Fatal(err)
 	}
@@ -274,7 +275,7 @@ func aPhaseFailsUnderBackgroundLoad(w *world) {
 func aBackgroundInAPoolThatIsThere(w *world) {
 	b := w.benchmark("b", strings.Replace(backgroundOfOne, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
-	left := sessionOf(b.UID, "1").background().name
+	left := clientjob.SessionOf(b.UID, "1").Background().Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-0-image"}
 	})

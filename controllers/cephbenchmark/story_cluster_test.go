@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/metrics"
@@ -437,7 +438,7 @@ func cephIsOutOfReachFromTheMiddleOn(w *world) {
 func aPoolThatIsThere(w *world) {
 	b := w.benchmark("b", onPool)
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
-	left := sessionOf(b.UID, "1").name
+	left := clientjob.SessionOf(b.UID, "1").Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-image-0"}
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left}

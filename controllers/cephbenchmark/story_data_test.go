@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -204,7 +205,7 @@ func rollingBackFails(w *world) {
 func lostWhileRollingBack(w *world) {
 	b := w.whileRollingBack(time.Hour)
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Images[settings.ScratchPool] = []string{sessionOf(b.UID, b.Spec.RunID).name + "-0-w1x64m-0"}
+		a.Images[settings.ScratchPool] = []string{clientjob.SessionOf(b.UID, b.Spec.RunID).Name + "-0-w1x64m-0"}
 	})
 	w.podBecomes(0, func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed })
 	w.untilFailed(b, v1alpha1.ReasonClientsLost)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -204,9 +205,9 @@ func somebodyChangesTheJob(w *world) {
 	b := w.measuring()
 	job := w.job(b)
 	before := job.DeepCopy()
-	job.Annotations[annotationSpec] = strings.Replace(job.Annotations[annotationSpec], `"count":1`, `"count":2147483647`, 1)
-	if job.Annotations[annotationSpec] == before.Annotations[annotationSpec] {
-		w.t.Fatalf("nothing to change in %s", job.Annotations[annotationSpec])
+	job.Annotations[clientjob.AnnotationSpec] = strings.Replace(job.Annotations[clientjob.AnnotationSpec], `"count":1`, `"count":2147483647`, 1)
+	if job.Annotations[clientjob.AnnotationSpec] == before.Annotations[clientjob.AnnotationSpec] {
+		w.t.Fatalf("nothing to change in %s", job.Annotations[clientjob.AnnotationSpec])
 	}
 	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
@@ -218,10 +219,10 @@ func somebodyChangesTheJob(w *world) {
 func somebodyHasAJobOfThatName(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilComplete(b)
-	next := sessionOf(b.UID, "2")
+	next := clientjob.SessionOf(b.UID, "2")
 	theirs := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: next.name, Labels: sessionLabels(next), Annotations: map[string]string{annotationSpec: "{}"},
+			Namespace: w.namespace, Name: next.Name, Labels: clientjob.Labels(next), Annotations: map[string]string{clientjob.AnnotationSpec: "{}"},
 		},
 		Spec: batchv1.JobSpec{Suspend: new(true), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}},
@@ -242,7 +243,7 @@ func somebodyHasAJobOfThatName(w *world) {
 func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
 	w.t.Helper()
 	job := &batchv1.Job{}
-	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: sessionOf(b.UID, b.Spec.RunID).name}, job); err != nil {
+	if err := w.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: clientjob.SessionOf(b.UID, b.Spec.RunID).Name}, job); err != nil {
 		w.t.Fatal(err)
 	}
 	return job
@@ -250,7 +251,7 @@ func (w *world) job(b *v1alpha1.CephBenchmark) *batchv1.Job {
 
 func (w *world) deleteJob(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: sessionOf(b.UID, b.Spec.RunID).name}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: clientjob.SessionOf(b.UID, b.Spec.RunID).Name}}
 	if err := w.Delete(w.t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -152,7 +153,7 @@ func (w *world) lostWithItsJob(spec, pool string) (b *v1alpha1.CephBenchmark, na
 	namespace = w.namespaceOf(0)
 	w.stop()
 	w.deleteJob(b)
-	left := sessionOf(b.UID, b.Spec.RunID).name
+	left := clientjob.SessionOf(b.UID, b.Spec.RunID).Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images[pool] = append(a.Images[pool], left+"-0-w1x64m-0")
 		a.Objects[pool+"/"] = []string{"precious", "benchmark_data_" + left + "-0-fio"}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -70,7 +71,7 @@ func (p *podPrinter) Read(ctx context.Context, namespace, name, _ string) (io.Re
 // aloneOf returns the command of a pod's client, and whether the client is standalone.
 func aloneOf(pod *corev1.Pod) (command string, alone bool) {
 	command = strings.Join(pod.Spec.Containers[0].Command, " ")
-	return command, strings.Contains(command, "--tasks="+tasksPath)
+	return command, strings.Contains(command, "--tasks="+clientjob.TasksPath)
 }
 
 // plannedFor returns the tasks in the Secret of a pod.
@@ -88,7 +89,7 @@ func (w *world) plannedFor(ctx context.Context, pod *corev1.Pod) ([]task.Task, e
 		return nil, fmt.Errorf("the Secret has %d entries, among them the key of a session or no keyring", len(secret.Data))
 	}
 	var planned []task.Task
-	return planned, json.Unmarshal(secret.Data[tasksFile], &planned)
+	return planned, json.Unmarshal(secret.Data[clientjob.TasksFile], &planned)
 }
 
 // reportOf returns the report of a task that succeeded.
@@ -199,7 +200,7 @@ func aClientWorksAlone(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	pod := w.pod(annotationStandalone)
+	pod := w.pod(clientjob.AnnotationStandalone)
 	if command, alone := aloneOf(pod); !alone || strings.Contains(command, "--key-file") {
 		w.t.Errorf("the client runs %q", command)
 	}
@@ -230,7 +231,7 @@ func aReportIsLost(w *world) {
 	w.logs.lost = "r1-write"
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	w.end(w.pod(annotationStandalone), corev1.PodSucceeded)
+	w.end(w.pod(clientjob.AnnotationStandalone), corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)
 	if b.Status.Runs[0].State != v1alpha1.RunInvalid || !strings.Contains(b.Status.Runs[0].Reason, "ReportLost") || b.Status.Runs[1].State != v1alpha1.RunValid {
 		w.t.Errorf("runs %+v, want the first one invalid", b.Status.Runs)
@@ -241,7 +242,7 @@ func aManagerComesBackToAClientAlone(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	pod := w.pod(annotationStandalone)
+	pod := w.pod(clientjob.AnnotationStandalone)
 	w.firstRunDone(b)
 	w.stop()
 	w.end(pod, corev1.PodSucceeded)
@@ -255,14 +256,14 @@ func aClientAloneIsPaused(w *world) {
 	w.buildWall()
 	b := w.benchmark("b", twoWrites)
 	w.passTime(b)
-	w.pod(annotationStandalone)
+	w.pod(clientjob.AnnotationStandalone)
 	w.firstRunDone(b)
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = true })
 	w.untilReason(b, v1alpha1.ReasonSuspended)
 	w.wantClean()
 	w.edit(b, func(s *v1alpha1.CephBenchmarkSpec) { s.Suspend = false })
 	w.passTime(b)
-	w.end(w.pod(annotationStandalone), corev1.PodSucceeded)
+	w.end(w.pod(clientjob.AnnotationStandalone), corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)
 	w.wantSummary(b, "2 of 2 runs are valid.")
 }
@@ -272,7 +273,7 @@ func aPodEndsWithoutAManager(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite)
 	w.until(b, "at work", func() bool { return len(b.Status.Runs) == 1 })
-	pod := w.pod(annotationSpec)
+	pod := w.pod(clientjob.AnnotationSpec)
 	w.stop()
 	var log bytes.Buffer
 	w.eventually(func() string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 )
@@ -103,7 +104,7 @@ func (w *world) poolOfOthers() *v1alpha1.CephBenchmark {
 	b := w.measuring(func(b *v1alpha1.CephBenchmark) {
 		b.Spec.Template.Target = v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}
 	})
-	left := sessionOf(b.UID, b.Spec.RunID).name
+	left := clientjob.SessionOf(b.UID, b.Spec.RunID).Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images["open"] = []string{"precious", left + "-image-0"}
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left + "-0-x"}

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -130,11 +131,11 @@ func onOneOSDRestarted(w *world) {
 }
 
 func somebodyNotesOtherOSDs(w *world) {
-	w.noteIsChanged(func(annotations map[string]string) { annotations[annotationOSDs] = "0,1,2,7" })
+	w.noteIsChanged(func(annotations map[string]string) { annotations[clientjob.AnnotationOSDs] = "0,1,2,7" })
 }
 
 func somebodyRemovesTheNote(w *world) {
-	w.noteIsChanged(func(annotations map[string]string) { delete(annotations, annotationOSDs) })
+	w.noteIsChanged(func(annotations map[string]string) { delete(annotations, clientjob.AnnotationOSDs) })
 }
 
 // noteIsChanged changes the Job's note about the OSDs while no manager runs.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -134,10 +135,10 @@ func (w *world) upgrade(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.stop()
 	job, master := w.job(b), make([]byte, 32)
-	before, earlier := job.DeepCopy(), sessionOf(b.UID, b.Spec.RunID)
-	earlier.keyedByName = true
-	key, err := earlier.key(master)
-	if err := errors.Join(err, earlier.seal(master, job), w.Patch(w.t.Context(), job, client.MergeFrom(before))); err != nil {
+	before, earlier := job.DeepCopy(), clientjob.SessionOf(b.UID, b.Spec.RunID)
+	earlier.KeyedByName = true
+	key, err := earlier.Key(master)
+	if err := errors.Join(err, earlier.Seal(master, job), w.Patch(w.t.Context(), job, client.MergeFrom(before))); err != nil {
 		w.t.Fatal(err)
 	}
 	w.kubelet.set(func(k *kubelet) {
@@ -241,7 +242,7 @@ func (w *world) longTeardown() *v1alpha1.CephBenchmark {
 	b := w.benchmark("b", onPool)
 	w.until(b, "begun", func() bool { return b.Status.ObservedRunID != "" })
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Images["open"] = []string{sessionOf(b.UID, "1").name + "-0-w1x64m-0"}
+		a.Images["open"] = []string{clientjob.SessionOf(b.UID, "1").Name + "-0-w1x64m-0"}
 	})
 	w.untilReason(b, v1alpha1.ReasonTearingDown)
 	w.untilItTriesAgain()

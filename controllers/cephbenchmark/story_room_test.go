@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -83,7 +84,7 @@ func rookKeepsAFullPool(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", endlessWrite)
 	w.untilTask(0, "r1-write", task.Measuring)
-	objects := settings.ScratchPool + "/" + sessionOf(b.UID, "1").name + "-0-run"
+	objects := settings.ScratchPool + "/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
 	})
@@ -120,7 +121,7 @@ func clientsCannotRemoveAThing(w *world) {
 	w.kubelet.script(cleanupID, runnertest.Script{Preparing: time.Hour})
 	b := w.benchmark("b", strings.Replace(endlessWrite, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.untilTask(0, "r1-write", task.Measuring)
-	left := "open/" + sessionOf(b.UID, "1").name + "-0-run"
+	left := "open/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) { a.Objects[left] = []string{"benchmark_data_x"} })
 	w.setFull(true)
 	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "OSD_FULL")

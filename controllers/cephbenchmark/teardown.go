@@ -16,6 +16,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -201,7 +202,7 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (reconcile.Wait
 
 // orphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
 // grace period, so Kubernetes has ended them unless they are kept on purpose.
-const orphansWithin = 2 * aloneGrace
+const orphansWithin = 2 * clientjob.StandaloneGrace
 
 // awaitOrphans names the pods of a deleted Job that have not ended. If the teardown did not wait
 // for them, data that they still write would remain.
@@ -268,7 +269,7 @@ func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (reconcile.W
 		return "", err
 	}
 	for _, pool := range pools {
-		waitsFor, err := scratchpool.RemoveImages(ctx, r.ceph, at, pool, seen.session.name)
+		waitsFor, err := scratchpool.RemoveImages(ctx, r.ceph, at, pool, seen.session.Name)
 		if isDenied(err) && (target == nil || pool != string(target.Name)) {
 			continue // The clients use the same key, so they cannot have created any there.
 		}
@@ -322,7 +323,7 @@ func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.C
 	if !inDefault {
 		return reconcile.Done, nil
 	}
-	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.name)
+	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.Name)
 }
 
 // traces returns the places in Ceph where the clients and the background load may have left

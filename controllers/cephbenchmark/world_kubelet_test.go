@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -82,7 +83,7 @@ func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 	keeps := k.keeps
 	k.mu.Unlock()
 	var pods corev1.PodList
-	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{labelSession}) != nil {
+	if keeps || k.List(ctx, &pods, client.InNamespace(k.namespace), client.HasLabels{clientjob.LabelSession}) != nil {
 		return
 	}
 	for i := range pods.Items {
@@ -96,7 +97,7 @@ func (k *kubelet) collect(ctx context.Context, jobs []batchv1.Job) {
 // serve does what a Job's controller, the scheduler and a kubelet would do.
 func (k *kubelet) serve(ctx context.Context, job *batchv1.Job) {
 	var pods corev1.PodList
-	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{labelSession: job.Name}) != nil {
+	if k.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{clientjob.LabelSession: job.Name}) != nil {
 		return
 	}
 	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend

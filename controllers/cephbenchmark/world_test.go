@@ -30,6 +30,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
@@ -431,7 +432,7 @@ func (w *world) wantClean() {
 func (w *world) results() []corev1.ConfigMap {
 	w.t.Helper()
 	var maps corev1.ConfigMapList
-	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{labelSession}); err != nil {
+	if err := w.List(w.t.Context(), &maps, client.InNamespace(w.namespace), client.HasLabels{clientjob.LabelSession}); err != nil {
 		w.t.Fatal(err)
 	}
 	return maps.Items

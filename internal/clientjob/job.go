@@ -1,4 +1,7 @@
-package cephbenchmark
+// Package clientjob has the Job, the Secret and the pods of a benchmark's clients: their names, their
+// keys, and the sealed annotations in which a Job stores the input of its session. It only builds
+// objects; the controller creates them.
+package clientjob
 
 import (
 	"maps"
@@ -18,18 +21,28 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-const (
-	// labelSession marks the Jobs and pods of one session.
-	labelSession = "cephtune.dev/session"
-)
+// LabelSession marks the Jobs and pods of one session.
+const LabelSession = "cephtune.dev/session"
 
 // These are paths in the pods of benchmarks.
 const (
 	runnerPath = "/cephtune/runner"
 	workPath   = "/cephtune/work"
 	secretPath = "/etc/ceph" //nolint:gosec // a directory
-	keyFile    = secretPath + "/session.key"
+	keyFile    = secretPath + "/" + SessionKey
+	// TasksPath is the file of a standalone client's tasks.
+	TasksPath = secretPath + "/" + TasksFile
 )
+
+// These are entries of the Secret: the key that the manager shares with the runners, and the tasks
+// of a standalone client.
+const (
+	SessionKey = "session.key"
+	TasksFile  = "tasks.json"
+)
+
+// StandaloneGrace is how long a terminating standalone client may take to clean up.
+const StandaloneGrace = time.Minute
 
 // jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier.
 // It exceeds most failures of a manager: the next manager learns from the Job what to remove,
@@ -39,54 +52,55 @@ const jobStays = 7 * 24 * time.Hour
 // nonRoot is the user of the pods. Volumes belong to this group.
 const nonRoot int64 = 65532
 
-func sessionLabels(s session) map[string]string {
+// Labels returns the labels of the session's objects.
+func Labels(s Session) map[string]string {
 	return map[string]string{
 		settings.LabelManagedBy: settings.ManagedBy,
 		settings.LabelComponent: settings.ComponentBenchmark,
-		labelSession:            s.name,
+		LabelSession:            s.Name,
 	}
 }
 
-// secretOf returns the Secret with which the clients reach Ceph and authenticate their manager.
-func secretOf(b *v1alpha1.CephBenchmark, s session, conf, keyring string, key []byte) *corev1.Secret {
+// SecretOf returns the Secret with which the clients reach Ceph and authenticate their manager.
+func SecretOf(b *v1alpha1.CephBenchmark, s Session, conf, keyring string, key []byte) *corev1.Secret {
 	yes := true
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: s.name, Labels: sessionLabels(s)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: s.Name, Labels: Labels(s)},
 		Immutable:  &yes,
 		Data: map[string][]byte{
 			rook.ConfFile:    []byte(conf),
 			rook.KeyringFile: []byte(keyring),
-			"session.key":    key,
+			SessionKey:       key,
 		},
 	}
 }
 
-// jobSpec holds the input from which the Job of a session is made.
-type jobSpec struct {
-	benchmark *v1alpha1.CephBenchmark
-	spec      v1alpha1.CephBenchmarkSpec
-	session   session
-	images    settings.Images
-	pods      settings.Pods
-	script    *workload.Script
-	network   rook.PodNetwork
-	secret    string // the Secret that pods mount
-	// standalone says that the runner reads its tasks from the Secret, without a manager.
-	standalone bool
-	// block says that the claim is a block device.
-	block bool
+// Spec holds the input from which the Job of a session is made.
+type Spec struct {
+	Benchmark *v1alpha1.CephBenchmark
+	Spec      v1alpha1.CephBenchmarkSpec
+	Session   Session
+	Images    settings.Images
+	Pods      settings.Pods
+	Script    *workload.Script
+	Network   rook.PodNetwork
+	Secret    string // the Secret that pods mount
+	// Standalone says that the runner reads its tasks from the Secret, without a manager.
+	Standalone bool
+	// Block says that the claim is a block device.
+	Block bool
 }
 
-// jobOf returns the Job that runs each client in a pod. Pods are never replaced, because a new
+// JobOf returns the Job that runs each client in a pod. Pods are never replaced, because a new
 // pod would lack the reports of the old one.
-func jobOf(j jobSpec) *batchv1.Job {
-	count := j.spec.Template.Clients.Count
+func JobOf(j Spec) *batchv1.Job {
+	count := j.Spec.Template.Clients.Count
 	indexed, none := batchv1.IndexedCompletion, int32(0)
 	whenFailed := batchv1.Failed
-	deadline := int64(math.Ceil(j.script.Deadline(j.spec).Seconds()))
-	labels := sessionLabels(j.session)
+	deadline := int64(math.Ceil(j.Script.Deadline(j.Spec).Seconds()))
+	labels := Labels(j.Session)
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: j.benchmark.Namespace, Name: j.session.name, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Session.Name, Labels: labels},
 		Spec: batchv1.JobSpec{
 			CompletionMode:          &indexed,
 			Completions:             &count,
@@ -97,8 +111,8 @@ func jobOf(j jobSpec) *batchv1.Job {
 			ActiveDeadlineSeconds:   &deadline,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
-					Labels:      merged(j.pods.Labels, labels),
-					Annotations: merged(merged(j.pods.Annotations, j.network.Annotations), map[string]string{settings.AnnotationBenchmark: j.benchmark.Name}),
+					Labels:      merged(j.Pods.Labels, labels),
+					Annotations: merged(merged(j.Pods.Annotations, j.Network.Annotations), map[string]string{settings.AnnotationBenchmark: j.Benchmark.Name}),
 				},
 				Spec: j.podSpec(),
 			},
@@ -116,38 +130,38 @@ func merged(a, b map[string]string) map[string]string {
 
 // nodes returns the node selection for clients from the benchmark, or from the operator config
 // if the benchmark has none.
-func (j jobSpec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
+func (j Spec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
 	selector, tolerations := make(map[string]string, len(clients.NodeSelector)), clients.Tolerations
 	for name, value := range clients.NodeSelector {
 		selector[name] = string(value)
 	}
 	if len(selector) == 0 {
-		maps.Copy(selector, j.pods.NodeSelector)
+		maps.Copy(selector, j.Pods.NodeSelector)
 	}
 	if len(tolerations) == 0 {
-		tolerations = j.pods.Tolerations
+		tolerations = j.Pods.Tolerations
 	}
 	return selector, tolerations
 }
 
-func (j jobSpec) podSpec() corev1.PodSpec {
+func (j Spec) podSpec() corev1.PodSpec {
 	no, user, grace := false, nonRoot, int64(15)
-	if j.standalone {
-		grace = int64(aloneGrace.Seconds())
+	if j.Standalone {
+		grace = int64(StandaloneGrace.Seconds())
 	}
-	clients := j.spec.Template.Clients
+	clients := j.Spec.Template.Clients
 	nodeSelector, tolerations := j.nodes(clients)
 	return corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		AutomountServiceAccountToken:  &no,
 		EnableServiceLinks:            &no,
 		TerminationGracePeriodSeconds: &grace,
-		PriorityClassName:             j.pods.PriorityClassName,
-		ImagePullSecrets:              pullSecrets(j.images.PullSecrets),
+		PriorityClassName:             j.Pods.PriorityClassName,
+		ImagePullSecrets:              pullSecrets(j.Images.PullSecrets),
 		NodeSelector:                  nodeSelector,
 		Tolerations:                   tolerations,
-		TopologySpreadConstraints:     spread(clients.Spread, j.session),
-		Affinity:                      affinity(clients, j.session),
+		TopologySpreadConstraints:     spread(clients.Spread, j.Session),
+		Affinity:                      affinity(clients, j.Session),
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot: yes(), RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -160,11 +174,11 @@ func (j jobSpec) podSpec() corev1.PodSpec {
 
 // installer returns the container that copies the runner into the tools' container, so that the
 // tools' image needs no part of cephtune.
-func (j jobSpec) installer() corev1.Container {
+func (j Spec) installer() corev1.Container {
 	return corev1.Container{
 		Name:            "install",
-		Image:           j.images.Runner,
-		ImagePullPolicy: corev1.PullPolicy(j.images.PullPolicy),
+		Image:           j.Images.Runner,
+		ImagePullPolicy: corev1.PullPolicy(j.Images.PullPolicy),
 		Command:         []string{"/runner", "install", runnerPath},
 		SecurityContext: restricted(),
 		Resources:       j.resources(),
@@ -172,11 +186,11 @@ func (j jobSpec) installer() corev1.Container {
 	}
 }
 
-func (j jobSpec) client() corev1.Container {
+func (j Spec) client() corev1.Container {
 	c := corev1.Container{
 		Name:            settings.ContainerClient,
-		Image:           j.images.Tools,
-		ImagePullPolicy: corev1.PullPolicy(j.images.PullPolicy),
+		Image:           j.Images.Tools,
+		ImagePullPolicy: corev1.PullPolicy(j.Images.PullPolicy),
 		Command:         []string{runnerPath, "run", "--key-file=" + keyFile, "--work-dir=" + workPath},
 		SecurityContext: restricted(),
 		Resources:       j.resources(),
@@ -188,13 +202,13 @@ func (j jobSpec) client() corev1.Container {
 		},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
-	if j.standalone {
-		c.Command = []string{runnerPath, "run", "--tasks=" + tasksPath, "--work-dir=" + workPath}
+	if j.Standalone {
+		c.Command = []string{runnerPath, "run", "--tasks=" + TasksPath, "--work-dir=" + workPath}
 		c.Ports = nil
 	}
 	switch {
-	case j.spec.Template.Target.PersistentVolumeClaim == nil:
-	case j.block:
+	case j.Spec.Template.Target.PersistentVolumeClaim == nil:
+	case j.Block:
 		c.VolumeDevices = []corev1.VolumeDevice{{Name: "claim", DevicePath: workload.DevicePath}}
 	default:
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: workload.DirectoryPath})
@@ -204,8 +218,8 @@ func (j jobSpec) client() corev1.Container {
 
 // resources returns equal requests and limits for every container, because only then the pod has
 // the QoS class Guaranteed.
-func (j jobSpec) resources() corev1.ResourceRequirements {
-	want := j.spec.Template.Clients.Resources
+func (j Spec) resources() corev1.ResourceRequirements {
+	want := j.Spec.Template.Clients.Resources
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:              want.CPU,
 		corev1.ResourceMemory:           want.Memory,
@@ -214,14 +228,14 @@ func (j jobSpec) resources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: list, Limits: list}
 }
 
-func (j jobSpec) volumes() []corev1.Volume {
+func (j Spec) volumes() []corev1.Volume {
 	limit, mode := resource.MustParse("400Mi"), int32(0o440)
 	volumes := []corev1.Volume{
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
-		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: j.secret, DefaultMode: &mode}}},
+		{Name: "ceph", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: j.Secret, DefaultMode: &mode}}},
 	}
-	if claim := j.spec.Template.Target.PersistentVolumeClaim; claim != nil {
-		volumes = append(volumes, corev1.Volume{Name: "claim", VolumeSource: claimOf(*claim, sessionLabels(j.session))})
+	if claim := j.Spec.Template.Target.PersistentVolumeClaim; claim != nil {
+		volumes = append(volumes, corev1.Volume{Name: "claim", VolumeSource: claimOf(*claim, Labels(j.Session))})
 	}
 	return volumes
 }
@@ -249,7 +263,7 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 }
 
 // spread distributes clients over nodes as evenly as resources permit.
-func spread(how v1alpha1.Spread, s session) []corev1.TopologySpreadConstraint {
+func spread(how v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
 	if how != v1alpha1.SpreadPreferred {
 		return nil
 	}
@@ -257,13 +271,13 @@ func spread(how v1alpha1.Spread, s session) []corev1.TopologySpreadConstraint {
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{labelSession: s.name}},
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: s.Name}},
 	}}
 }
 
 // affinity restricts clients to the requested nodes, and separates them from each other if
 // requested.
-func affinity(clients v1alpha1.Clients, s session) *corev1.Affinity {
+func affinity(clients v1alpha1.Clients, s Session) *corev1.Affinity {
 	a := &corev1.Affinity{NodeAffinity: onNodes(clients.Nodes), PodAntiAffinity: apart(clients.Spread, s)}
 	if a.NodeAffinity == nil && a.PodAntiAffinity == nil {
 		return nil
@@ -288,14 +302,14 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 
 // apart requires a node of its own for each client. A client without such a node is not
 // scheduled.
-func apart(how v1alpha1.Spread, s session) *corev1.PodAntiAffinity {
+func apart(how v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
 	if how != v1alpha1.SpreadRequired {
 		return nil
 	}
 	return &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			TopologyKey:   corev1.LabelHostname,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelSession: s.name}},
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: s.Name}},
 		}},
 	}
 }
@@ -319,8 +333,8 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return refs
 }
 
-// clientIndex returns the index of the client in a pod.
-func clientIndex(pod *corev1.Pod) (int, bool) {
+// ClientIndex returns the index of the client in a pod.
+func ClientIndex(pod *corev1.Pod) (int, bool) {
 	i, err := strconv.Atoi(pod.Labels[batchv1.JobCompletionIndexAnnotation])
 	return i, err == nil
 }

@@ -1,4 +1,4 @@
-package cephbenchmark
+package clientjob
 
 import (
 	"crypto/hmac"
@@ -14,25 +14,43 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// annotationSeal has the seal of the Job's annotations. A session's spec is in annotations of
+// These annotations of the Job store the input of the session: the spec, and how many bytes each
+// client prefills.
+const (
+	AnnotationSpec    = "cephtune.dev/spec"
+	AnnotationDataset = "cephtune.dev/dataset-bytes"
+	// AnnotationRoom is how many bytes each client may write in addition.
+	AnnotationRoom = "cephtune.dev/room-bytes"
+	// AnnotationOSDs on a Job has the IDs of the OSDs to which the scratch pool is confined,
+	// separated by commas. A restarted manager reads them.
+	AnnotationOSDs = "cephtune.dev/osds"
+	// AnnotationUnreachable marks a Job that is about to be replaced, so that a restarted
+	// manager continues the replacement.
+	AnnotationUnreachable = "cephtune.dev/unreachable"
+	// AnnotationStandalone marks the Job of a standalone client. Its value is the run with which
+	// the client begins.
+	AnnotationStandalone = "cephtune.dev/alone-from-run"
+)
+
+// AnnotationSeal has the seal of the Job's annotations. A session's spec is in annotations of
 // its Job. Others in the namespace may be able to write these, and admission does not check
 // them. Only the manager can make the seal, so it accepts only its own annotations.
-const annotationSeal = "cephtune.dev/seal"
+const AnnotationSeal = "cephtune.dev/seal"
 
 // sealVersion begins the seals of Jobs whose keys are derived from the owner and run ID of the
 // session.
 const sealVersion = "v2:"
 
-// sealed returns the annotations that are sealed together. annotationUnreachable is not sealed:
+// sealed returns the annotations that are sealed together. AnnotationUnreachable is not sealed:
 // the manager sets it later, and a user who can forge it can delete the Job as well.
 func sealed() []string {
-	return []string{annotationSpec, annotationDataset, annotationStandalone, annotationRoom, annotationOSDs}
+	return []string{AnnotationSpec, AnnotationDataset, AnnotationStandalone, AnnotationRoom, AnnotationOSDs}
 }
 
 // sealOf returns the seal of the annotations of the session's Job. The seal has a derived key of
 // its own, because pods have the session's key.
-func (s session) sealOf(master []byte, annotations map[string]string) (string, error) {
-	if s.keyedByName {
+func (s Session) sealOf(master []byte, annotations map[string]string) (string, error) {
+	if s.KeyedByName {
 		return s.macOf(master, sealedBefore(annotations))
 	}
 	values := map[string]string{} // A missing annotation differs from an empty one.
@@ -46,26 +64,26 @@ func (s session) sealOf(master []byte, annotations map[string]string) (string, e
 }
 
 // sealedBefore returns the values that earlier managers have sealed, so that Jobs stay valid
-// after an upgrade. These values do not include annotationOSDs, so readers must not trust that
+// after an upgrade. These values do not include AnnotationOSDs, so readers must not trust that
 // annotation of such a Job.
 func sealedBefore(annotations map[string]string) []*string {
 	var values []*string
-	for _, name := range []string{annotationSpec, annotationDataset, annotationStandalone} {
+	for _, name := range []string{AnnotationSpec, AnnotationDataset, AnnotationStandalone} {
 		var value *string
 		if text, ok := annotations[name]; ok {
 			value = &text
 		}
 		values = append(values, value)
 	}
-	if text, ok := annotations[annotationRoom]; ok {
-		named := annotationRoom + "=" + text
+	if text, ok := annotations[AnnotationRoom]; ok {
+		named := AnnotationRoom + "=" + text
 		values = append(values, &named)
 	}
 	return values
 }
 
 // macOf returns a message authentication code of a value. Only the manager can compute it.
-func (s session) macOf(master []byte, of any) (string, error) {
+func (s Session) macOf(master []byte, of any) (string, error) {
 	key, err := s.derive(master, "seal")
 	if err != nil {
 		return "", err
@@ -79,24 +97,25 @@ func (s session) macOf(master []byte, of any) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// startedBefore reports whether an earlier manager, which derived keys from names, made a Job.
+// StartedBefore reports whether an earlier manager, which derived keys from names, made a Job.
 // Nobody else can make such a Job, because its seal requires the manager's key.
-func startedBefore(job *batchv1.Job) bool {
-	return !strings.HasPrefix(job.Annotations[annotationSeal], sealVersion)
+func StartedBefore(job *batchv1.Job) bool {
+	return !strings.HasPrefix(job.Annotations[AnnotationSeal], sealVersion)
 }
 
-func (s session) seal(master []byte, job *batchv1.Job) error {
+// Seal adds the seal to the annotations of the session's Job.
+func (s Session) Seal(master []byte, job *batchv1.Job) error {
 	seal, err := s.sealOf(master, job.Annotations)
 	if err != nil {
 		return err
 	}
-	job.Annotations[annotationSeal] = seal
+	job.Annotations[AnnotationSeal] = seal
 	return nil
 }
 
-// mismatch returns how a Job with the name of the session's Job differs from the one that the
+// Mismatch returns how a Job with the name of the session's Job differs from the one that the
 // manager made; "" if it does not.
-func (s session) mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
+func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
 	if !metav1.IsControlledBy(job, b) {
 		return fmt.Sprintf("There is a Job %s that is not this benchmark's. Remove it, and change runID to run again.", job.Name), nil
 	}
@@ -104,7 +123,7 @@ func (s session) mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1
 	if err != nil {
 		return "", err
 	}
-	if !hmac.Equal([]byte(want), []byte(job.Annotations[annotationSeal])) {
+	if !hmac.Equal([]byte(want), []byte(job.Annotations[AnnotationSeal])) {
 		return fmt.Sprintf("What Job %s was made for was changed, and not by the operator.", job.Name), nil
 	}
 	return "", nil

@@ -1,0 +1,73 @@
+package clientjob
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/masterkey"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/scratchpool"
+)
+
+// sessionPrefix begins the names of all sessions.
+const sessionPrefix = scratchpool.ImagePrefix
+
+// Session is the execution of one run ID. It determines the names of everything that the
+// execution creates, and depends only on the object.
+type Session struct {
+	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
+	// has 19 characters, because rados bench truncates host names after 29. Such a short name
+	// allows a user to find a run ID with the name of another session. So the name proves
+	// nothing, and no key is derived from it.
+	Name string
+	// UID and RunID identify the owner and the run ID of the session.
+	UID   types.UID
+	RunID v1alpha1.RunID
+	// KeyedByName says that an earlier manager, which derived keys from names, has started the
+	// session.
+	KeyedByName bool
+}
+
+// SessionOf returns the session of a benchmark's run ID.
+func SessionOf(uid types.UID, runID v1alpha1.RunID) Session {
+	sum := sha256.Sum256([]byte(string(uid) + "/" + string(runID)))
+	return Session{Name: sessionPrefix + hex.EncodeToString(sum[:5]), UID: uid, RunID: runID}
+}
+
+// ID is unique among sessions.
+func (s Session) ID() string { return string(s.UID) + "/" + string(s.RunID) }
+
+// Key returns the secret that the manager shares with the session's runners. It is derived, so
+// that after a restart the manager need not read a Secret in a benchmark's namespace.
+func (s Session) Key(master []byte) ([]byte, error) { return s.derive(master, "session") }
+
+// derive returns the session's key for one role.
+func (s Session) derive(master []byte, role string) ([]byte, error) {
+	if !s.KeyedByName {
+		return masterkey.Derive(master, role, string(s.UID), string(s.RunID))
+	}
+	key, err := hkdf.Key(sha256.New, master, nil, "cephtune "+role+" "+s.Name, runner.KeyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of %s of session %s: %w", role, s.Name, err)
+	}
+	return key, nil
+}
+
+// Background returns the session of the background load. It has another name for the Job. The
+// names of everything that the load creates begin with this session's name, so the teardown
+// removes that as well.
+func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
+
+// SecretName returns the name of the Secret. It differs for a standalone client, because the
+// Secret that is being removed may still exist.
+func SecretName(s Session, alone bool) string {
+	if alone {
+		return s.Name + "-alone"
+	}
+	return s.Name
+}
