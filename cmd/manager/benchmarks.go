@@ -58,7 +58,7 @@ type podLogs struct {
 	direct client.Reader
 }
 
-// Read implements [cephbenchmark.Logs].
+// Read implements [clientview.Logs].
 func (l podLogs) Read(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
 	text, err := l.core.Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container}).Stream(ctx)
 	return text, namespaces.NotFoundIfGone(ctx, l.direct, namespace, err)

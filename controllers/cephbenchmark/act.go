@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -183,13 +184,13 @@ func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Con
 }
 
 // onEach calls the given runners concurrently.
-func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask func(context.Context, int, runner.Client) error) error {
+func (r *Reconciler) onEach(ctx context.Context, runners map[int]clientview.View, ask func(context.Context, int, runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var group errgroup.Group // No shared context: one failure must not cancel the other calls.
 	for i, view := range runners {
 		group.Go(func() error {
-			if err := ask(ctx, i, view.client); err != nil {
+			if err := ask(ctx, i, view.Client); err != nil {
 				return fmt.Errorf("client %d: %w", i, err)
 			}
 			return nil
@@ -200,7 +201,7 @@ func (r *Reconciler) onEach(ctx context.Context, runners map[int]runnerView, ask
 
 // start gives all clients, or the background load, the signal to measure. It records an upper
 // bound of the time between their starts.
-func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]runnerView, id string) (effect, error) {
+func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]clientview.View, id string) (effect, error) {
 	seen.memory.noted.StartedAt[id] = r.now()
 	starts := make([]runner.Started, len(runners))
 	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -36,7 +37,7 @@ type backgroundFacts struct {
 	lost bool // it was created, and something other than the manager deleted it
 	pods []corev1.Pod
 	// runners has only the index 0.
-	runners map[int]runnerView
+	runners map[int]clientview.View
 	tasks   workload.Tasks // nil if the runner has not answered yet
 }
 
@@ -56,8 +57,8 @@ func (f facts) begun(run int32) bool {
 }
 
 // everyone returns the runners of the clients and the background load.
-func (f facts) everyone() []runnerView {
-	all := make([]runnerView, 0, len(f.runners)+1)
+func (f facts) everyone() []clientview.View {
+	all := make([]clientview.View, 0, len(f.runners)+1)
 	for i := range int(f.spec.Template.Clients.Count) {
 		if view, ok := f.runners[i]; ok {
 			all = append(all, view)
@@ -70,7 +71,7 @@ func (f facts) everyone() []runnerView {
 }
 
 // party returns the runners that a move concerns, and the statuses of their tasks.
-func (f facts) party(mv workload.Move) (map[int]runnerView, workload.Tasks) {
+func (f facts) party(mv workload.Move) (map[int]clientview.View, workload.Tasks) {
 	if mv.Background {
 		return f.background.runners, f.background.tasks
 	}
@@ -246,7 +247,7 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 // answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	tasks, runners := seen.background.tasks, seen.background.runners
-	answers := tasks != nil && runners[0].err == nil && len(addressesOf(seen.background.pods)) > 0
+	answers := tasks != nil && runners[0].Err == nil && len(addressesOf(seen.background.pods)) > 0
 	if !answers || seen.script == nil || seen.script.Background == nil {
 		return reconcile.Done, nil
 	}

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -67,8 +68,8 @@ type Options struct {
 	Reached func(tuning.Step) error
 	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces
-	Dial       Dial
-	Logs       Logs
+	Dial       clientview.Dial
+	Logs       clientview.Logs
 	// MasterKey is the secret from which the keys of sessions are derived.
 	MasterKey []byte
 	// PoolSettle is how long the PGs of a new pool have to be clean.
@@ -95,7 +96,7 @@ type Reconciler struct {
 	doubts    *tuning.Doubts
 	reached   func(tuning.Step) error
 	keepEvery time.Duration
-	logs      Logs
+	logs      clientview.Logs
 	masterKey []byte
 	counts    *exporter.Events
 	now       func() time.Time

@@ -52,9 +52,9 @@ func (l *live) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	if !ok {
 		return nil
 	}
-	views, clients := s.runners.views(), make([]runner.Client, count)
+	views, clients := s.runners.Views(), make([]runner.Client, count)
 	for i := range clients {
-		if clients[i] = views[i].client; clients[i] == nil {
+		if clients[i] = views[i].Client; clients[i] == nil {
 			return nil
 		}
 	}

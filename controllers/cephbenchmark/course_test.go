@@ -34,9 +34,9 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 	asks(ErrNotMeasuring, 0, 0) // The manager follows no client.
 	s := l.session(key, "1")
 	t.Cleanup(func() { l.forget(key) })
-	s.runners.follow(map[int]string{0: "one:1"}, nil)
+	s.runners.Follow(map[int]string{0: "one:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // The manager follows one of two clients.
-	s.runners.follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
+	s.runners.Follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // The clients have no such task.
 	for _, c := range runners {
 		if _, err := c.Put(t.Context(), task.Task{ID: "r1-write", Measure: &task.Measurement{RequestedSeconds: 10}, MeasureTimeoutSeconds: 60}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -241,7 +242,7 @@ func TestDecide(t *testing.T) {
 		"a network that lets nobody in": {
 			seen: atWork(func(f *facts) {
 				f.tasks = nil
-				f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-20 * time.Second)}}
+				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-20 * time.Second)}}
 			}),
 			want: stepWait, wantReason: v1alpha1.ReasonClientsUnreachable, wantMessage: "7480",
 		},
@@ -249,7 +250,7 @@ func TestDecide(t *testing.T) {
 			seen: atWork(func(f *facts) {
 				f.tasks = nil
 				f.memory.reached = true
-				f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-3 * time.Minute)}}
+				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-3 * time.Minute)}}
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonClientsUnreachable,
 		},

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 )
 
@@ -15,7 +16,7 @@ import (
 // cluster that they load, by samples. Every change wakes the reconciler, so that no phase waits
 // for a poll.
 type live struct {
-	dial Dial
+	dial clientview.Dial
 	now  func() time.Time
 	wake func(types.NamespacedName)
 
@@ -24,7 +25,7 @@ type live struct {
 	sessions map[types.NamespacedName]*liveSession
 }
 
-func newLive(dial Dial, now func() time.Time, wake func(types.NamespacedName)) *live {
+func newLive(dial clientview.Dial, now func() time.Time, wake func(types.NamespacedName)) *live {
 	return &live{dial: dial, now: now, wake: wake, sessions: map[types.NamespacedName]*liveSession{}}
 }
 
@@ -58,7 +59,7 @@ func (l *live) session(key types.NamespacedName, id string) *liveSession {
 		context: ctx, stop: stop,
 		memory: newMemory(l.now()),
 	}
-	s.runners = newFollowers(ctx, l.dial, l.now, s.wake)
+	s.runners = clientview.NewFollowers(ctx, l.dial, l.now, s.wake)
 	if l.stopped {
 		stop()
 	}
@@ -88,7 +89,7 @@ type liveSession struct {
 
 	memory *memory
 
-	runners *followers
+	runners *clientview.Followers
 
 	mu    sync.Mutex
 	watch *clusterwatch.Watch

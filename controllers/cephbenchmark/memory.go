@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -77,7 +78,7 @@ type memory struct {
 	// read so far, by pod.
 	standalone bool
 	planned    []task.Task
-	logs       map[types.UID]*podLog
+	logs       map[types.UID]*clientview.Log
 	// clientCleanupFailed says that the clients could not remove their data.
 	clientCleanupFailed bool
 	// outage is the state of the current run's outage.
@@ -119,6 +120,6 @@ func newMemory(now time.Time) *memory {
 		statusWrittenAt: now,
 		evidence:        map[int32]runEvidence{},
 		placed:          map[string][]int{},
-		logs:            map[types.UID]*podLog{},
+		logs:            map[types.UID]*clientview.Log{},
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -88,11 +89,11 @@ type facts struct {
 	// its own pool.
 	shared rook.ScratchUse
 
-	runners  map[int]runnerView
-	answered bool            // at least one runner answers
-	logs     map[int]*podLog // logs of clients whose state only logs show
-	planned  []task.Task     // the tasks of a standalone client, if its log was read
-	tasks    workload.Tasks  // nil if not all runners have answered yet
+	runners  map[int]clientview.View
+	answered bool                    // at least one runner answers
+	logs     map[int]*clientview.Log // logs of clients whose state only logs show
+	planned  []task.Task             // the tasks of a standalone client, if its log was read
+	tasks    workload.Tasks          // nil if not all runners have answered yet
 	next     workload.Move
 }
 
@@ -312,9 +313,9 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if err := r.observeClients(ctx, seen); err != nil {
 		return err
 	}
-	seen.tasks = tasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
+	seen.tasks = clientview.TasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
 	if seen.hasBackground() {
-		seen.background.tasks = tasksOf(seen.background.runners, 1)
+		seen.background.tasks = clientview.TasksOf(seen.background.runners, 1)
 	}
 	return nil
 }
@@ -350,7 +351,7 @@ func (f *facts) newScript() (*workload.Script, error) {
 
 // observeClients asks the runners, and reads the logs of those that do not answer.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
-	seen.runners, seen.logs = map[int]runnerView{}, map[int]*podLog{}
+	seen.runners, seen.logs = map[int]clientview.View{}, map[int]*clientview.Log{}
 	if !seen.standalone() {
 		key, err := seen.session.Key(r.masterKey)
 		if err != nil {
@@ -360,14 +361,14 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if address, runs := addressesOf(seen.background.pods)[0]; runs {
 			addresses[backgroundIndex] = address
 		}
-		seen.runners = seen.live.runners.follow(addresses, key) //nolint:contextcheck // It outlives the pass.
+		seen.runners = seen.live.runners.Follow(addresses, key) //nolint:contextcheck // It outlives the pass.
 		if view, followed := seen.runners[backgroundIndex]; followed {
 			delete(seen.runners, backgroundIndex)
-			seen.background.runners = map[int]runnerView{0: view}
+			seen.background.runners = map[int]clientview.View{0: view}
 		}
 	}
 	for _, view := range seen.runners {
-		seen.answered = seen.answered || view.snapshot != nil
+		seen.answered = seen.answered || view.Snapshot != nil
 	}
 	return r.readLogs(ctx, seen)
 }
@@ -451,8 +452,8 @@ func (f facts) isMeasuring() bool {
 func (f facts) lostSince() time.Time {
 	var since time.Time
 	for _, view := range f.everyone() {
-		if view.err != nil && (since.IsZero() || view.since.Before(since)) {
-			since = view.since
+		if view.Err != nil && (since.IsZero() || view.Since.Before(since)) {
+			since = view.Since
 		}
 	}
 	return since
@@ -462,8 +463,8 @@ func (f facts) lostSince() time.Time {
 // keeps the message stable.
 func (f facts) lostErr() error {
 	for _, view := range f.everyone() {
-		if view.err != nil {
-			return view.err
+		if view.Err != nil {
+			return view.Err
 		}
 	}
 	return nil

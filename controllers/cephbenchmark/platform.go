@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -48,11 +47,4 @@ type Journals interface {
 type Namespaces interface {
 	// Refusal returns why benchmarks may not run in a namespace; "" if they may.
 	Refusal(ctx context.Context, namespace string) (string, error)
-}
-
-// Logs reads the logs of containers.
-type Logs interface {
-	// Read returns the log of a container, from its beginning or as much of it as the
-	// kubelet keeps, until now. The caller closes it.
-	Read(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
 }

@@ -2,12 +2,12 @@ package cephbenchmark
 
 import (
 	"fmt"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientview"
 )
 
 // podsWaiting returns why the clients do not run yet; "" if all of them do.
@@ -86,37 +86,9 @@ func jobFailure(job *batchv1.Job, pods []corev1.Pod) (reason, message string) {
 func podFailure(pod *corev1.Pod) (reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
-		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, eviction(pod))
+		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, clientview.Eviction(pod))
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s has ended too early: %s%s.", pod.Name, howEnded(pod), eviction(pod))
+		return v1alpha1.ReasonClientsLost, fmt.Sprintf("Pod %s has ended too early: %s%s.", pod.Name, clientview.HowEnded(pod), clientview.Eviction(pod))
 	}
 	return "", ""
-}
-
-// eviction describes why Kubernetes ended a pod; "" if it did not.
-func eviction(pod *corev1.Pod) string {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
-			return fmt.Sprintf(" (%s: %s)", condition.Reason, condition.Message)
-		}
-	}
-	return ""
-}
-
-func howEnded(pod *corev1.Pod) string {
-	if pod.Status.Message != "" {
-		return pod.Status.Message
-	}
-	for _, container := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		ended := container.State.Terminated
-		if ended == nil || (ended.ExitCode == 0 && container.Name != "client") {
-			continue
-		}
-		text := fmt.Sprintf("container %s, %s, exit code %d", container.Name, ended.Reason, ended.ExitCode)
-		if ended.Reason == "OOMKilled" {
-			text += "; give the clients more memory with spec.template.clients.resources.memory"
-		}
-		return text
-	}
-	return strings.TrimSpace(string(pod.Status.Phase) + " " + pod.Status.Reason)
 }

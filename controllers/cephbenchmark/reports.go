@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/limits"
@@ -40,11 +41,11 @@ type gathered struct {
 
 // eachReport fetches the clients' reports of an ended task, beginning at a given client. It
 // fetches one after the other, because all together may exceed the manager's memory.
-func eachReport(ctx context.Context, runners map[int]runnerView, from int, id string, take func(*task.Report) error) error {
+func eachReport(ctx context.Context, runners map[int]clientview.View, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
 	for i := from; i < len(runners); i++ {
-		report, err := runners[i].client.Report(ctx, id)
+		report, err := runners[i].Client.Report(ctx, id)
 		if err != nil {
 			return fmt.Errorf("fetch the reports of %s: client %d: %w", id, i, err)
 		}
@@ -57,7 +58,7 @@ func eachReport(ctx context.Context, runners map[int]runnerView, from int, id st
 
 // fetch fetches each client's report of a phase once. If a client does not answer, the next pass
 // continues with that client.
-func (g *gathering) fetch(ctx context.Context, runners map[int]runnerView, run int32, id string, timing engine.Timing) (*gathered, error) {
+func (g *gathering) fetch(ctx context.Context, runners map[int]clientview.View, run int32, id string, timing engine.Timing) (*gathered, error) {
 	if g.run != run {
 		*g = gathering{run: run, tasks: map[string]*gathered{}}
 	}

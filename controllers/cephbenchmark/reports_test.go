@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -44,17 +45,17 @@ func (r *reporter) Report(context.Context, string) (*task.Report, error) {
 }
 
 // reporters returns runners that all have the same report.
-func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map[int]runnerView) {
+func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map[int]clientview.View) {
 	t.Helper()
 	var log bytes.Buffer
 	if err := runner.WriteFrame(&log, report); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int]runnerView{}
+	seen := map[int]clientview.View{}
 	all := make([]*reporter, clients)
 	for i := range all {
 		all[i] = &reporter{index: i, log: log.Bytes()}
-		seen[i] = runnerView{client: all[i]}
+		seen[i] = clientview.View{Client: all[i]}
 	}
 	return all, seen
 }

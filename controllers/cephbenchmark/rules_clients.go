@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -56,7 +57,7 @@ func followLog(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	run := seen.currentRun()
-	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), logEvery)
+	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), clientview.LogEvery)
 	p.run, p.progress = run, seen.next.Step
 	if p.progress == "" {
 		p.progress = "a standalone client is at work"
@@ -64,8 +65,8 @@ func followLog(seen facts) (plan, bool) {
 	switch pod := &seen.pods[0]; {
 	case pod.Status.Phase == corev1.PodRunning:
 		return p, true
-	case podEnded(pod) && seen.logsPending():
-		p.again = logAgain
+	case clientview.PodEnded(pod) && seen.logsPending():
+		p.again = clientview.LogAgain
 		return p, true
 	}
 	return plan{}, false // The client has not started yet, or has ended without a report.
@@ -80,10 +81,10 @@ func concludeFromLogs(seen facts) (plan, bool) {
 	}
 	pending := seen.logsPending()
 	for _, view := range seen.runners {
-		pending = pending || (view.snapshot == nil && view.err == nil) // The first request is still pending.
+		pending = pending || (view.Snapshot == nil && view.Err == nil) // The first request is still pending.
 	}
 	if pending {
-		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", logAgain), true
+		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", clientview.LogAgain), true
 	}
 	run := seen.currentRun()
 	for _, p := range seen.script.Phases {

@@ -12,12 +12,13 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
 func unreachable(f *facts) {
 	f.tasks = nil
-	f.runners = map[int]runnerView{0: {err: errors.New("timeout"), since: today().Add(-31 * time.Second)}}
+	f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-31 * time.Second)}}
 }
 
 // alone makes the session's client standalone. The client's log has reports of these tasks.
@@ -26,9 +27,9 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 		f.job.Annotations = map[string]string{clientjob.AnnotationStandalone: "1"}
 		f.pods[0].Status.Phase = phase
 		log := logOf(done...)
-		log.final = podEnded(&f.pods[0])
-		f.logs, f.tasks = map[int]*podLog{0: log}, nil
-		if len(done) == 0 && log.final {
+		log.Final = clientview.PodEnded(&f.pods[0])
+		f.logs, f.tasks = map[int]*clientview.Log{0: log}, nil
+		if len(done) == 0 && log.Final {
 			return
 		}
 		planned, err := f.aloneTasks(1)
@@ -36,22 +37,22 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 			panic(err)
 		}
 		f.tasks = newTasks()
-		for _, status := range standaloneStatuses(planned, log) {
+		for _, status := range clientview.StandaloneStatuses(planned, log) {
 			f.tasks[0][status.ID] = status
 		}
 	}
 }
 
 // logOf returns a log with the reports of tasks. A "!" before an ID marks a failed task.
-func logOf(ids ...string) *podLog {
-	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+func logOf(ids ...string) *clientview.Log {
+	log := &clientview.Log{Reports: map[string]*task.Report{}, Problems: map[string]string{}}
 	for _, id := range ids {
 		name, failed := strings.CutPrefix(id, "!")
 		status := task.Status{ID: name, State: task.Done}
 		if failed {
 			status = task.Status{ID: name, State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed, Message: "exit code 1"}}
 		}
-		log.reports[name] = &task.Report{Status: status}
+		log.Reports[name] = &task.Report{Status: status}
 	}
 	return log
 }
@@ -157,7 +158,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 
 func deletedPod(f *facts) { f.pods[0].DeletionTimestamp = &metav1.Time{Time: today()} }
 
-func pendingLog(f *facts) { f.logs[0].final = false }
+func pendingLog(f *facts) { f.logs[0].Final = false }
 
 func firstRunEnded(f *facts) {
 	f.benchmark.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunInvalid}}
@@ -169,9 +170,9 @@ func TestDecideAboutPodsThatEnded(t *testing.T) {
 		return func(f *facts) {
 			f.pods[0].Status.Phase = corev1.PodFailed
 			log := logOf(ids...)
-			log.final = final
-			f.logs, f.tasks, f.runners = map[int]*podLog{0: log}, newTasks(), map[int]runnerView{}
-			for id, report := range log.reports {
+			log.Final = final
+			f.logs, f.tasks, f.runners = map[int]*clientview.Log{0: log}, newTasks(), map[int]clientview.View{}
+			for id, report := range log.Reports {
 				f.tasks[0][id] = report.Status
 			}
 		}
@@ -187,8 +188,8 @@ func TestDecideAboutPodsThatEnded(t *testing.T) {
 		"the one before was":             {[]func(*facts){left(true, "r1-p1"), firstRunEnded}, stepFail, v1alpha1.ReasonClientsLost},
 		"the last one was":               {[]func(*facts){left(true, "r1-p1", "r2-p1"), firstRunEnded}, stepConcludeRun, ""},
 		"the log cannot be read yet":     {[]func(*facts){left(false)}, stepWait, v1alpha1.ReasonRunning},
-		"another client has not spoken":  {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, runnerView{} }}, stepWait, v1alpha1.ReasonRunning},
-		"another client does not answer": {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, runnerView{err: errors.New("x")} }}, stepFail, v1alpha1.ReasonClientsLost},
+		"another client has not spoken":  {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, clientview.View{} }}, stepWait, v1alpha1.ReasonRunning},
+		"another client does not answer": {[]func(*facts){left(true, "r1-p1"), func(f *facts) { f.tasks, f.runners[1] = nil, clientview.View{Err: errors.New("x")} }}, stepFail, v1alpha1.ReasonClientsLost},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

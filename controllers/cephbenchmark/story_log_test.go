@@ -114,8 +114,8 @@ func (w *world) passTime(b *v1alpha1.CephBenchmark) {
 		if s == nil {
 			return "there is no session"
 		}
-		for _, f := range s.runners.views() {
-			if f.err != nil {
+		for _, f := range s.runners.Views() {
+			if f.Err != nil {
 				return ""
 			}
 		}

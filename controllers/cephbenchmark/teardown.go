@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -217,7 +218,7 @@ func (f facts) awaitOrphans() reconcile.Wait {
 }
 
 func allEnded(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podEnded(&pod) })
+	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !clientview.PodEnded(&pod) })
 }
 
 // suspendJobs ends the remaining pods.

@@ -1,4 +1,4 @@
-package cephbenchmark
+package clientview
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 		{ID: "cleanup"},
 	}
 	cases := map[string]struct {
-		log   *podLog
+		log   *Log
 		final bool
 		want  []string
 	}{
@@ -59,9 +59,9 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.log.final = tc.final
+			tc.log.Final = tc.final
 			var got []string
-			for _, status := range standaloneStatuses(planned, tc.log) {
+			for _, status := range StandaloneStatuses(planned, tc.log) {
 				text := status.ID + " " + string(status.State)
 				if status.Failure != nil {
 					text += " " + string(status.Failure.Reason)
@@ -78,10 +78,10 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 // The user must learn why a report is missing: its problem, and how the pod ended.
 func TestWhyAReportIsLost(t *testing.T) {
 	log := logWith()
-	log.final, log.ended = true, "container client, OOMKilled, exit code 137"
-	log.problems["r1-p1"] = "was left out: the log had no room for its 9 bytes"
+	log.Final, log.Ended = true, "container client, OOMKilled, exit code 137"
+	log.Problems["r1-p1"] = "was left out: the log had no room for its 9 bytes"
 	log.err = errors.New("connection refused")
-	status := standaloneStatuses([]task.Task{{ID: "r1-p1", Measure: &task.Measurement{}}}, log)[0]
+	status := StandaloneStatuses([]task.Task{{ID: "r1-p1", Measure: &task.Measurement{}}}, log)[0]
 	for _, want := range []string{"was left out", "OOMKilled", "connection refused"} {
 		if !strings.Contains(status.Failure.Message, want) {
 			t.Errorf("%q does not tell %q", status.Failure.Message, want)
@@ -134,46 +134,46 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	has := func(ids ...string) {
 		t.Helper()
 		for _, id := range ids {
-			if log.reports[id] == nil {
+			if log.Reports[id] == nil {
 				t.Errorf("%s is not known", id)
 			}
 		}
-		if len(log.reports) != len(ids) {
-			t.Errorf("%d reports are known, want %d", len(log.reports), len(ids))
+		if len(log.Reports) != len(ids) {
+			t.Errorf("%d reports are known, want %d", len(log.Reports), len(ids))
 		}
 	}
 	read("text\n"+whole[:len(whole)-20], 0)
 	has("a")
-	if log.problems["b"] == "" || log.err != nil || log.final {
+	if log.Problems["b"] == "" || log.err != nil || log.Final {
 		t.Errorf("got %+v, want b's frame to be half, and more to come", log)
 	}
-	if log.isDue(pod, now.Add(logEvery-time.Second)) {
+	if log.isDue(pod, now.Add(LogEvery-time.Second)) {
 		t.Error("it is read all the time")
 	}
-	read(framesOf(t, b), logEvery) // The kubelet has begun a new log file.
+	read(framesOf(t, b), LogEvery) // The kubelet has begun a new log file.
 	has("a", "b")
 	pod.Status.Phase = corev1.PodSucceeded
 	read(errors.New("connection refused"), time.Second)
 	has("a", "b")
-	if log.final || log.err == nil {
+	if log.Final || log.err == nil {
 		t.Errorf("got %+v, want another try", log)
 	}
 	read(errors.New("connection refused"), logPatience+time.Second)
-	if !log.final {
+	if !log.Final {
 		t.Error("it is tried for ever")
 	}
 }
 
 // logWith returns a log with the reports of tasks. A "!" before an ID marks a failed task.
-func logWith(ids ...string) *podLog {
-	log := &podLog{reports: map[string]*task.Report{}, problems: map[string]string{}}
+func logWith(ids ...string) *Log {
+	log := &Log{Reports: map[string]*task.Report{}, Problems: map[string]string{}}
 	for _, id := range ids {
 		name, failed := strings.CutPrefix(id, "!")
 		status := task.Status{ID: name, State: task.Done}
 		if failed {
 			status = task.Status{ID: name, State: task.Failed, Failure: &task.Failure{Reason: task.ToolFailed, Message: "exit code 1"}}
 		}
-		log.reports[name] = &task.Report{Status: status}
+		log.Reports[name] = &task.Report{Status: status}
 	}
 	return log
 }

@@ -1,4 +1,6 @@
-package cephbenchmark
+// Package clientview has what a manager knows of a benchmark's clients: the last answers of their
+// runners, which it follows by long polls, or what their logs say.
+package clientview
 
 import (
 	"context"
@@ -10,9 +12,9 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// followers follows the runners of a session by long polls, and calls news when a runner has
-// news. It is safe for concurrent use.
-type followers struct {
+// Followers follow the runners of a session by long polls, and call news when a runner has news.
+// They are safe for concurrent use.
+type Followers struct {
 	dial    Dial
 	now     func() time.Time
 	news    func()
@@ -22,21 +24,21 @@ type followers struct {
 	runners map[int]*follower
 }
 
-// newFollowers returns followers that follow no runner yet. They stop following when ctx ends.
-func newFollowers(ctx context.Context, dial Dial, now func() time.Time, news func()) *followers {
-	return &followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
+// NewFollowers returns followers that follow no runner yet. They stop following when ctx ends.
+func NewFollowers(ctx context.Context, dial Dial, now func() time.Time, news func()) *Followers {
+	return &Followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
 }
 
 // Dial returns a client of the runner at an address. Both share the key.
 type Dial func(address string, key []byte) (runner.Client, error)
 
-// views returns the views of the followed runners.
-func (s *followers) views() map[int]runnerView {
+// Views returns the views of the followed runners.
+func (s *Followers) Views() map[int]View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	views := map[int]runnerView{}
+	views := map[int]View{}
 	for i, f := range s.runners {
-		views[i] = runnerView{client: f.client, snapshot: f.snapshot, err: f.err, since: f.since}
+		views[i] = View{Client: f.client, Snapshot: f.snapshot, Err: f.err, Since: f.since}
 	}
 	return views
 }
@@ -51,16 +53,16 @@ type follower struct {
 	err      error
 }
 
-// runnerView holds the last known state of a runner.
-type runnerView struct {
-	client   runner.Client
-	snapshot *runner.Snapshot // nil until the first answer
-	err      error            // of the last attempt
-	since    time.Time        // when it stopped answering; zero while it answers
+// View holds the last known state of a runner.
+type View struct {
+	Client   runner.Client
+	Snapshot *runner.Snapshot // nil until the first answer
+	Err      error            // of the last attempt
+	Since    time.Time        // when it stopped answering; zero while it answers
 }
 
-// follow follows exactly the runners at these addresses, and returns their views.
-func (s *followers) follow(addresses map[int]string, key []byte) map[int]runnerView {
+// Follow follows exactly the runners at these addresses, and returns their views.
+func (s *Followers) Follow(addresses map[int]string, key []byte) map[int]View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, f := range s.runners {
@@ -69,19 +71,19 @@ func (s *followers) follow(addresses map[int]string, key []byte) map[int]runnerV
 			delete(s.runners, i)
 		}
 	}
-	views := map[int]runnerView{}
+	views := map[int]View{}
 	for i, address := range addresses {
 		f, ok := s.runners[i]
 		if !ok {
 			f = s.begin(address, key)
 			s.runners[i] = f
 		}
-		views[i] = runnerView{client: f.client, snapshot: f.snapshot, err: f.err, since: f.since}
+		views[i] = View{Client: f.client, Snapshot: f.snapshot, Err: f.err, Since: f.since}
 	}
 	return views
 }
 
-func (s *followers) begin(address string, key []byte) *follower {
+func (s *Followers) begin(address string, key []byte) *follower {
 	ctx, stop := context.WithCancel(s.context)
 	f := &follower{address: address, stop: stop}
 	f.client, f.err = s.dial(address, key)
@@ -103,7 +105,7 @@ const (
 )
 
 // poll asks a runner for news until the session ends.
-func (s *followers) poll(ctx context.Context, f *follower) {
+func (s *Followers) poll(ctx context.Context, f *follower) {
 	after, again := int64(-1), pollAgain
 	for ctx.Err() == nil {
 		asked, cancel := context.WithTimeout(ctx, pollTimeout)
@@ -128,7 +130,7 @@ func (s *followers) poll(ctx context.Context, f *follower) {
 }
 
 // note stores an answer, and reports whether it has news.
-func (s *followers) note(f *follower, snapshot runner.Snapshot, err error) bool {
+func (s *Followers) note(f *follower, snapshot runner.Snapshot, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -144,16 +146,16 @@ func (s *followers) note(f *follower, snapshot runner.Snapshot, err error) bool 
 	return news
 }
 
-// tasksOf returns the statuses by client and task; nil if an answer is missing.
-func tasksOf(views map[int]runnerView, count int) workload.Tasks {
+// TasksOf returns the statuses by client and task; nil if an answer is missing.
+func TasksOf(views map[int]View, count int) workload.Tasks {
 	tasks := make(workload.Tasks, count)
 	for i := range tasks {
 		view, ok := views[i]
-		if !ok || view.snapshot == nil {
+		if !ok || view.Snapshot == nil {
 			return nil
 		}
 		tasks[i] = map[string]task.Status{}
-		for _, status := range view.snapshot.Tasks {
+		for _, status := range view.Snapshot.Tasks {
 			tasks[i][status.ID] = status
 		}
 	}
