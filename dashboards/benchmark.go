@@ -36,6 +36,7 @@ func benchmark() page {
 			labelVariable("name", "Benchmark", selector(metrics.BenchmarkInfo, ofNamespace, notOfSweeps), metrics.LabelName).
 				Description("The CephBenchmark."),
 			cephVariable(metrics.BenchmarkInfo),
+			hostVariable(),
 		},
 		annotations: []annotation{
 			mark("Repetitions", grey, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "Repetition {{run}}", "is measured"),
@@ -50,6 +51,7 @@ func benchmark() page {
 			{title: "After failing OSDs", panels: recoveries()},
 			{title: "Repetitions and environment", panels: circumstances()},
 			{title: "OSDs meanwhile", panels: osdPanels()},
+			{title: "Hosts meanwhile", panels: hostPanels()},
 		},
 	}
 }

@@ -357,40 +357,44 @@ func isCounter(name string) bool {
 		slices.Contains([]string{cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten}, name)
 }
 
-func TestMetricsAreOfTheContractOrOfCeph(t *testing.T) {
+func TestMetricsAreOfTheContractOrOfCephOrOfNodes(t *testing.T) {
 	ours := metricConstants(t)
 	ceph := []string{
 		cephHealth, cephPoolMetadata, cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
 		cephOSDCommit, cephOSDUp, cephOSDIn, cephDaemonHealth, cephOSDSize, cephOSDUsed,
-		cephPGs, cephPGsClean, cephMisplaced, cephDegraded,
+		cephPGs, cephPGsClean, cephMisplaced, cephDegraded, cephOSDMetadata,
 	}
+	node := []string{nodeInfo, nodeCPU, nodeReceived, nodeSent, nodeDiskRead, nodeDiskWritten, nodeDiskBusy}
 	used := map[string]bool{}
 	for name, dashboard := range committed(t) {
 		for where, query := range dashboard.queries() {
 			for _, metric := range metricsOf(t, query.Expr) {
 				used[metric] = true
 				base := strings.TrimSuffix(metric, "_bucket")
-				if !slices.Contains(ours, metric) && !slices.Contains(ours, base) && !slices.Contains(ceph, metric) {
-					t.Errorf("%s: %s uses %s, which is neither in internal/metrics nor one of Ceph's that are listed", name, where, metric)
+				if !slices.Contains(slices.Concat(ours, ceph, node), metric) && !slices.Contains(ours, base) {
+					t.Errorf("%s: %s uses %s, which is neither in internal/metrics nor one of those of Ceph and of nodes that are listed", name, where, metric)
 				}
 			}
 		}
 	}
-	for _, metric := range slices.Concat(ours, ceph) {
+	for _, metric := range slices.Concat(ours, ceph, node) {
 		if !used[metric] && !used[metric+"_bucket"] {
 			t.Errorf("no dashboard shows %s", metric)
 		}
 	}
 }
 
-// labelsOfCeph are the labels in queries that are not part of the contract: labels of Ceph's
-// metrics, of every scrape and of histograms, and labels that queries create.
-var labelsOfCeph = []string{"instance", "pool_id", labelDaemon, "type", "le", "of", unitLabel, labelWhat, labelCommand, "__name__"}
+// otherLabels are the labels in queries that are not part of the contract: labels of Ceph's metrics
+// and of the node exporter's, of every scrape and of histograms, and labels that queries create.
+var otherLabels = []string{
+	"instance", "pool_id", labelDaemon, "type", "hostname", "nodename", "mode", "device", "le", "__name__",
+	"of", unitLabel, labelWhat, labelCommand, labelHost,
+}
 
 var inBraces = regexp.MustCompile(`{{([^}]*)}}`)
 
 func TestLabelsAreOfTheContract(t *testing.T) {
-	known := slices.Concat(texts(t, "Label"), labelsOfCeph)
+	known := slices.Concat(texts(t, "Label"), otherLabels)
 	for name, dashboard := range committed(t) {
 		for where, query := range dashboard.queries() {
 			used := labelsOf(t, query.Expr)

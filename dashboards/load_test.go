@@ -28,8 +28,8 @@ func BenchmarkQueries(b *testing.B) {
 	db := crowded(b, series, end.Add(-day), end, interval)
 	engine := engine()
 	choices := map[string]map[string]string{
-		"sweep":     {"namespace": "cephtune-bench", "name": "pg-num-copy-0", "pool": ".*", "ceph_namespace": "rook-ceph"},
-		"benchmark": {"namespace": "cephtune-bench", "name": "nightly-copy-0", "ceph_namespace": "rook-ceph"},
+		"sweep":     {"namespace": "cephtune-bench", "name": "pg-num-copy-0", "pool": ".*", "ceph_namespace": "rook-ceph", "host": ".*"},
+		"benchmark": {"namespace": "cephtune-bench", "name": "nightly-copy-0", "ceph_namespace": "rook-ceph", "host": ".*"},
 		"fleet":     {"namespace": ".*", "ceph_cluster": ".*"},
 	}
 	var took []time.Duration

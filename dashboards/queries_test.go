@@ -234,6 +234,17 @@ func TestFigures(t *testing.T) {
 		{"benchmark", "cephtune-bench/nightly", "Slow operations by OSD", "osd", []string{
 			`ceph_daemon="osd.0" = 0`, `ceph_daemon="osd.1" = 0`, `ceph_daemon="osd.2" = 0`,
 		}},
+		{"sweep", "cephtune-bench/pg-num", "CPU of hosts", "cpu", []string{`host="node-a" = 0.8898`, `host="node-b" = 0.9855`, `host="node-c" = 0.9863`}},
+		// OSDs of the second Ceph cluster run on two of the hosts.
+		{"sweep", "cephtune-bench/profile", "CPU of hosts", "cpu", []string{`host="node-b" = 0.9855`, `host="node-c" = 0.9863`}},
+		{"benchmark", "lab/smoke", "Busiest disk of hosts", "busy", []string{`host="node-b" = 0.011`, `host="node-c" = 0.01`}},
+		{"benchmark", "cephtune-bench/nightly", "Disk traffic of hosts", "written", []string{
+			`host="node-a" = 2381735.2533`, `host="node-b" = 5597102.08`, `host="node-c" = 6761990.8267`,
+		}},
+		// The loopback interface of node-a received more.
+		{"benchmark", "cephtune-bench/nightly", "Network of hosts", "received", []string{
+			`host="node-a" = 2629.615`, `host="node-b" = 3018.9567`, `host="node-c" = 2953.2567`,
+		}},
 		{"sweep", "cephtune-bench/pg-num", "Report and object", "commands", []string{
 			`command="kubectl cephtune report cephtuningsweep/pg-num -n cephtune-bench --to pg-num.html" what="Report" = 1`,
 			`command="kubectl get cephtuningsweep pg-num -n cephtune-bench -o yaml" what="Object with its status" = 1`,
@@ -369,7 +380,7 @@ func filled(expression string, values map[string]string) string {
 		expression = strings.ReplaceAll(expression, own[0], own[1])
 	}
 	// Longer names must come first, because $namespace begins with $name.
-	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool"}
+	names := []string{"ceph_namespace", "ceph_cluster", "namespace", "name", "pool", "host"}
 	for _, name := range names {
 		value, chosen := values[name]
 		if !chosen {

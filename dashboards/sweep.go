@@ -42,6 +42,7 @@ func sweep() page {
 				Description("The CephTuningSweep."),
 			cephVariable(metrics.SweepInfo),
 			poolVariable(),
+			hostVariable(),
 		},
 		annotations: []annotation{
 			mark("Runs of the baseline", grey,
@@ -58,6 +59,7 @@ func sweep() page {
 			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
 			{title: "Ceph meanwhile", panels: cephPanels()},
 			{title: "OSDs meanwhile", panels: osdPanels()},
+			{title: "Hosts meanwhile", panels: hostPanels()},
 		},
 	}
 }
