@@ -45,7 +45,7 @@ func benchmark() page {
 				"Environment {{environment}}", "Figures before and after this are of different environments"),
 		},
 		rows: []row{
-			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, noBenchmark))},
+			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, "OSDs", noBenchmark))},
 			{title: "Latest result", panels: []cog.Builder[dashboard.Panel]{phases(), percentiles(), expectations()}},
 			{title: "Run after run", panels: history()},
 			{title: "After failing OSDs", panels: recoveries()},

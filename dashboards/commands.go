@@ -14,24 +14,26 @@ const (
 	labelCommand = "command"
 )
 
-// commands shows what to type to get the report and the object itself. A link could lead to neither:
-// a report is a file, and the API server asks for credentials.
-func commands(kind, info, empty string) *table.PanelBuilder {
+// commands shows what to type to get the report, the object itself, and what is still to be
+// restored. A link could lead to none of them: a report is a file, and the API server asks for
+// credentials. The argument changed names what such an object changes in Ceph.
+func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {
 		return fmt.Sprintf(`label_replace(label_replace(%s, %q, %q, %q, "(.+)"), %q, %q, "", "")`,
 			of, labelCommand, text, metrics.LabelName, labelWhat, what)
 	}
 	return rowsOf(about{
-		title:       "Report and object",
-		description: "Commands to copy: for the report, a page with all figures, and for the object with its whole status.",
-		empty:       empty, width: 24, height: 5,
+		title:       "Commands",
+		description: "Commands to copy: for the report, a page with all figures; for the object with its whole status; and for what is still to be restored in Ceph, with the commands that restore it by hand.",
+		empty:       empty, width: 24, height: 6,
 	}, []column{
 		{field: labelWhat, title: "What", width: 210},
 		{field: labelCommand, title: "Command", inspect: true},
 		{field: onlyValue, hidden: true},
-	}, instant("commands", latest(fmt.Sprintf("%s or %s",
+	}, instant("commands", latest(fmt.Sprintf("%s or %s or %s",
 		command("Report", "kubectl cephtune report "+kind+"/$1 -n $namespace --to $1.html"),
 		command("Object with its status", "kubectl get "+kind+" $1 -n $namespace -o yaml"),
+		command(changed+" to be restored", "kubectl cephtune restore "+kind+"/$1 -n $namespace"),
 	), labelWhat, labelCommand)))
 }

@@ -245,12 +245,14 @@ func TestFigures(t *testing.T) {
 		{"benchmark", "cephtune-bench/nightly", "Network of hosts", "received", []string{
 			`host="node-a" = 2629.615`, `host="node-b" = 3018.9567`, `host="node-c" = 2953.2567`,
 		}},
-		{"sweep", "cephtune-bench/pg-num", "Report and object", "commands", []string{
+		{"sweep", "cephtune-bench/pg-num", "Commands", "commands", []string{
 			`command="kubectl cephtune report cephtuningsweep/pg-num -n cephtune-bench --to pg-num.html" what="Report" = 1`,
+			`command="kubectl cephtune restore cephtuningsweep/pg-num -n cephtune-bench" what="Settings to be restored" = 1`,
 			`command="kubectl get cephtuningsweep pg-num -n cephtune-bench -o yaml" what="Object with its status" = 1`,
 		}},
-		{"benchmark", "lab/smoke", "Report and object", "commands", []string{
+		{"benchmark", "lab/smoke", "Commands", "commands", []string{
 			`command="kubectl cephtune report cephbenchmark/smoke -n lab --to smoke.html" what="Report" = 1`,
+			`command="kubectl cephtune restore cephbenchmark/smoke -n lab" what="OSDs to be restored" = 1`,
 			`command="kubectl get cephbenchmark smoke -n lab -o yaml" what="Object with its status" = 1`,
 		}},
 		{"benchmark", "cephtune-bench/nightly", "Bandwidth against earlier runs", "lowest", []string{

@@ -54,7 +54,7 @@ func sweep() page {
 		},
 		rows: []row{
 			{panels: append(slices.Concat(sweepOutcome(), sweepState(), sweepEvidence()),
-				commands("cephtuningsweep", metrics.SweepInfo, noSweep))},
+				commands("cephtuningsweep", metrics.SweepInfo, "Settings", noSweep))},
 			{title: "Configurations", panels: []cog.Builder[dashboard.Panel]{intervals(), configurations()}},
 			{title: "Runs", panels: []cog.Builder[dashboard.Panel]{runs(), runTimeline(), drift()}},
 			{title: "Ceph meanwhile", panels: cephPanels()},
