@@ -315,12 +315,29 @@ var benchmarkCases = map[string]specCase{
 	},
 	"an expectation of a bandwidth of rbd bench": {expect(`{phase: rbd, metric: Bandwidth, atLeast: 400Mi}`), ""},
 	"an expectation with two limits": {
-		expect(`{phase: fio, metric: IOPS, atMost: 5k, atLeast: 4k}`), "exactly one of the fields in [atMost atLeast] must be set",
+		expect(`{phase: fio, metric: IOPS, atMost: 5k, atLeast: 4k}`), "exactly one of the fields in [atMost atLeast maximumRegression] must be set",
 	},
 	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency is a time"},
 	"an expectation of a bandwidth in time":  {expect(`{phase: fio, metric: Bandwidth, atLeast: 20ms}`), "a limit of Bandwidth is bytes per second"},
 	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
 	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that mix both"},
+	"an expectation with a reference":        {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%, reference: nightly}`), ""},
+	"an expectation without its reference":   {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%}`), "maximumRegression and reference go together"},
+	"a reference of a limit": {
+		expect(`{phase: fio, metric: LatencyP99, atMost: 20ms, reference: nightly}`), "maximumRegression and reference go together",
+	},
+	"a regression beside a limit": {
+		expect(`{phase: fio, metric: LatencyP99, atMost: 20ms, maximumRegression: 10%, reference: nightly}`), "exactly one of the fields",
+	},
+	"a regression of nothing":    {expect(`{phase: fio, metric: IOPS, maximumRegression: 0%, reference: nightly}`), "must be above 0% and below 100%"},
+	"a regression of everything": {expect(`{phase: fio, metric: IOPS, maximumRegression: 100%, reference: nightly}`), "must be above 0% and below 100%"},
+	"a regression of the longest operation": {
+		expect(`{phase: fio, metric: LatencyMax, maximumRegression: 10%, reference: nightly}`), "LatencyMax has no interval",
+	},
+	"a reference in another namespace": {
+		expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: other/nightly}`), "should match",
+	},
+	"itself as its reference": {expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: minimal}`), "reference names another CephBenchmark"},
 
 	// Verdicts to fail on.
 	"verdicts to fail on":            {failingOn(`Failed, Inconclusive, Invalid`), ""},

@@ -4,6 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // CephBenchmark measures a Ceph cluster and writes the results into its status.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.expectations) || self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)",message="reference names another CephBenchmark: a new run replaces what this one recorded"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephbenchmarks,scope=Namespaced,shortName=cephbench,categories=ceph
@@ -116,9 +117,13 @@ type CephBenchmarkSpec struct {
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
-// Expectation is a limit for a figure.
+// Expectation is a limit for a figure: a value, or how much worse than a recorded reference the
+// figure may be.
 //
-// +kubebuilder:validation:ExactlyOneOf=atMost;atLeast
+// +kubebuilder:validation:ExactlyOneOf=atMost;atLeast;maximumRegression
+// +kubebuilder:validation:XValidation:rule="has(self.maximumRegression) == has(self.reference)",message="maximumRegression and reference go together: set both, with the name of the CephBenchmark to compare with"
+// +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || double(self.maximumRegression.split('%')[0]) > 0.0 && double(self.maximumRegression.split('%')[0]) < 100.0",message="maximumRegression must be above 0% and below 100%"
+// +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || self.metric != 'LatencyMax'",message="LatencyMax has no interval, so it cannot be compared with a reference: use LatencyP99 or atMost"
 // +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
 // +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Expectation struct {
@@ -131,6 +136,22 @@ type Expectation struct {
 	// atLeast is the smallest value that meets the expectation.
 	// +optional
 	AtLeast Threshold `json:"atLeast,omitempty"`
+
+	// maximumRegression is how much worse than the reference the figure may be, such as `10%`:
+	// lower for Bandwidth and IOPS, higher for others. The whole interval of the ratio decides.
+	// The outcome is Unknown if there is no such interval.
+	// +optional
+	MaximumRegression Percent `json:"maximumRegression,omitempty"`
+
+	// reference is the name of another CephBenchmark in the same namespace, which measured the
+	// same workload and target. All sessions whose results it keeps count, so its historyLimit
+	// should be 3 or more. Once they are of three days, the interval includes the differences
+	// between days; before, the comparison is with the latest session and holds for this hour.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Reference string `json:"reference,omitempty"`
 }
 
 // BenchmarkVerdict says whether the expectations were met.

@@ -383,7 +383,7 @@ func (r *Reconciler) conclusion(ctx context.Context, seen facts, last runEvidenc
 		}
 		c.phases = append(c.phases, combined)
 	}
-	gate, err := figure.Expect(seen.spec.Expectations, seen.spec.Repetitions, c.phases)
+	gate, err := figure.Expect(seen.spec.Expectations, seen.spec.Repetitions, c.phases, r.comparison(ctx, seen, valid))
 	if err != nil {
 		return conclusion{}, err
 	}

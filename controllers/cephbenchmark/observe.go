@@ -82,6 +82,9 @@ type facts struct {
 
 	outage outageView
 
+	// references holds the benchmarks that expectations compare with, by name.
+	references map[string]referenceView
+
 	// leftBehind says that the replaced run may have left something.
 	leftBehind bool
 
@@ -120,6 +123,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return seen, nil
 	}
 	r.observeCluster(ctx, &seen)
+	r.observeReferences(ctx, &seen)
 	if err := r.observeReplaced(ctx, &seen); err != nil {
 		return facts{}, err
 	}

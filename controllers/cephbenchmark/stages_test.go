@@ -107,7 +107,7 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 			}},
 		}}}
 		var err error
-		if c.gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.phases); err != nil {
+		if c.gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.phases, figure.Comparison{}); err != nil {
 			panic(err) // The figures above can be parsed.
 		}
 		c.headline, c.summary = figure.Headline(&spec.Template.Phases[0], c.phases[0]), c.sentence(*spec)

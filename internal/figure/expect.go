@@ -32,14 +32,17 @@ type Gate struct {
 // with an expectation has no valid run. Otherwise it is Failed if an expectation is Missed,
 // Inconclusive if one is Unknown, and Passed if all are Met. Expect returns an error for a limit
 // that admission would have refused.
-func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (Gate, error) {
+//
+// An expectation with maximumRegression is decided by the interval of the ratio to its reference.
+// It is Unknown if there is no such interval.
+func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (Gate, error) {
 	if len(expectations) == 0 {
 		return Gate{}, nil
 	}
 	gate := Gate{Verdict: v1alpha1.BenchmarkPassed}
 	clauses := map[v1alpha1.ExpectationOutcome][]string{}
 	for _, e := range expectations {
-		c, err := check(e, repetitions, phases)
+		c, err := check(e, repetitions, phases, against)
 		if err != nil {
 			return Gate{}, err
 		}
@@ -76,11 +79,7 @@ type checked struct {
 	clause  string
 }
 
-func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult) (checked, error) {
-	l, err := newLimit(e)
-	if err != nil {
-		return checked{}, err
-	}
+func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (checked, error) {
 	if e.Direction == "" {
 		e.Direction = v1alpha1.DirectionTotal // The default in its schema.
 	}
@@ -104,6 +103,16 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		return checked{}, fmt.Errorf("%s: %w", name(e), err)
 	}
 	c.result.Value = m.Value
+	if _, ok := percentiles()[e.Metric]; ok && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
+		c.result.Mark = v1alpha1.MarkClosedLoop
+	}
+	if e.MaximumRegression != "" {
+		return checkRegression(e, c, against)
+	}
+	l, err := newLimit(e)
+	if err != nil {
+		return checked{}, err
+	}
 	if repetitions >= MinimumRuns && !f.isInterval && e.Metric != v1alpha1.MetricLatencyMax {
 		c.clause = fmt.Sprintf("%s is %s in %d of %d runs, of which an interval takes %d that are valid",
 			name(e), f.describe(e.Metric), phases[i].ValidRuns, repetitions, MinimumRuns)
@@ -111,8 +120,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	}
 	c.result.Outcome, c.verdict = l.judge(f)
 	c.clause = name(e) + " is " + f.describe(e.Metric) + l.describe(c.result.Outcome)
-	if _, ok := percentiles()[e.Metric]; ok && slices.Contains(phases[i].Marks, v1alpha1.MarkClosedLoop) {
-		c.result.Mark = v1alpha1.MarkClosedLoop
+	if c.result.Mark != "" {
 		c.clause += ", in a closed loop"
 	}
 	return c, nil

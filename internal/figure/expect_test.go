@@ -128,7 +128,7 @@ func TestExpect(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gate, err := Expect(c.expectations, c.repetitions, phases())
+			gate, err := Expect(c.expectations, c.repetitions, phases(), Comparison{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestExpect(t *testing.T) {
 func TestOnlyAPercentileIsMarkedClosedLoop(t *testing.T) {
 	gate, err := Expect([]v1alpha1.Expectation{
 		atMost("three", v1alpha1.MetricLatencyP99, "1s"), atLeast("three", v1alpha1.MetricIOPS, "1"),
-	}, 3, phases())
+	}, 3, phases(), Comparison{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestSentenceFitsIntoStatus(t *testing.T) {
 	for i := range 16 {
 		many = append(many, atLeast("three", v1alpha1.MetricIOPS, v1alpha1.Threshold(fmt.Sprint(6000+i))))
 	}
-	gate, err := Expect(many, 3, phases())
+	gate, err := Expect(many, 3, phases(), Comparison{})
 	if err != nil {
 		t.Fatal(err)
 	}

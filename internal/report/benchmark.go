@@ -120,9 +120,13 @@ func expectations(b *v1alpha1.CephBenchmark) *Table {
 		limit := ""
 		if i < len(b.Spec.Expectations) {
 			e := b.Spec.Expectations[i]
-			limit = "at least " + string(e.AtLeast)
-			if e.AtMost != "" {
+			switch {
+			case e.MaximumRegression != "":
+				limit = fmt.Sprintf("at most %s worse than %s", e.MaximumRegression, e.Reference)
+			case e.AtMost != "":
 				limit = "at most " + string(e.AtMost)
+			default:
+				limit = "at least " + string(e.AtLeast)
 			}
 		}
 		outcome := string(r.Outcome)

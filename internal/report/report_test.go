@@ -270,7 +270,7 @@ func nightly(t *testing.T) (*v1alpha1.CephBenchmark, []*archive.Run) {
 		t.Fatal(err)
 	}
 	b.Status.Phases = []v1alpha1.PhaseResult{combined}
-	gate, err := figure.Expect(b.Spec.Expectations, b.Spec.Repetitions, b.Status.Phases)
+	gate, err := figure.Expect(b.Spec.Expectations, b.Spec.Repetitions, b.Status.Phases, figure.Comparison{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,7 +193,9 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	if err != nil {
 		return err
 	}
-	found.judgeRegressions(o.regression, sides[0])
+	if err := found.judgeRegressions(o.regression, sides[0]); err != nil {
+		return err
+	}
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}

@@ -68,6 +68,8 @@ type Ratio struct {
 	High *float64 `json:"high,omitempty"`
 	// Note says why there is no interval.
 	Note string `json:"note,omitempty"`
+
+	contrast stats.Contrast
 }
 
 // compare compares two sides.
@@ -222,7 +224,7 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	if err != nil {
 		return Ratio{}, false // This cannot happen, as figures are above 0 and finite.
 	}
-	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
+	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB)), contrast: contrast}
 	r.Ratio = r.B / r.A
 	if contrast.Runs < figure.MinimumRuns {
 		r.Note = fmt.Sprintf("%d and %d runs: an interval takes %d of each", len(ofA), len(ofB), figure.MinimumRuns)

@@ -129,30 +129,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestRegressionsAreJudgedByTheirIntervals(t *testing.T) {
-	r, err := parseRegression("10%", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		metric    v1alpha1.Metric
-		low, high float64
-		want      v1alpha1.ConstraintOutcome
-	}{
-		"as fast":                 {v1alpha1.MetricBandwidth, 0.97, 1.03, v1alpha1.ConstraintKept},
-		"just as slow as it may":  {v1alpha1.MetricIOPS, 0.9, 0.95, v1alpha1.ConstraintKept},
-		"perhaps too slow":        {v1alpha1.MetricBandwidth, 0.85, 0.95, v1alpha1.ConstraintUnknown},
-		"too slow":                {v1alpha1.MetricBandwidth, 0.7, 0.89, v1alpha1.ConstraintBroken},
-		"a latency that is lower": {v1alpha1.MetricLatencyP99, 0.5, 0.8, v1alpha1.ConstraintKept},
-		"perhaps too high":        {v1alpha1.MetricLatencyP99, 1.05, 1.2, v1alpha1.ConstraintUnknown},
-		"too high":                {v1alpha1.MetricLatencyP99, 1.11, 1.2, v1alpha1.ConstraintBroken},
-	} {
-		if got := r.judge(Ratio{Metric: tc.metric, Low: &tc.low, High: &tc.high}); got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
-		}
-	}
-}
-
 // TestTheIntervalIsWelchs computes what R's t.test(log(b), log(a)) does, for three runs each. It does
 // not compute the quantile, but compares it with a table.
 func TestTheIntervalIsWelchs(t *testing.T) {

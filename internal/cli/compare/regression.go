@@ -6,16 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/figure"
 )
-
-// sessions is the number of days on which the reference must have runs, so that the interval
-// includes the differences between days.
-const sessions = 3
 
 // regression is the parsed form of --max-regression.
 type regression struct {
@@ -62,47 +60,43 @@ func parseRegression(share string, names []string) (*regression, error) {
 
 // judge compares the interval of a figure with the limit. Without an interval the outcome is
 // unknown.
-func (r *regression) judge(f Ratio) v1alpha1.ConstraintOutcome {
-	if f.Low == nil || math.IsNaN(*f.Low) || math.IsNaN(*f.High) {
-		return v1alpha1.ConstraintUnknown
+func (r *regression) judge(f Ratio) (v1alpha1.ConstraintOutcome, error) {
+	found, err := figure.Worse(f.Metric, r.limit).Check(f.contrast, figure.Confidence)
+	if err != nil {
+		return "", fmt.Errorf("judge %s %s: %w", f.Phase, f.Metric, err)
 	}
-	worst, best := *f.Low, *f.High
-	bound := 1 - r.limit
-	if f.Metric != v1alpha1.MetricBandwidth && f.Metric != v1alpha1.MetricIOPS {
-		worst, best, bound = -*f.High, -*f.Low, -(1 + r.limit)
-	}
-	switch {
-	case worst >= bound:
-		return v1alpha1.ConstraintKept
-	case best < bound:
-		return v1alpha1.ConstraintBroken
-	}
-	return v1alpha1.ConstraintUnknown
+	return v1alpha1.ConstraintOutcome(found.State), nil
 }
 
 // judgeRegressions judges all requested figures.
-func (c *comparison) judgeRegressions(r *regression, reference side) {
+func (c *comparison) judgeRegressions(r *regression, reference side) error {
 	if r == nil {
-		return
+		return nil
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
 	for _, f := range c.Figures {
-		if slices.Contains(r.metrics, f.Metric) {
-			c.Regressions = append(c.Regressions, Judgement{f.Phase, f.Direction, f.Metric, r.judge(f)})
+		if !slices.Contains(r.metrics, f.Metric) {
+			continue
 		}
+		outcome, err := r.judge(f)
+		if err != nil {
+			return err
+		}
+		c.Regressions = append(c.Regressions, Judgement{f.Phase, f.Direction, f.Metric, outcome})
 	}
-	if days := daysOf(reference.runs); days < sessions {
+	if days := figure.Days(startsOf(reference.runs)); days < figure.ReferenceDays {
 		c.Notes = append(c.Notes, fmt.Sprintf("The runs of %s are of %d day(s): the verdict is about this hour, and says nothing about how days differ. A reference is of %d days or more.",
-			reference.name, days, sessions))
+			reference.name, days, figure.ReferenceDays))
 	}
+	return nil
 }
 
-func daysOf(runs []*archive.Run) int {
-	days := map[string]bool{}
-	for _, run := range runs {
-		days[run.StartTime.UTC().Format("2006-01-02")] = true
+func startsOf(runs []*archive.Run) []time.Time {
+	starts := make([]time.Time, len(runs))
+	for i, run := range runs {
+		starts[i] = run.StartTime
 	}
-	return len(days)
+	return starts
 }
 
 // regressionLines returns a line with the outcome for each figure.

@@ -1,0 +1,192 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// ReferenceDays is the number of days on which a reference must have runs, so that the interval
+// includes the differences between days.
+const ReferenceDays = 3
+
+// Days returns on how many days, in UTC, the times are.
+func Days(times []time.Time) int {
+	days := map[string]bool{}
+	for _, t := range times {
+		days[dayOf(t)] = true
+	}
+	return len(days)
+}
+
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// Worse returns the constraint that a figure is at most so much worse than that of the
+// reference: a share such as 0.1.
+func Worse(metric v1alpha1.Metric, share float64) stats.Constraint {
+	constraint := stats.Constraint{Name: string(metric), MaximumRegression: share}
+	if metric.LowerIsBetter() {
+		constraint.Direction = stats.LowerIsBetter
+	}
+	return constraint
+}
+
+// Reference is a benchmark with which expectations compare.
+type Reference struct {
+	// Unusable says why nothing can be compared with it, and what to do; "" if it can.
+	Unusable string
+	// Runs holds its valid runs of the same workload, of all sessions that are kept.
+	Runs []ReferenceRun
+}
+
+// ReferenceRun is one run of a reference.
+type ReferenceRun struct {
+	// Session identifies the execution of a run ID, which began at Start. All of its runs count
+	// for that day.
+	Session string
+	Start   time.Time
+	// Figures holds the figures of each phase with the same specification.
+	Figures map[v1alpha1.PhaseName][]Figure
+}
+
+// Comparison holds what expectations with a reference need.
+type Comparison struct {
+	// Runs holds the observations of each phase in the valid runs of this benchmark.
+	Runs map[v1alpha1.PhaseName][]Observation
+	// References holds the references by name.
+	References map[string]Reference
+}
+
+// ratio is the figure of a benchmark compared with that of a reference.
+type ratio struct {
+	contrast stats.Contrast
+	days     int
+	// missing says why there is no ratio, and what to do; "" if there is one.
+	missing string
+}
+
+// ratio compares a figure with its reference. On at least [ReferenceDays] days, the days of the
+// reference are the units of the interval; otherwise it compares with the runs of the latest
+// session alone.
+func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
+	reference, known := c.References[e.Reference]
+	switch {
+	case !known:
+		return ratio{missing: fmt.Sprintf("%s was not read: run again with another runID", e.Reference)}, nil
+	case reference.Unusable != "":
+		return ratio{missing: reference.Unusable}, nil
+	}
+	own, kind := ownFigures(c.Runs[e.Phase], e)
+	if len(own) < MinimumRuns {
+		return ratio{missing: fmt.Sprintf("%d valid runs have the figure, and an interval takes %d: set more repetitions", len(own), MinimumRuns)}, nil
+	}
+	sessions := reference.sessions(e, kind)
+	if len(sessions) == 0 {
+		return ratio{missing: fmt.Sprintf("no valid run of %s has this figure of the same phase: run it with the template of this benchmark", e.Reference)}, nil
+	}
+	latest := sessions[len(sessions)-1]
+	days := byDay(sessions)
+	if len(days) >= ReferenceDays {
+		contrast, err := stats.NewDayLogRatio(days, own)
+		return ratio{contrast: contrast, days: len(days)}, err
+	}
+	if len(latest.values) < MinimumRuns {
+		return ratio{missing: fmt.Sprintf("the latest session of %s has %d valid runs, and an interval takes %d: run it again with more repetitions", e.Reference, len(latest.values), MinimumRuns)}, nil
+	}
+	contrast, err := stats.WelchLogRatio(latest.values, own)
+	return ratio{contrast: contrast, days: len(days)}, err
+}
+
+// byDay returns the values of each day. The sessions must be in order.
+func byDay(sessions []session) [][]float64 {
+	var days [][]float64
+	for i, s := range sessions {
+		if i == 0 || dayOf(s.start) != dayOf(sessions[i-1].start) {
+			days = append(days, nil)
+		}
+		days[len(days)-1] = append(days[len(days)-1], s.values...)
+	}
+	return days
+}
+
+// ownFigures returns the figure of each run; nil unless each run has it and all are of one kind.
+func ownFigures(runs []Observation, e v1alpha1.Expectation) ([]float64, string) {
+	values := valuesOf(e.Metric, e.Direction, runs)
+	if values == nil {
+		return nil, ""
+	}
+	f, _ := Find(runs[0].Figures, e.Metric, e.Direction)
+	return values, string(f.LatencyKind)
+}
+
+// session holds the values of one figure in one session.
+type session struct {
+	name   string
+	start  time.Time
+	values []float64
+}
+
+// sessions returns the figure in each session, the oldest session first. It leaves out figures
+// that are only lower bounds, and latencies of another kind, which cover another part of an
+// operation.
+func (r Reference) sessions(e v1alpha1.Expectation, kind string) []session {
+	var all []session
+	for _, run := range r.Runs {
+		f, ok := Find(run.Figures[e.Phase], e.Metric, e.Direction)
+		if !ok || f.AtLeast || string(f.LatencyKind) != kind {
+			continue
+		}
+		i := slices.IndexFunc(all, func(s session) bool { return s.name == run.Session })
+		if i < 0 {
+			i = len(all)
+			all = append(all, session{name: run.Session, start: run.Start})
+		}
+		all[i].values = append(all[i].values, f.Value)
+	}
+	slices.SortFunc(all, func(a, b session) int { return cmp.Or(a.start.Compare(b.start), cmp.Compare(a.name, b.name)) })
+	return all
+}
+
+// checkRegression judges an expectation with a reference.
+func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (checked, error) {
+	share, err := strconv.ParseFloat(strings.TrimSuffix(string(e.MaximumRegression), "%"), 64)
+	if err != nil {
+		return checked{}, fmt.Errorf("the limit of %s: %q is not a percentage such as 10%%", name(e), e.MaximumRegression)
+	}
+	r, err := against.ratio(e)
+	if err != nil { // Figures that a reference has recorded must not fail the benchmark.
+		r.missing = fmt.Sprintf("the runs of %s cannot be compared: run it again (%v)", e.Reference, err)
+	}
+	if r.missing != "" {
+		c.clause = name(e) + " is not known: " + r.missing
+		return c, nil
+	}
+	found, err := Worse(e.Metric, share/100).Check(r.contrast, Confidence)
+	if err != nil {
+		return checked{}, fmt.Errorf("the limit of %s: %w", name(e), err)
+	}
+	relation := fmt.Sprintf("on both sides of %s worse: set more repetitions", e.MaximumRegression)
+	switch found.State {
+	case stats.Kept:
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed
+		relation = fmt.Sprintf("at most %s worse", e.MaximumRegression)
+	case stats.Broken:
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
+		relation = fmt.Sprintf("more than %s worse", e.MaximumRegression)
+	}
+	c.clause = fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s",
+		name(e), found.Ratio, found.Interval.Low, found.Interval.High, e.Reference, relation)
+	if c.result.Mark != "" {
+		c.clause += ", in a closed loop"
+	}
+	if r.days < ReferenceDays {
+		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that show how days differ)", e.Reference, r.days, ReferenceDays)
+	}
+	return c, nil
+}

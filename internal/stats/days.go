@@ -1,0 +1,48 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// NewDayLogRatio contrasts the runs of one day with those of earlier days. Runs of one day
+// resemble each other more than runs of different days, so the days are the units, not their
+// runs: each day is the mean of its logarithms, and the interval is that of the difference
+// between the mean of the days and a new day that differs from them as they differ from each
+// other: LogRatio ± t·s·√(1+1/D), with D−1 degrees of freedom for D days. If the runs of the new
+// day scatter more than the days do, that scatter replaces s for the new day.
+//
+// One day gives an estimate without noise (DF 0). No day, a day without runs, and a new day
+// without runs are errors wrapping ErrTooFew; values that have no logarithm are *ValueErrors.
+func NewDayLogRatio(days [][]float64, newDay []float64) (Contrast, error) {
+	if len(days) == 0 || len(newDay) == 0 {
+		return Contrast{}, fmt.Errorf("contrast: %w: %d days and %d runs of a new day", ErrTooFew, len(days), len(newDay))
+	}
+	if err := checkPositive("run of the new day", newDay); err != nil {
+		return Contrast{}, err
+	}
+	means := make([]float64, len(days))
+	for i, runs := range days {
+		if len(runs) == 0 {
+			return Contrast{}, fmt.Errorf("contrast: %w: day %d has no run", ErrTooFew, i)
+		}
+		if err := checkPositive(fmt.Sprintf("run of day %d", i), runs); err != nil {
+			return Contrast{}, err
+		}
+		means[i], _ = meanStdDev(logs(runs))
+	}
+	mean, sd := meanStdDev(means)
+	newMean, newSD := meanStdDev(logs(newDay))
+	out := Contrast{LogRatio: newMean - mean, Runs: min(len(days), len(newDay))}
+	if len(days) < 2 {
+		return out, nil
+	}
+	varDays, varNew := sd*sd, sd*sd
+	if len(newDay) > 1 {
+		varNew = max(varNew, newSD*newSD/float64(len(newDay)))
+	}
+	out.StdErr = math.Sqrt(varNew + varDays/float64(len(days)))
+	out.StdDev = out.StdErr * math.Sqrt(float64(out.Runs))
+	out.DF = float64(len(days) - 1)
+	return out, nil
+}
