@@ -51,8 +51,8 @@ var benchmarkCases = map[string]specCase{
 	"an outage of jobs with rates": {
 		withOutage(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b, rateBandwidth: 1Mi}]`), "",
 	},
-	"an outage in an open loop":   {withOutage(`{}`, `duration: 5m`), "set its rateIOPS or rateBandwidth"},
-	"an outage of a job in one":   {withOutage(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b}]`), "set its rateIOPS or rateBandwidth"},
+	"an outage in an open loop":   {withOutage(`{}`, `duration: 5m`), "set rateIOPS or rateBandwidth"},
+	"an outage of a job in one":   {withOutage(`{}`, `duration: 5m, jobs: [{name: a, rateIOPS: 5}, {name: b}]`), "set rateIOPS or rateBandwidth"},
 	"an outage of rados bench":    {`{template: {outage: {phase: write, osds: [1]}}}`, "make it a fio phase"},
 	"an outage of no phase":       {`{template: {outage: {phase: nope, osds: [1]}}}`, "must name a phase"},
 	"an outage in too short time": {withOutage(`{}`, `rateIOPS: 500, duration: 2m`), "at least 1m of recovery"},
@@ -105,22 +105,22 @@ var benchmarkCases = map[string]specCase{
 		`{template: {target: {scratchPool: {parameters: {size: "2"}}}}}`, "use replicated.size or erasureCoded",
 	},
 	"a pool parameter for the autoscaler": {
-		`{template: {target: {scratchPool: {parameters: {target_size_ratio: "1000"}}}}}`, "which counts against all others",
+		`{template: {target: {scratchPool: {parameters: {target_size_ratio: "1000"}}}}}`, "which affect all other pools",
 	},
 	"a pool parameter for the autoscaler, of the metadata": {
-		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {bulk: "true"}}}}}}}`, "which counts against all others",
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {bulk: "true"}}}}}}}`, "which affect all other pools",
 	},
 	"a pool parameter pgp_num": {
-		`{template: {target: {scratchPool: {parameters: {pgp_num: "32"}}}}}`, "set pg_num, which Ceph lets pgp_num follow",
+		`{template: {target: {scratchPool: {parameters: {pgp_num: "32"}}}}}`, "set pg_num, and Ceph adjusts pgp_num",
 	},
 	"a pool parameter with a name that is an option": {
 		`{template: {target: {scratchPool: {parameters: {"--force": "1"}}}}}`, "as `ceph osd pool set` names them",
 	},
 	"a pool whose PGs split": {
-		`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "on"}}}}}`, "the autoscaler would split placement groups while they are measured",
+		`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "on"}}}}}`, "the autoscaler would split placement groups during the measurement",
 	},
 	"metadata whose PGs split": {
-		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_autoscale_mode: warn}}}}}}}`, "pg_autoscale_mode of a scratch pool is off by itself",
+		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_autoscale_mode: warn}}}}}}}`, "pg_autoscale_mode of a scratch pool is always off",
 	},
 	"a pool whose PGs stay":   {`{template: {target: {scratchPool: {parameters: {pg_autoscale_mode: "off"}}}}}`, ""},
 	"an image of whole bytes": {`{template: {target: {scratchPool: {image: {size: 1073741824}}}}}`, ""},
@@ -172,7 +172,7 @@ var benchmarkCases = map[string]specCase{
 	"a node that is none":      {`{template: {clients: {nodes: ["Node 1"]}}}`, "should match"},
 	"too few nodes":            {`{template: {clients: {nodes: [node-1], count: 2, spread: Required}}}`, "spread Required needs a node for each client"},
 	"metadata PGs of a pool":   {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_num: "8"}}}}}}}`, ""},
-	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not hold size or min_size: use size"},
+	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not hold size or min_size: use the field size"},
 	"clients without memory":   {`{template: {clients: {resources: {memory: "0"}}}}`, "must be between 128Mi and 1Ti"},
 	"clients of half a CPU":    {`{template: {clients: {resources: {cpu: 500m}}}}`, ""},
 	"a dataset of a size":      {`{template: {dataset: {size: 20Gi}}}`, ""},
@@ -189,19 +189,19 @@ var benchmarkCases = map[string]specCase{
 	"an initial state of a word":      {`{template: {initialState: Clean}}`, `Unsupported value: "Clean"`},
 	"a claim rolled back": {
 		`{template: {initialState: Rollback, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`,
-		"use Fresh, which writes the data anew",
+		"use Fresh, which writes the data again",
 	},
 	"fresh data of a claim": {
 		`{template: {initialState: Fresh, target: {scratchPool: null, persistentVolumeClaim: {claimName: c}}, phases: [{name: a, fio: {pattern: Write}}]}}`, "",
 	},
-	"objects of fio rolled back":         {rolledBack(`fio: {engine: RADOS, pattern: Write}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
-	"objects of rados bench rolled back": {rolledBack(`radosBench: {mode: Write, reuseObjects: true}`, `rbdBench: {ioType: Write}`), "have no snapshot: use Fresh"},
-	"reads rolled back":                  {rolledBack(`rbdBench: {ioType: Read}`, `fio: {pattern: RandRead}`), "needs a phase that writes over an RBD image"},
-	"new objects rolled back":            {rolledBack(`radosBench: {mode: Write}`), "needs a phase that writes over an RBD image"},
+	"objects of fio rolled back":         {rolledBack(`fio: {engine: RADOS, pattern: Write}`, `rbdBench: {ioType: Write}`), "not for objects of radosBench or of fio's engine RADOS"},
+	"objects of rados bench rolled back": {rolledBack(`radosBench: {mode: Write, reuseObjects: true}`, `rbdBench: {ioType: Write}`), "not for objects of radosBench or of fio's engine RADOS"},
+	"reads rolled back":                  {rolledBack(`rbdBench: {ioType: Read}`, `fio: {pattern: RandRead}`), "needs a phase of rbdBench or fio that overwrites an RBD image"},
+	"new objects rolled back":            {rolledBack(`radosBench: {mode: Write}`), "needs a phase of rbdBench or fio that overwrites an RBD image"},
 	"caches that are warm":               {`{template: {osdCaches: WarmBeforePhase}}`, ""},
 	"caches that are warm of omaps": {
 		`{template: {osdCaches: WarmBeforePhase, phases: [{name: a, radosBench: {mode: Write, reuseObjects: true, destination: OMap}}]}}`,
-		"reads neither omaps nor xattrs",
+		"cannot read omaps and xattrs",
 	},
 	"caches that are warm beside new omaps": {
 		`{template: {osdCaches: WarmBeforePhase, phases: [{name: a, radosBench: {mode: Write, destination: OMap}}]}}`, "",
@@ -381,10 +381,10 @@ var benchmarkCases = map[string]specCase{
 		backgroundOnClaim(`template: {storageClassName: s}`, `fio: {engine: RBD, pattern: Read}`), "LibAIO or IOUring on a persistentVolumeClaim",
 	},
 	"a background load of rados bench on a claim": {
-		backgroundOnClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "make backgroundLoad.fio the load beside the phases",
+		backgroundOnClaim(`template: {storageClassName: s}`, `radosBench: {mode: Rand}`), "use backgroundLoad.fio",
 	},
 	"a background load on the one claim that there is": {
-		backgroundOnClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which makes a claim for each",
+		backgroundOnClaim(`claimName: c`, `fio: {pattern: RandWrite}`), "use persistentVolumeClaim.template, which creates a claim for each",
 	},
 	"a background load of omap that is erasure-coded": {
 		`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}},

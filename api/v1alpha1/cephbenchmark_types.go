@@ -8,12 +8,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephbenchmarks,scope=Namespaced,shortName=cephbench,categories=ceph
-// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="What goes on at present."
-// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="How far the run is."
-// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.headline`,description="The figure that the first phase is about."
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="The present activity."
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="The progress of the run."
+// +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.headline`,description="The main figure of the first phase."
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="Whether the expectations were met."
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
-// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status is about.",priority=1
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.observedRunID`,description="The run that status describes.",priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type CephBenchmark struct {
 	metav1.TypeMeta `json:",inline"`

@@ -17,7 +17,7 @@ import (
 
 // GroupVersion is the group and version of every kind in this package.
 //
-//nolint:gochecknoglobals // a constant in all but name, which users of an API package expect
+//nolint:gochecknoglobals // It never changes, and users of an API package expect it.
 var GroupVersion = schema.GroupVersion{Group: "cephtune.dev", Version: "v1alpha1"}
 
 // AddToScheme adds the kinds of this package to a scheme.

@@ -8,7 +8,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // them down for a while. That degrades all data on these OSDs. The administrator has to grant the
 // power, with stopOSDs of the cluster in the operator config.
 //
-// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="an outage of 10m and more has Ceph take the OSDs for lost and move their data: make it shorter, or set backfill to Expect if that is what is to be measured"
+// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="after 10m, Ceph marks the OSDs out and moves their data: make the outage shorter, or set backfill to Expect to measure that"
 type Outage struct {
 	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has to
 	// last for the time before the outage, the outage, the recovery and some time after that. A run

@@ -131,9 +131,9 @@ const (
 
 // PoolOptionParameter is an option of a pool, as `ceph osd pool set` takes it.
 //
-// +kubebuilder:validation:XValidation:rule="self.option != 'pgp_num'",message="vary pg_num, which Ceph lets pgp_num follow"
-// +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="the autoscaler is held still during a sweep: vary pg_num itself"
-// +kubebuilder:validation:XValidation:rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])",message="options that guard or move a pool's data cannot be varied"
+// +kubebuilder:validation:XValidation:rule="self.option != 'pgp_num'",message="vary pg_num, and Ceph adjusts pgp_num"
+// +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="sweeps turn the autoscaler off: vary pg_num itself"
+// +kubebuilder:validation:XValidation:rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])",message="options that protect or move a pool's data cannot be varied"
 type PoolOptionParameter struct {
 	// option to vary, such as pg_num.
 	// +required

@@ -61,7 +61,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Write' || self.verification == 'Contents'",message="verification is for modes Seq and Rand"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || self.destination == 'Object'",message="objectSize is for destination Object"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectSize) || quantity(string(self.objectSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="objectSize must be a multiple of blockSize"
-// +kubebuilder:validation:XValidation:rule="duration(self.ramp) < duration(self.duration)",message="ramp must be shorter than duration, of which it is the part that is not measured"
+// +kubebuilder:validation:XValidation:rule="duration(self.ramp) < duration(self.duration)",message="ramp must be shorter than duration, which includes it"
 type RadosBench struct {
 	// mode is Write, Seq (objects in order) or Rand (objects at random).
 	// +required

@@ -52,7 +52,7 @@ var sweepCases = map[string]specCase{
 
 	// What runs begin with.
 	"fresh data, which each run has":       {`{template: {initialState: Fresh, osdCaches: WarmBeforePhase}}`, ""},
-	"images rolled back, which runs share": {`{template: {initialState: Rollback}}`, "each run of a sweep has data of its own"},
+	"images rolled back, which runs share": {`{template: {initialState: Rollback}}`, "each run of a sweep has new data"},
 
 	// Parameters.
 	"no parameters":    {`{parameters: []}`, "should have at least 1 items"},
@@ -66,12 +66,12 @@ var sweepCases = map[string]specCase{
 		parameter(`poolOption: {option: pg_num}, values: [many]`), "values of pg_num are whole numbers",
 	},
 	"pg_num unset": {parameter(`poolOption: {option: pg_num}, values: [Unset]`), "values of pg_num are whole numbers"},
-	"pgp_num":      {parameter(`poolOption: {option: pgp_num}, values: ["8"]`), "vary pg_num, which Ceph lets pgp_num follow"},
+	"pgp_num":      {parameter(`poolOption: {option: pgp_num}, values: ["8"]`), "vary pg_num, and Ceph adjusts pgp_num"},
 	"the autoscaler": {
-		parameter(`poolOption: {option: pg_autoscale_mode}, values: ["on"]`), "the autoscaler is held still during a sweep",
+		parameter(`poolOption: {option: pg_autoscale_mode}, values: ["on"]`), "sweeps turn the autoscaler off",
 	},
 	"a flag that guards a pool": {
-		parameter(`poolOption: {option: nodelete}, values: ["true"]`), "options that guard or move a pool's data",
+		parameter(`poolOption: {option: nodelete}, values: ["true"]`), "options that protect or move a pool's data",
 	},
 	"a value with a space":           {parameter(`config: {option: osd_mclock_profile}, values: ["a b"]`), "should match"},
 	"a value that is an option":      {parameter(`config: {option: osd_mclock_profile}, values: ["--x"]`), "should match"},
@@ -104,11 +104,11 @@ var sweepCases = map[string]specCase{
 	"compression on a scratch pool":  {parameter(`poolOption: {option: compression_mode}, values: [none, force]`), ""},
 	"a named pool with a scratch":    {parameter(`poolOption: {option: pg_num, pool: p}, values: ["8"]`), "poolOption.pool cannot be set with a scratchPool"},
 	"the metadata pool of one":       {parameter(`poolOption: {option: pg_num, role: Metadata}, values: ["8"]`), "role Metadata needs a target with two pools"},
-	"a scratch pool in place":        {parameter(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), "method InPlace needs a pool that exists"},
+	"a scratch pool in place":        {parameter(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), "method InPlace needs an existing pool"},
 	"the copies of a scratch pool":   {parameter(`poolOption: {option: size}, values: ["2", "3"]`), ""},
-	"a pool per value on an old one": {existing(`poolOption: {option: pg_num, method: PoolPerValue}, values: ["8"]`), "use InPlace on a pool that exists"},
+	"a pool per value on an old one": {existing(`poolOption: {option: pg_num, method: PoolPerValue}, values: ["8"]`), "use InPlace on an existing pool"},
 	"pg_num of an old pool in place": {existing(`poolOption: {option: pg_num, method: InPlace}, values: ["8"]`), ""},
-	"the copies of an old pool":      {existing(`poolOption: {option: size}, values: ["2"]`), "size and min_size of pools that exist are never varied"},
+	"the copies of an old pool":      {existing(`poolOption: {option: size}, values: ["2"]`), "size and min_size of existing pools are never varied"},
 	"compression on an old pool":     {existing(`poolOption: {option: compression_mode}, values: [force]`), "are varied on a scratchPool only"},
 	"a pool option behind a claim": {
 		claim(`poolOption: {option: pg_num}, values: ["8"]`), "poolOption.pool must name the pool behind it",
@@ -134,7 +134,7 @@ var sweepCases = map[string]specCase{
 	"on far too many": {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["1001"]`), "between 1 and 1000"},
 	"on how many OSDs, twice": {
 		onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["3"]}, {name: b, osdCount: {}, values: ["3"]`),
-		"osdCount can be one of the parameters",
+		"only one of the parameters can be osdCount",
 	},
 	"on how many OSDs of an old pool": {existing(`osdCount: {}, values: ["1"]`), "osdCount needs a scratchPool as target"},
 	"more copies than OSDs":           {onOSDs(`{osds: {count: 2}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["3"]`), "osds.count must not be less than replicated.size"},
@@ -146,7 +146,7 @@ var sweepCases = map[string]specCase{
 		onOSDs(`{replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 2}, osds: {count: 4, seed: 7}, parameters: {pg_num: "8"}}`, `osdCount: {}, values: ["4"]`), "",
 	},
 	"a confined pool whose PGs split": {
-		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "pg_autoscale_mode of a scratch pool is off by itself",
+		onOSDs(`{parameters: {pg_num: "8", pg_autoscale_mode: "on"}, osds: {count: 3}}`, `osdCount: {}, values: ["3"]`), "pg_autoscale_mode of a scratch pool is always off",
 	},
 
 	// The device class.
@@ -161,7 +161,7 @@ var sweepCases = map[string]specCase{
 	},
 	"on OSDs of any class":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [Unset]`), "are names of device classes"},
 	"on OSDs of no class":      {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: ["a,b"]`), "are names of device classes"},
-	"on which OSDs, twice":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]}, {name: b, deviceClass: {}, values: [nvme]`), "deviceClass can be one of the parameters"},
+	"on which OSDs, twice":     {onOSDs(`{deviceClass: hdd, parameters: {pg_num: "8"}}`, `deviceClass: {}, values: [ssd]}, {name: b, deviceClass: {}, values: [nvme]`), "only one of the parameters can be deviceClass"},
 	"on which, of an old pool": {existing(`deviceClass: {}, values: [ssd]`), "deviceClass needs a scratchPool as target"},
 
 	// How the pool keeps data.
@@ -171,17 +171,17 @@ var sweepCases = map[string]specCase{
 	"eleven copies":               {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["11"]`), "numbers of copies, such as 3, or data and coding chunks"},
 	"redundancy of any PGs":       {onOSDs(`{}`, `redundancy: {}, values: ["2"]`), "redundancy needs a scratchPool as target, with parameters.pg_num"},
 	"redundancy on chosen OSDs":   {onOSDs(`{osds: {count: 3}, parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2"]`), "without osds"},
-	"redundancy twice":            {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2"]}, {name: b, redundancy: {}, values: ["2+1"]`), "redundancy can be one of the parameters"},
-	"redundancy and size":         {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2+1"]}, {name: b, poolOption: {option: size}, values: ["2"]`), "not with osdCount, with the option size"},
+	"redundancy twice":            {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2"]}, {name: b, redundancy: {}, values: ["2+1"]`), "only one of the parameters can be redundancy"},
+	"redundancy and size":         {onOSDs(`{parameters: {pg_num: "8"}}`, `redundancy: {}, values: ["2+1"]}, {name: b, poolOption: {option: size}, values: ["2"]`), "not together with osdCount, the option size"},
 	"redundancy of a pool in use": {existing(`redundancy: {}, values: ["2+1"]`), "redundancy needs a scratchPool as target"},
 
 	// The class of volumes.
 	"classes of volumes":     {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [b, c.d]`), ""},
 	"a class that cannot be": {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [B_]`), "values of storageClass are names of StorageClasses"},
 	"no class":               {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [Unset]`), "values of storageClass are names of StorageClasses"},
-	"classes, twice":         {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [b]}, {name: b, storageClass: {}, values: [c]`), "storageClass can be one of the parameters"},
-	"the class of a claim":   {volumes(`claimName: mine`, `storageClass: {}, values: [b]`), "storageClass can be one of the parameters, and needs target.persistentVolumeClaim.template"},
-	"the class of a pool":    {existing(`storageClass: {}, values: [b]`), "storageClass can be one of the parameters, and needs"},
+	"classes, twice":         {volumes(`template: {storageClassName: a}`, `storageClass: {}, values: [b]}, {name: b, storageClass: {}, values: [c]`), "only one of the parameters can be storageClass"},
+	"the class of a claim":   {volumes(`claimName: mine`, `storageClass: {}, values: [b]`), "only one of the parameters can be storageClass, and it needs target.persistentVolumeClaim.template"},
+	"the class of a pool":    {existing(`storageClass: {}, values: [b]`), "only one of the parameters can be storageClass, and it needs"},
 
 	// The space.
 	"a parameter without values": {parameter(`poolOption: {option: pg_num}`), "give every parameter values, or give configurations"},

@@ -23,13 +23,13 @@ type Target struct {
 //
 // +kubebuilder:validation:ExactlyOneOf=replicated;erasureCoded
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use replicated.size or erasureCoded"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not tell the autoscaler what the pool is worth, which counts against all others, nor name a CRUSH rule: use failureDomain and deviceClass"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, and Ceph adjusts pgp_num"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not hold targets of the autoscaler, which affect all other pools, or a CRUSH rule: use failureDomain and deviceClass"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy is on an OSD of its own"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each is on an OSD of its own"
-// +kubebuilder:validation:XValidation:rule="!has(self.osds) || (has(self.parameters) && 'pg_num' in self.parameters)",message="osds needs parameters.pg_num: placement groups are put on OSDs one by one, and their number must be the same each time"
-// +kubebuilder:validation:XValidation:rule="(!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')",message="pg_autoscale_mode of a scratch pool is off by itself: the autoscaler would split placement groups while they are measured"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy needs its own OSD"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each needs its own OSD"
+// +kubebuilder:validation:XValidation:rule="!has(self.osds) || (has(self.parameters) && 'pg_num' in self.parameters)",message="osds needs parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
+// +kubebuilder:validation:XValidation:rule="(!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')",message="pg_autoscale_mode of a scratch pool is always off: the autoscaler would split placement groups during the measurement"
 type ScratchPool struct {
 	// replicated makes it a replicated pool.
 	// +optional
@@ -108,9 +108,9 @@ type ReplicatedPool struct {
 
 // MetadataPool is the replicated pool for the metadata of an erasure-coded pool.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use size beside them"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, which Ceph lets pgp_num follow"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not tell the autoscaler what the pool is worth, which counts against all others, nor name a CRUSH rule: use failureDomain and deviceClass"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use the field size"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, and Ceph adjusts pgp_num"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not hold targets of the autoscaler, which affect all other pools, or a CRUSH rule: use failureDomain and deviceClass"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
 type MetadataPool struct {
 	// size is the number of copies.
