@@ -41,9 +41,9 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("check-uninstall", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&opts.leaderNamespace, "namespace", "",
-		"The namespace of the manager, with its journals and locks. In a cluster it is that of the pod.")
+		"The namespace of the manager, with its journals and locks. In a cluster, the default is the pod's namespace.")
 	flags.BoolVar(&crdsToo, "with-crds", false,
-		"The CRDs are removed too: refuse as long as there is anything of theirs that the manager has to clean up after.")
+		"The CRDs are removed too: refuse while the manager has to clean up after an object of theirs.")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	if err := c.run(ctx); err != nil {
 		return err
 	}
-	return say(out, "Ceph has nothing left to restore, and no sweep or benchmark is at work on it: cephtune can be removed.")
+	return say(out, "All settings of Ceph are restored, and no sweep or benchmark is running: cephtune can be removed.")
 }
 
 func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
@@ -89,9 +89,9 @@ func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	timeout := time.Duration(0)
 	flags := flag.NewFlagSet("check-install", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&opts.leaderNamespace, "namespace", "", "The namespace of the manager. In a cluster it is that of the pod.")
-	flags.StringVar(&c.service, "metrics-service", "", "The Service of the manager's metrics, which is read for its address. Without it, metrics are not looked at.")
-	flags.DurationVar(&timeout, "timeout", time.Minute, "How long to wait for a manager that has only just been started.")
+	flags.StringVar(&opts.leaderNamespace, "namespace", "", "The namespace of the manager. In a cluster, the default is the pod's namespace.")
+	flags.StringVar(&c.service, "metrics-service", "", "The Service of the manager's metrics, to find their address. Without it, metrics are not checked.")
+	flags.DurationVar(&timeout, "timeout", time.Minute, "How long to wait for a manager that was just started.")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func parseAll(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	if left := flags.Args(); len(left) > 0 {
-		return fmt.Errorf("%q is no flag: %s takes nothing else", left[0], flags.Name())
+		return fmt.Errorf("%q is not a flag: %s takes no arguments", left[0], flags.Name())
 	}
 	return nil
 }

@@ -51,10 +51,10 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
-func TestCommandsRefuseWhatIsNoFlag(t *testing.T) {
+func TestCommandsRefuseArguments(t *testing.T) {
 	for _, name := range []string{"check-uninstall", "check-install"} {
 		do, _ := commandOf([]string{name})
-		if err := do(t.Context(), []string{"now"}, io.Discard); err == nil || !strings.Contains(err.Error(), `"now" is no flag`) {
+		if err := do(t.Context(), []string{"now"}, io.Discard); err == nil || !strings.Contains(err.Error(), `"now" is not a flag`) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if err := do(t.Context(), []string{"--forces"}, io.Discard); err == nil || !strings.Contains(err.Error(), "forces") {
@@ -183,9 +183,9 @@ func TestMetricsAreAskedFor(t *testing.T) {
 		page, token string
 		want        string
 	}{
-		"they are given":              {page: page, token: "t"},
-		"to others they are not":      {page: page, token: "other", want: "403"},
-		"somebody else's are no good": {page: "# HELP cephtune_x\ngo_goroutines 9\n", token: "t", want: "no metric of cephtune's"},
+		"they are given":           {page: page, token: "t"},
+		"to others they are not":   {page: page, token: "other", want: "403"},
+		"foreign ones are refused": {page: "# HELP cephtune_x\ngo_goroutines 9\n", token: "t", want: "no metric of cephtune"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			manager := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -47,7 +47,7 @@ func (c installCheck) run(ctx context.Context) error {
 		check func(context.Context) error
 	}{
 		{"The API server knows CephBenchmark and CephTuningSweep.", c.crdsServed},
-		{"The manager gives its metrics.", c.metricsGiven},
+		{"The manager serves its metrics.", c.metricsGiven},
 	} {
 		if err := c.until(ctx, step.check); err != nil {
 			return err
@@ -81,11 +81,11 @@ func (c installCheck) crdsServed(context.Context) error {
 	}
 	served, err := api.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 	if err != nil {
-		return fmt.Errorf("find %s in the API server: %w; install the CRDs, by crds.enabled or `make install`", v1alpha1.GroupVersion, err)
+		return fmt.Errorf("find %s in the API server: %w; install the CRDs with crds.enabled or `make install`", v1alpha1.GroupVersion, err)
 	}
 	for _, kind := range []string{kindBenchmark, kindSweep} {
 		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind }) {
-			return fmt.Errorf("the API server knows %s without %s: install all CRDs, by crds.enabled or `make install`", v1alpha1.GroupVersion, kind)
+			return fmt.Errorf("the API server knows %s without %s: install all CRDs with crds.enabled or `make install`", v1alpha1.GroupVersion, kind)
 		}
 	}
 	return nil
@@ -105,10 +105,10 @@ func (c installCheck) metricsGiven(ctx context.Context) error {
 func (c installCheck) metricsAt(ctx context.Context, url string) error {
 	text, err := c.get(ctx, url)
 	if err != nil {
-		return fmt.Errorf("%w; look at the manager: kubectl -n %s get pods", err, c.namespace)
+		return fmt.Errorf("%w; check the manager: kubectl -n %s get pods", err, c.namespace)
 	}
 	if !strings.Contains(text, "\n"+metricsPrefix) {
-		return fmt.Errorf("what %s gives has no metric of cephtune's: look at what Service %s/%s selects", url, c.namespace, c.service)
+		return fmt.Errorf("%s serves no metric of cephtune: check which pods Service %s/%s selects", url, c.namespace, c.service)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the Service of the metrics: %w", err)
 	}
 	if len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
-		return "", fmt.Errorf("the Service %s/%s has no address of its own, or no port: metrics cannot be asked for", c.namespace, c.service)
+		return "", fmt.Errorf("Service %s/%s has no cluster IP or no port, so metrics cannot be checked", c.namespace, c.service)
 	}
 	port := service.Spec.Ports[0]
 	address := net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(port.Port)))
@@ -139,7 +139,7 @@ func (c installCheck) get(ctx context.Context, url string) (string, error) {
 	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true}
 	asker, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return "", fmt.Errorf("make a client for the metrics: %w", err)
+		return "", fmt.Errorf("create a client for the metrics: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -52,21 +52,21 @@ type options struct {
 func (o *options) bind(fs *flag.FlagSet) {
 	fs.Var(&o.namespaces, "namespaces",
 		"The namespaces whose CephBenchmarks and CephTuningSweeps are handled, separated by commas. "+
-			"The flag may be repeated. Without it all namespaces are, which needs a ClusterRoleBinding.")
+			"The flag may be repeated. Without it, those of all namespaces are, which needs a ClusterRoleBinding.")
 	fs.StringVar(&o.configFile, "config", "",
-		"The file that says which clusters may be measured, and how. Without it none may.")
+		"The operator config: the clusters that may be measured, and how. Without it, none may be.")
 	fs.StringVar(&o.cephSocket, "ceph-socket", "/run/cephtune/ceph.sock",
-		"The Unix socket of the sidecar that has Ceph's command line.")
+		"The Unix socket of the sidecar with Ceph's command line.")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
 		"The address that serves /healthz and /readyz. 0 serves neither.")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false,
-		"Elect a leader, so that several managers can run while one of them works.")
+		"Elect a leader, so that several managers can run while only one is active.")
 	fs.StringVar(&o.leaderNamespace, "leader-elect-namespace", "",
-		"The namespace of the Lease for leader election. In a cluster it is that of the pod.")
+		"The namespace of the Lease for leader election. In a cluster, the default is the pod's namespace.")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", "0",
 		"The address that serves /metrics, such as :8443. 0 serves none.")
 	fs.BoolVar(&o.metricsSecure, "metrics-secure", true,
-		"Serve /metrics by HTTPS to those who may get it. With false, by HTTP to everyone.")
+		"Serve /metrics by HTTPS to authorized clients. With false, by HTTP to everyone.")
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
 		"The folder with tls.crt and tls.key for /metrics. Without it the certificate is self-signed.")
 	fs.BoolVar(&o.http2, "enable-http2", false,

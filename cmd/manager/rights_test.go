@@ -96,7 +96,7 @@ func testRights(t *testing.T, admin client.Client) {
 			right: right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools"},
 			can:   []string{"list"}, cannot: []string{"watch", "patch", "update", "delete"},
 		},
-		"somebody's pool": {
+		"a foreign pool": {
 			right:  right{user: deployedAccount, namespace: rookNamespace, group: "ceph.rook.io", resource: "cephblockpools", name: "replicapool"},
 			cannot: []string{"patch", "update", "delete"},
 		},

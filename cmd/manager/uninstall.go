@@ -40,14 +40,14 @@ func (c *uninstallCheck) run(ctx context.Context) error {
 	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.stoppedOSDs, c.heldLocks, c.unfinishedObjects} {
 		found, err := find(ctx)
 		if err != nil {
-			return fmt.Errorf("cephtune is not uninstalled, because it cannot find out whether settings are left to restore: %w", err)
+			return fmt.Errorf("cephtune is not uninstalled, because it is unknown whether settings are still to be restored: %w", err)
 		}
 		reasons = append(reasons, found...)
 	}
 	if len(reasons) == 0 {
 		return nil
 	}
-	return errors.New("cephtune is not uninstalled, because nothing else would restore what it has changed:\n- " +
+	return errors.New("cephtune is not uninstalled, because nothing else would restore what it changed:\n- " +
 		strings.Join(reasons, "\n- ") + "\n" +
 		"Then uninstall it again. To keep it, `helm rollback` to the revision that `helm list -a` shows: until then Helm " +
 		"takes it for half uninstalled. With `helm uninstall --no-hooks` it goes at once, and what is left stays as it is " +
@@ -80,7 +80,7 @@ func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
 	var reasons []string
 	for _, j := range all {
 		if !j.Done() {
-			reasons = append(reasons, fmt.Sprintf("%s %s has OSDs of Ceph cluster %s down (%s). Wait until they are up, or end it: `kubectl -n %s delete %s %s`.",
+			reasons = append(reasons, fmt.Sprintf("%s %s keeps OSDs of Ceph cluster %s down (%s). Wait until they are up, or end it: `kubectl -n %s delete %s %s`.",
 				j.Sweep.KindOrSweep(), j.Sweep, j.FSID, openEntries(j), j.Sweep.Namespace, strings.ToLower(j.Sweep.KindOrSweep()), j.Sweep.Name))
 		}
 	}
@@ -112,7 +112,7 @@ func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	}
 	var reasons []string
 	for fsid, grant := range held {
-		reasons = append(reasons, fmt.Sprintf("%s is at work on Ceph cluster %s. %s", nameOf(grant.Holder), fsid, endHolder(grant.Holder)))
+		reasons = append(reasons, fmt.Sprintf("%s is working on Ceph cluster %s. %s", nameOf(grant.Holder), fsid, endHolder(grant.Holder)))
 	}
 	slices.Sort(reasons)
 	return reasons, nil
@@ -142,7 +142,7 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 	}
 	benchmarks, sweeps := &v1alpha1.CephBenchmarkList{}, &v1alpha1.CephTuningSweepList{}
 	if err := errors.Join(c.objects.List(ctx, benchmarks), c.objects.List(ctx, sweeps)); err != nil {
-		return nil, fmt.Errorf("list what the CRDs would take with them: %w", err)
+		return nil, fmt.Errorf("list the objects of the CRDs: %w", err)
 	}
 	var reasons []string
 	for i := range sweeps.Items {
@@ -159,6 +159,6 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 }
 
 func unfinished(kind string, o client.Object) string {
-	return fmt.Sprintf("%s %s/%s goes with its CRD, and the manager has to clean up after it first. Delete it: `kubectl -n %s delete %s %s`, or set crds.keep.",
+	return fmt.Sprintf("%s %s/%s would be deleted with its CRD before the manager can clean up after it. Delete it first: `kubectl -n %s delete %s %s`, or set crds.keep.",
 		kind, o.GetNamespace(), o.GetName(), o.GetNamespace(), strings.ToLower(kind), o.GetName())
 }

@@ -31,15 +31,15 @@ func TestUninstallCheck(t *testing.T) {
 		want    []string // parts of the refusal; none if nothing is refused
 	}{
 		"nothing was ever done":                    {},
-		"everything is put back":                   {state: tuning.Restored},
-		"somebody gave up putting it back":         {state: tuning.Abandoned},
+		"everything is restored":                   {state: tuning.Restored},
+		"the restore was abandoned":                {state: tuning.Abandoned},
 		"an unfinished object whose CRD is kept":   {objects: []client.Object{&v1alpha1.CephBenchmark{ObjectMeta: object(cephbenchmark.Finalizer)}}},
 		"a finished object whose CRD goes":         {crdsToo: true, objects: []client.Object{&v1alpha1.CephBenchmark{ObjectMeta: object()}}},
 		"a lock that has expired":                  {objects: []client.Object{lease(now.Add(-time.Hour), "CephBenchmark/bench/nightly/u")}},
 		"a lock that was given back":               {objects: []client.Object{lease(now, "")}},
-		"somebody else's ConfigMap in the way":     {objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "kube-root-ca.crt"}}}},
+		"a foreign ConfigMap in the way":           {objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "kube-root-ca.crt"}}}},
 		"another installation's, in its namespace": {objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: otherNamespace, Name: "cephtune-journal-x"}}}},
-		"a sweep has settings to put back": {
+		"a sweep has settings to restore": {
 			state: tuning.Open,
 			want: []string{
 				"CephTuningSweep bench/pg-num has changed settings of Ceph cluster f", "the balancer",
@@ -48,23 +48,23 @@ func TestUninstallCheck(t *testing.T) {
 		},
 		"a benchmark has OSDs down": {
 			objects: []client.Object{stopped(t)},
-			want:    []string{"CephBenchmark bench/nightly has OSDs of Ceph cluster f down", "osd.2", "kubectl -n bench delete cephbenchmark nightly"},
+			want:    []string{"CephBenchmark bench/nightly keeps OSDs of Ceph cluster f down", "osd.2", "kubectl -n bench delete cephbenchmark nightly"},
 		},
 		"a journal that cannot be read": {
 			objects: []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "cephtune-journal-x"}}},
-			want:    []string{"cannot find out", "cephtune-journal-x"},
+			want:    []string{"it is unknown whether settings", "cephtune-journal-x"},
 		},
 		"a benchmark is at work": {
 			objects: []client.Object{lease(now, "CephBenchmark/bench/nightly/u")},
-			want:    []string{"CephBenchmark bench/nightly is at work on Ceph cluster g", "kubectl -n bench delete cephbenchmark nightly"},
+			want:    []string{"CephBenchmark bench/nightly is working on Ceph cluster g", "kubectl -n bench delete cephbenchmark nightly"},
 		},
 		"a holder of another kind of name": {
 			objects: []client.Object{lease(now, "somebody")},
-			want:    []string{"somebody is at work on Ceph cluster g", "Wait for its end"},
+			want:    []string{"somebody is working on Ceph cluster g", "Wait for its end"},
 		},
 		"an orphaned journal is restored": {
 			objects: []client.Object{lease(now, "OrphanedJournal/bench/nightly/u")},
-			want:    []string{"OrphanedJournal bench/nightly is at work on Ceph cluster g", "Wait for its end"},
+			want:    []string{"OrphanedJournal bench/nightly is working on Ceph cluster g", "Wait for its end"},
 		},
 		"unfinished objects whose CRDs go": {
 			crdsToo: true,
@@ -72,7 +72,7 @@ func TestUninstallCheck(t *testing.T) {
 				&v1alpha1.CephBenchmark{ObjectMeta: object(cephbenchmark.Finalizer)},
 				&v1alpha1.CephTuningSweep{ObjectMeta: object(cephtuningsweep.Finalizer)},
 			},
-			want: []string{"CephBenchmark " + benchNamespace + "/nightly goes with its CRD", "CephTuningSweep " + benchNamespace + "/nightly goes", "crds.keep"},
+			want: []string{"CephBenchmark " + benchNamespace + "/nightly would be deleted with its CRD", "CephTuningSweep " + benchNamespace + "/nightly would be deleted", "crds.keep"},
 		},
 	}
 	for name, tc := range cases {

@@ -13,7 +13,7 @@ import (
 func newInstallCommand(self func() (string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:     "install PATH",
-		Short:   "Copy this binary to PATH, for a container that does not have it",
+		Short:   "Copy this binary to PATH, for a container without it",
 		Example: "  runner install /cephtune/runner",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 
 // The runner must accept every program that engines request of clients, for prefill and removal
 // too.
-func TestTheRunnerTakesOnWhatEnginesAskFor(t *testing.T) {
+func TestRunnerAcceptsProgramsOfAllEngines(t *testing.T) {
 	const phases = `
 - {name: rados, radosBench: {mode: Seq, blockSize: 4Ki, concurrency: 2, duration: 60s}}
 - {name: rbd, rbdBench: {ioType: Write, ioPattern: Rand, ioSize: 4Ki, ioThreads: 2, ioTotal: 1Gi, duration: 60s}}

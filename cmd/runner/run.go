@@ -41,15 +41,14 @@ func newRunCommand() *cobra.Command {
 		Short: "Carry out the manager's tasks, or those of a file",
 		Long: `Carry out the manager's tasks, or those of a file.
 
-With --key-file it listens until the manager asks it to finish. The file holds
-the 32 bytes that both have for this session.
+With --key-file it listens until the manager tells it to finish. The file holds
+the 32 bytes of the session's key.
 
 With --tasks it needs no connection: it carries out the tasks of a file, a JSON
-list, one after another without waiting for a signal. It succeeds only if all
-tasks do.
+list, one after another, without start signals. It succeeds only if all tasks do.
 
-Standard output has the reports of measurements and failures, and with --tasks
-of all tasks, in frames. Standard error has the log. The exit code is 143 after
+Standard output has the reports in frames: those of measurements and failures, or
+with --tasks those of all tasks. Standard error has the log. The exit code is 143 after
 SIGTERM.`,
 		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
 		Args:    cobra.NoArgs,
@@ -69,11 +68,11 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	cmd.MarkFlagsOneRequired("key-file", "tasks")
 	cmd.MarkFlagsMutuallyExclusive("key-file", "tasks")
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
-	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "folder for the working directories of tasks")
-	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "where the container sees its cgroup")
+	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
+	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
 	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a task or a connection")
-	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for what became of the tasks, in at most 4096 bytes")
+	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for a summary of the tasks, of at most 4096 bytes")
 }
 
 func (f *runFlags) run(ctx context.Context) error {
@@ -137,7 +136,7 @@ func readTasks(path string) ([]task.Task, error) {
 		return nil, fmt.Errorf("read the tasks in %s: %w", path, err)
 	}
 	if len(tasks) == 0 {
-		return nil, fmt.Errorf("there is no task in %s", path)
+		return nil, fmt.Errorf("%s has no task", path)
 	}
 	return tasks, nil
 }

@@ -70,9 +70,9 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		"all done":     {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`)}, 0},
-		"one fails":    {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rbd","x"]}],"stepsTimeoutSeconds":5}]`)}, 1},
-		"nobody comes": {[]string{"--key-file=" + file(t, key), "--listen=127.0.0.1:0", "--idle-timeout=100ms"}, 1},
+		"all done":         {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`)}, 0},
+		"one fails":        {[]string{"--tasks=" + file(t, `[{"id":"a","steps":[{"argv":["rbd","x"]}],"stepsTimeoutSeconds":5}]`)}, 1},
+		"no request comes": {[]string{"--key-file=" + file(t, key), "--listen=127.0.0.1:0", "--idle-timeout=100ms"}, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -33,10 +33,10 @@ func newServeCommand() *cobra.Command {
 			return ceph.Serve(cmd.Context(), socket, cli, log)
 		},
 	}
-	serve.Flags().StringVar(&socket, "socket", "/run/cephtune/ceph.sock", "Unix socket to listen on, in a folder shared with the manager alone")
+	serve.Flags().StringVar(&socket, "socket", "/run/cephtune/ceph.sock", "Unix socket to listen on, in a directory that only the manager shares")
 	serve.Flags().StringVar(&config, "config", "",
-		"file with what the administrator allows, as the manager has it; without it, every setting may be changed")
+		"operator config of the manager; without it, every setting may be changed")
 	serve.Flags().StringVar(&stateDir, "state-dir", "/run/cephtune-keys",
-		"folder for keys while they are used, in memory and not shared")
+		"directory for keys while they are in use, in memory and not shared")
 	return serve
 }

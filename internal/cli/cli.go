@@ -61,15 +61,15 @@ func displayName(program string) string {
 func NewRoot(name string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-cephtune",
-		Short: "Tell, honestly, whether a setting makes a Ceph cluster faster",
-		Long: `cephtune tells, honestly, whether a setting makes a Ceph cluster faster.
+		Short: "Test honestly whether a setting makes a Ceph cluster faster",
+		Long: `cephtune tests honestly whether a setting makes a Ceph cluster faster.
 
 "run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags, and
 "plan" shows what a sweep would do. "list", "watch" and "results" show progress and results,
 "report" writes a page, "export" a file that can be read without the cluster, and "compare"
-compares two benchmarks.
-"suspend", "resume" and "cancel" act on it. "restore" shows the settings that are still to be
-restored in Ceph, "doctor" problems of an installation, and "version" the installed versions.
+compares two benchmarks. "suspend", "resume" and "cancel" act on a benchmark or a sweep.
+"restore" shows the settings that are still to be restored in Ceph, "doctor" problems of an
+installation, and "version" the installed versions.
 
 "analyze" works offline: it compares the outputs of rados bench, rbd bench and fio, or a
 table of results, and needs no cluster.`,

@@ -285,7 +285,7 @@ func TestFigureNeedsACourse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "figure.svg")
 	var stdout, stderr bytes.Buffer
 	line := "analyze --baseline " + pvc + "fio-1m-write.txt --candidate " + pvc + "fio-1m-write.txt --plot " + file
-	if code := Run(append([]string{"kubectl-cephtune"}, strings.Fields(line)...), &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "no run has a course") {
+	if code := Run(append([]string{"kubectl-cephtune"}, strings.Fields(line)...), &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "no run has values over time") {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 	if _, err := os.Stat(file); err == nil {

@@ -48,25 +48,24 @@ type options struct {
 const longHelp = `Compare runs of a candidate with runs of a baseline, and give a verdict: Superior,
 Better, Equivalent, Inferior, Inconclusive or Invalid.
 
-A FILE is what rados bench, rbd bench or fio wrote in one run; the format is
-recognised. Several outputs of rados bench or rbd bench may follow one another in a file.
-Of files without a flag the first is the baseline and each other a candidate; an argument
-may be a folder, or several files separated by commas. One argument is summarised.
+A FILE has the output of one run of rados bench, rbd bench or fio; the format is detected. A file
+may contain several outputs of rados bench or rbd bench, one after the other. Without flags, the
+first file is the baseline and each other file a candidate. An argument may be a folder, or
+several files separated by commas. A single argument is summarised.
 
-The export of a sweep of the design Interleaved is judged again, from the windows of its
-sessions; the exit code is 1 if that is not what its status says.
+The export of a sweep with the design Interleaved is judged again, from the windows of its
+sessions. The exit code is 1 if the result differs from the sweep's status.
 
-Or give a table (CSV) in which one row is one run. One run on a side
-decides nothing, however many seconds it has, and at least 3 are needed.
+A table (CSV) with one run in each row works, too. One run on a side decides nothing, however long
+it is: at least 3 are needed.
 
-Several candidates are given by their names: each --candidate-name belongs to the
---candidate files behind it, or, if the first --candidate comes before any name,
-to those before it.
+For several candidates, give each a name: a --candidate-name belongs to the --candidate files
+after it, or, if the first --candidate comes before any name, to those before it.
 
 Exit codes: 0 there are verdicts (whatever they are), 1 error, 2 wrong usage,
 3 a verdict is not among those of --expect.`
 
-const examples = `  # Runs before and after a change, gathered in a file each
+const examples = `  # Runs before and after a change, collected in one file each
   %[1]s old.txt new.txt
 
   # All figures of one output
@@ -79,7 +78,7 @@ const examples = `  # Runs before and after a change, gathered in a file each
   # Five runs before and five after a change
   %[1]s --baseline old-*.json --candidate new-*.json
 
-  # Is a latency lower by more than 10%%? Runs were made in turn: old, new, old, new, …
+  # Is a latency lower by more than 10%%? Runs alternated: old, new, old, new, …
   %[1]s --metric latencyP99 --minimum-effect 10%% --paired \
     --baseline old1.json,old2.json,old3.json --candidate new1.json,new2.json,new3.json
 
@@ -122,22 +121,22 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.baseline, "baseline", nil, "outputs of the baseline's runs; with --table its value in the configuration column")
 	flags.Var(filesValue{&o.candidates}, "candidate", "outputs of a candidate's runs")
 	flags.Var(nameValue{&o.candidates}, "candidate-name", "name of a candidate (default candidate)")
-	flags.StringVar(&o.baselineName, "baseline-name", "", "name of the baseline (default baseline, or that of its file)")
+	flags.StringVar(&o.baselineName, "baseline-name", "", "name of the baseline (default baseline, or the name of its file)")
 	flags.StringVar(&o.metric, "metric", "bandwidth", "what to compare: "+strings.Join(metricNames(), ", "))
-	flags.StringVar(&o.direction, "direction", total, "operations to look at: total, read, write, trim or mixed")
-	flags.BoolVar(&o.paired, "paired", false, "the n-th runs of both sides were made next to each other: compare them pairwise")
+	flags.StringVar(&o.direction, "direction", total, "operations to compare: total, read, write, trim or mixed")
+	flags.BoolVar(&o.paired, "paired", false, "compare runs pairwise: the n-th runs of both sides were made one after the other")
 	flags.StringVar(&o.table, "table", "", "a CSV file with a line of column names; one row is one run")
 	flags.StringVar(&o.configuration, "configuration", "", "column that names the configuration")
 	flags.StringVar(&o.value, "value", "", "column with the number to compare")
-	flags.StringSliceVar(&o.block, "block", nil, "column that groups rows measured near each other; several make one block of each combination")
+	flags.StringSliceVar(&o.block, "block", nil, "column that groups rows measured close in time; several columns form a block for each combination")
 	flags.StringArrayVar(&o.where, "where", nil, "use only rows with COLUMN=VALUE; repeat for more conditions")
-	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; of outputs, --metric says that")
-	flags.Var(&o.minimumEffect, "minimum-effect", "the gain that a candidate has to exceed to be Superior")
-	flags.Var(&o.equivalence, "equivalence", "the difference that does not matter")
-	flags.Var(&o.confidence, "confidence", "one minus the chance of calling something better that is not")
+	flags.BoolVar(&o.higherIsBetter, "higher-is-better", true, "whether more is better in --value; for outputs, --metric implies it")
+	flags.Var(&o.minimumEffect, "minimum-effect", "gain that a candidate must exceed to be Superior")
+	flags.Var(&o.equivalence, "equivalence", "difference that does not matter")
+	flags.Var(&o.confidence, "confidence", "one minus the chance of a false gain")
 	flags.StringVarP(&o.output, "output", "o", "table", "table, json, yaml or markdown")
-	flags.StringVar(&o.plot, "plot", "", "draw the runs, or for a table the ratios, into an SVG file")
-	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts that every candidate must have one of, else exit with 3")
+	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs, or for a table of the ratios")
+	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
 	completeWith(cmd, "metric", metricNames())
 	completeWith(cmd, "direction", directions())
 	completeWith(cmd, "output", outputs())
@@ -239,7 +238,7 @@ func (o *options) draw(s *study, r *report) error {
 	if err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
-	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // A figure is for others to see.
+	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // Others may read a figure.
 }
 
 func (o *options) write(w io.Writer, r *report, s *study) error {

@@ -80,7 +80,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 	// A copy of an output is not another run.
 	sum := sha256.Sum256(p.data)
 	if first, ok := seen[sum]; ok {
-		f.study.warn("%s has the same content as %s: one run, counted once", source, first)
+		f.study.warn("%s has the same content as %s, so it counts once", source, first)
 		return nil
 	}
 	r, err := f.run(file, p)
@@ -88,7 +88,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 		return err
 	}
 	if owner, ok := f.owners[sum]; ok {
-		f.study.warn("%s is a run of %s and of %s: between them it shows no difference", source, owner, c.Name)
+		f.study.warn("%s is a run of both %s and %s, so it shows no difference between them", source, owner, c.Name)
 	}
 	seen[sum], f.owners[sum] = source, c.Name
 	r.Source = source
@@ -164,10 +164,10 @@ func (s *study) checkComparable() error {
 			case r.LatencyKind != first.LatencyKind:
 				return fmt.Errorf("%s has %s latencies and %s %s latencies: they cannot be compared", first.Source, first.LatencyKind, r.Source, r.LatencyKind)
 			case !(r.Value > 0):
-				return fmt.Errorf("%s: its %s is %v, which no ratio can be taken of", r.Source, s.metric, r.Value)
+				return fmt.Errorf("%s: its %s is %v, which has no ratio", r.Source, s.metric, r.Value)
 			}
 			if r.Tool != first.Tool {
-				once("tool", "%s is of %s and %s of %s: different tools measure different things", first.Source, first.Tool, r.Source, r.Tool)
+				once("tool", "%s comes from %s and %s from %s: different engines are not comparable", first.Source, first.Tool, r.Source, r.Tool)
 			}
 			if math.Abs(math.Log(r.BytesPerOp/first.BytesPerOp)) > 0.01 {
 				once("size", "%s has operations of %.0f bytes and %s of %.0f: different workloads", first.Source, first.BytesPerOp, r.Source, r.BytesPerOp)

@@ -106,7 +106,7 @@ func (m metric) missing(tool result.Tool) error {
 	if !slices.Contains(m.tools, tool) {
 		return fmt.Errorf("%s does not report %s; %s can", tool, m.name, joinTools(m.tools))
 	}
-	return fmt.Errorf("this output of %s does not have %s; let fio write --output-format=json+, and do not switch latencies or percentiles off", tool, m.name)
+	return fmt.Errorf("this output of %s lacks %s; run fio with --output-format=json+, and with latencies and percentiles on", tool, m.name)
 }
 
 func joinTools(tools []result.Tool) string {

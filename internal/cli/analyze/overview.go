@@ -120,7 +120,7 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 		aligned.Write(&out, header, rows)
 	}
 	if v.Runs < 3 {
-		out.WriteString("\nWithout 3 runs nothing is known of the noise: another run may differ by any amount.\n")
+		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
 	}
 	for _, warning := range v.Warnings {
 		fmt.Fprintf(&out, "warning: %s\n", warning)

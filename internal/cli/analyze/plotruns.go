@@ -56,7 +56,7 @@ func (s *study) axes() (axes, error) {
 		}
 	}
 	if a.rate == 0 {
-		return a, errors.New("no run has a course over time to draw; rados bench and rbd bench print one")
+		return a, errors.New("no run has values over time to draw; rados bench and rbd bench print them")
 	}
 	a.rate = niceLimit(a.rate)
 	return a, nil

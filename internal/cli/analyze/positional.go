@@ -18,7 +18,7 @@ func (o *options) take(args []string) error {
 		return nil
 	}
 	if len(o.baseline) > 0 || len(o.candidates.words) > 0 || o.table != "" {
-		return exit.UsageErrorf("%q belongs to no flag; files follow --baseline or --candidate, or there is none of these flags and the first file is the baseline", args[0])
+		return exit.UsageErrorf("%q belongs to no flag; put files after --baseline or --candidate, or use neither flag: then the first file is the baseline", args[0])
 	}
 	names := shortNames(args)
 	for i, arg := range args {

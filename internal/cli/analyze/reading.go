@@ -52,7 +52,7 @@ func selectDirections(res *result.Result, name string) ([]result.NamedDirection,
 	}
 	d := res.Direction(result.DirectionName(name))
 	if d == nil {
-		return nil, fmt.Errorf("it has no %s operations, but %s", name, joinDirections(all))
+		return nil, fmt.Errorf("it has no %s operations, only %s", name, joinDirections(all))
 	}
 	return []result.NamedDirection{{Name: result.DirectionName(name), Direction: d}}, nil
 }
@@ -99,7 +99,7 @@ func (m metric) column() func(*result.Series) []float64 {
 // latency of a part of a run, and values of different windows must not be mixed.
 func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
-		return run{}, fmt.Errorf("it has %s, whose latencies are different things; choose with --direction", r.Directions)
+		return run{}, fmt.Errorf("it has %s, whose latencies are not comparable; choose one with --direction", r.Directions)
 	}
 	seconds, kind, ok := m.latency(ds[0].Direction)
 	if !ok {

@@ -86,7 +86,7 @@ func (o *options) replay(path string, w io.Writer) error {
 	}
 	sweep, is := main.(*v1alpha1.CephTuningSweep)
 	if !is || !sweepspec.IsInterleaved(sweep.Status.Plan) {
-		return fmt.Errorf("%s: only a CephTuningSweep of the design Interleaved can be judged again from its export; of another one see the report: kubectl cephtune report -f %s", path, path)
+		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
 	var maps []corev1.ConfigMap
 	for _, item := range all {
@@ -111,7 +111,7 @@ func (o *options) replay(path string, w io.Writer) error {
 		return err
 	}
 	if !out.Agrees {
-		return errors.New("the evidence does not give what the sweep's status says: the export was changed, or another version of cephtune wrote it")
+		return errors.New("the result differs from the sweep's status: the export was changed, or another version of cephtune wrote it")
 	}
 	return out.expected(o.expect)
 }
@@ -166,7 +166,7 @@ func (r *replayed) write(w io.Writer, form string) error {
 		}
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, run ID %s: judged again from what was kept of its sessions\n\n", r.Name, r.RunID)
+	fmt.Fprintf(&out, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID)
 	table(&out, []string{"SESSION", "CONFIGURATION", "GROUPS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
 	out.WriteString("\n")
 	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())

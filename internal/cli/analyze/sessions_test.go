@@ -87,11 +87,11 @@ func TestAnExportThatWasChanged(t *testing.T) {
 		code             int
 		want             string
 	}{
-		"another verdict":    {"\n  verdict: Inferior", "\n  verdict: Superior", exit.Failure, "does not give what the sweep's status says"},
+		"another verdict":    {"\n  verdict: Inferior", "\n  verdict: Superior", exit.Failure, "differs from the sweep's status"},
 		"another ledger":     {" -0.590756 ", " -0.790756 ", exit.Failure, "DIFFERS from the ledger"},
 		"another sweep's":    {"kind: ConfigMap", "kind: Secret", 0, "missing: figures of the ledger"},
 		"windows of more":    {"session.json.gz: ", "session.json.gz: AAAA", exit.Failure, "archive"},
-		"not of that design": {"datasetSize: 816Mi\n    design: Interleaved", "datasetSize: 816Mi\n    design: Blocks", exit.Failure, "only a CephTuningSweep of the design Interleaved"},
+		"not of that design": {"datasetSize: 816Mi\n    design: Interleaved", "datasetSize: 816Mi\n    design: Blocks", exit.Failure, "only a CephTuningSweep with the design Interleaved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := analyzed(t, edited(t, c.old, c.replacement))

@@ -152,7 +152,7 @@ func (s *study) warnAboutBlocks(c configuration, base map[string]int) {
 	case len(alone) == len(counts):
 		s.warn("%s shares no block with %s, so they cannot be compared", c.Name, s.baseline.Name)
 	case len(alone) > 0:
-		s.warn("%s: left out, since %s has no run there: block %s", c.Name, s.baseline.Name, strings.Join(alone, ", "))
+		s.warn("%s: runs of block %s left out, because %s has none there", c.Name, strings.Join(alone, ", "), s.baseline.Name)
 	}
 	if repeated > 0 {
 		s.warn("%s: several runs of one configuration in a block count once, by their geometric mean (%d of %d blocks)",

@@ -125,7 +125,7 @@ func (t *table) findColumns(o *options, conditions []condition) (columns, error)
 func (t *table) column(flag, name string) (int, error) {
 	i := slices.Index(t.header, name)
 	if i < 0 {
-		return 0, fmt.Errorf("%s:1: %s %q: there is no such column, but %s", t.file, flag, name, strings.Join(t.header, ", "))
+		return 0, fmt.Errorf("%s:1: %s %q: there is no such column, only %s", t.file, flag, name, strings.Join(t.header, ", "))
 	}
 	if slices.Contains(t.header[i+1:], name) {
 		return 0, fmt.Errorf("%s:1: %s %q: there are several columns of that name", t.file, flag, name)
@@ -185,7 +185,7 @@ func parseValue(cell string) (float64, error) {
 	}
 	// No measurement is out of this range, and sums of such numbers could overflow.
 	if x < 1e-100 || x > 1e100 {
-		return 0, fmt.Errorf("want a number that can be a measurement, found %q", cell)
+		return 0, fmt.Errorf("want a plausible measurement, found %q", cell)
 	}
 	return x, nil
 }
@@ -206,10 +206,10 @@ func (s *study) splitBaseline(file string, o *options, all []configuration) erro
 		for i, c := range all {
 			names[i] = c.Name
 		}
-		return fmt.Errorf("%s: column %s has no %q to be the baseline, but %s", file, o.configuration, o.baseline[0], strings.Join(names, ", "))
+		return fmt.Errorf("%s: column %s has no %q for the baseline, only %s", file, o.configuration, o.baseline[0], strings.Join(names, ", "))
 	}
 	if len(s.candidates) == 0 {
-		return fmt.Errorf("%s: column %s has nothing but %q: there is nothing to compare", file, o.configuration, o.baseline[0])
+		return fmt.Errorf("%s: column %s has only %q: there is nothing to compare", file, o.configuration, o.baseline[0])
 	}
 	return nil
 }
@@ -261,17 +261,17 @@ func (o *options) checkMisplaced(given func(flag string) bool) error {
 	if o.exported {
 		for _, flag := range []string{"metric", "direction", "minimum-effect", "equivalence", "confidence", "baseline-name"} {
 			if given(flag) {
-				return exit.UsageErrorf("an exported sweep is judged by its own plan: leave out --%s", flag)
+				return exit.UsageErrorf("an exported sweep is judged by its own plan: remove --%s", flag)
 			}
 		}
 	}
 	switch {
 	case o.table == "" && given("higher-is-better"):
-		return exit.UsageErrorf("--higher-is-better is for --table; of outputs, --metric says whether more is better")
+		return exit.UsageErrorf("--higher-is-better is for --table; for outputs, --metric implies it")
 	case o.table != "" && given("metric"):
-		return exit.UsageErrorf("--metric is for outputs; of a table, --value names the column, and --higher-is-better=false says that less is better")
+		return exit.UsageErrorf("--metric is for outputs; for a table, use --value, and --higher-is-better=false if less is better")
 	case o.table != "" && (given("direction") || given("baseline-name")):
-		return exit.UsageErrorf("--direction and --baseline-name are for outputs; of a table, --where chooses rows, and --baseline names the baseline")
+		return exit.UsageErrorf("--direction and --baseline-name are for outputs; for a table, use --where and --baseline")
 	}
 	return nil
 }
@@ -284,9 +284,9 @@ func (o *options) checkTableFlags() error {
 	case len(o.baseline) != 1:
 		return exit.UsageErrorf("--table needs --baseline VALUE: one value of the column %s", o.configuration)
 	case len(o.candidates.words) > 0:
-		return exit.UsageErrorf("--candidate is for files; in a table every other value of %s is a candidate", o.configuration)
+		return exit.UsageErrorf("--candidate is for files; in a table, every other value of %s is a candidate", o.configuration)
 	case o.paired:
-		return exit.UsageErrorf("--paired is for files; rows of a table are paired by --block COLUMN")
+		return exit.UsageErrorf("--paired is for files; for a table, use --block COLUMN")
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (o *options) checkSingleFile() error {
 	case o.exported && (o.paired || o.plot != ""):
 		return exit.UsageErrorf("an exported sweep is judged by its own plan: --paired and --plot do not apply; kubectl cephtune report -f draws it")
 	case o.summarised && !o.exported && (o.paired || o.plot != "" || len(o.expect) > 0):
-		return exit.UsageErrorf("one file is summarised: --paired, --plot and --expect need another to compare it with")
+		return exit.UsageErrorf("a single file is only summarised: --paired, --plot and --expect need a second one")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestWhatHasEndedKeepsItsResults(t *testing.T) {
+func TestCancelKeepsEndedObjects(t *testing.T) {
 	for name, end := range map[string]func(*[]metav1.Condition){
 		"complete": func(c *[]metav1.Condition) { clitest.Complete(c, "It is done.") },
 		"failed on a verdict": func(c *[]metav1.Condition) {
@@ -100,7 +100,7 @@ func TestWhatHasEndedKeepsItsResults(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAsItWasIsTold(t *testing.T) {
+func TestCancelReportsSettingsThatAreNotRestored(t *testing.T) {
 	for reason, want := range map[string]int{
 		v1alpha1.ReasonRestored: 0, v1alpha1.ReasonLeftAlone: 3, v1alpha1.ReasonOSDsNotRestarted: 3, v1alpha1.ReasonAbandoned: 3,
 	} {

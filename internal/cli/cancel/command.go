@@ -27,12 +27,12 @@ While it is being deleted, a line says what it waits for. Merging PGs takes time
 Ceph cluster that does not answer. After an interrupt or the end of --timeout, the operator
 continues the restore.
 
-A sweep or benchmark that has ended is not deleted: it no longer changes anything, and has
-results.
+It does not delete a sweep or benchmark that has ended, because that has results and no longer
+changes anything.
 
 Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
 within --timeout, this command was interrupted, or something in Ceph is not restored: settings
-that others had changed, settings that were given up, or OSDs that were not restarted.`
+that something else changed, settings whose restore was abandoned, or OSDs that were not restarted.`
 
 const examples = `  # A sweep
   %[1]s pg-num -n cephtune-bench
@@ -98,7 +98,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	case w.failed != nil:
 		return w.failed
 	case err != nil && ctx.Err() != nil:
-		return exit.UnexpectedErrorf("%s still exists: %w; the operator continues, and was at: %s", w.what, err, w.last)
+		return exit.UnexpectedErrorf("%s still exists: %w; the operator continues; its last message: %s", w.what, err, w.last)
 	case err == nil && w.left != "":
 		return exit.UnexpectedErrorf("not everything in Ceph is restored: %s", w.left)
 	}
@@ -156,12 +156,12 @@ func (w *waiting) tell(text string) {
 
 func (w *waiting) look(now client.Object) bool {
 	if now == nil {
-		text := w.what + " is gone, with all that it created. The operator restored everything before it released it."
+		text := w.what + " is deleted, with everything that it created. The operator restored all settings before."
 		if w.abandoned {
-			w.left = "the restore was given up: its events, and those of its namespace, say what stays"
+			w.left = "the restore was abandoned: the events in its namespace name what was not restored"
 		}
 		if w.left != "" {
-			text = w.what + " is gone."
+			text = w.what + " is deleted."
 		}
 		w.tell(text)
 		return true

@@ -25,8 +25,8 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Compare two CephBenchmarks, or two runs of one: whether they can be compared at all, and
-by how much each figure of each phase differs.
+const longHelp = `Compare two CephBenchmarks, or two runs of one. It shows whether they can be compared, and by
+how much each figure of each phase differs.
 
 Each side is NAME, NAME@RUN-ID for an earlier run ID whose results are kept, and
 NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unless one is
@@ -41,10 +41,10 @@ beginning of its line.
 
 %s
 
-A and B are geometric means of the runs, also of percentiles, and RATIO is B over A. Its interval is Welch's, at 95 %%, on the logarithms
-of the runs' values. It takes three valid runs of each side; with fewer there is no interval,
-and the ratio may be chance. The ratio includes all that changed in the cluster between the two:
-to find out whether a setting is the cause, use a CephTuningSweep.
+A and B are geometric means of the runs, also for percentiles. RATIO is B over A. Its interval
+is Welch's, at 95 %%, on the logarithms of the runs' values, and needs three valid runs of each
+side. Without an interval, the ratio may be chance. The ratio includes everything that changed in
+the cluster between the two: to find out whether a setting is the cause, use a CephTuningSweep.
 
 With --max-regression the comparison is a gate. A is the reference. A figure is Kept if its
 interval shows that B is not worse by more than that, Broken if it shows that B is, and
@@ -111,10 +111,10 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of differences that are meant, by commas: "+strings.Join(kindNames(), ", "))
-	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of a difference that is meant, such as "Ceph version" (repeatable)`)
-	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse than A figures of B may be, such as 10%; makes it a gate")
-	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression is about, such as iops,p99; without, bandwidth and p99 where there is one")
+	flags.StringSliceVar(&o.kinds, "expect-difference", nil, "kinds of expected differences, separated by commas: "+strings.Join(kindNames(), ", "))
+	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
+	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
+	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 if there is one)")
 	// This fails only for a missing flag, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
@@ -220,7 +220,7 @@ func find(ctx context.Context, from client.Reader, namespace string, r reference
 		return side{}, err
 	}
 	if len(runs) == 0 {
-		return side{}, fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and a run that is under way has none yet", r.typed, b.Spec.HistoryLimit)
+		return side{}, fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and an unfinished run has none yet", r.typed, b.Spec.HistoryLimit)
 	}
 	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
 	if r.number > 0 {
@@ -230,7 +230,7 @@ func find(ctx context.Context, from client.Reader, namespace string, r reference
 	runs = slices.DeleteFunc(runs, func(run *archive.Run) bool { return !counts(run) })
 	switch {
 	case len(runs) == 0 && r.number > 0:
-		return side{}, fmt.Errorf("there is no run %d of %s, but %d others", r.number, r.name, all)
+		return side{}, fmt.Errorf("%[2]s has no run %[1]d, only %[3]d others", r.number, r.name, all)
 	case len(runs) == 0:
 		return side{}, fmt.Errorf("no run of %s is valid: \"results %s\" says why", r.typed, r.name)
 	}

@@ -158,7 +158,7 @@ func specDifferences(a, b side) []string {
 		case !inA:
 			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, b.name))
 		case digestA != digestB:
-			all = append(all, fmt.Sprintf("phase %s: was specified otherwise, itself, its clients, data, image or claim, or an outage", name))
+			all = append(all, fmt.Sprintf("phase %s: its spec differs (the phase, clients, data, image, claim or outage)", name))
 		}
 	}
 	return all
@@ -246,10 +246,10 @@ func values(figures []figure.Figure) []float64 {
 // note adds notes that readers of the ratios must know.
 func (c *comparison) note(a, b side) {
 	for _, name := range unknown(a, b) {
-		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded: whether they can be compared is not known.", name))
+		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded, so it is unknown whether they can be compared.", name))
 	}
 	if ofA, ofB := dataStates(a), dataStates(b); len(ofA) > 0 && len(ofB) > 0 && !slices.Equal(ofA, ofB) {
-		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: runs that do not begin alike need not come to the same.", a.name, found(ofA), b.name, found(ofB)))
+		c.Notes = append(c.Notes, fmt.Sprintf("The data of %s %s, those of %s %s: a different initial state may change results.", a.name, found(ofA), b.name, found(ofB)))
 	}
 	c.noteMarks(a, b)
 	intervals := 0
@@ -259,18 +259,18 @@ func (c *comparison) note(a, b side) {
 		}
 	}
 	if intervals > 1 {
-		c.Notes = append(c.Notes, fmt.Sprintf("Each of the %d intervals is at 95 %%: where nothing differs, about one in twenty does not hold 1. Bandwidth, IOPS and mean latency of a phase are mostly one observation, not three.", intervals))
+		c.Notes = append(c.Notes, fmt.Sprintf("Each of the %d intervals is at 95 %%: even without a difference, about one in twenty excludes 1. Bandwidth, IOPS and mean latency of a phase are mostly one observation, not three.", intervals))
 	}
 	if intervals < len(c.Figures) {
-		c.Notes = append(c.Notes, "A ratio without an interval may be chance: how far runs differ from each other is not known.")
+		c.Notes = append(c.Notes, "A ratio without an interval may be chance, because the noise between runs is unknown.")
 	}
 	if len(c.Figures) > 0 {
-		c.Notes = append(c.Notes, "The runs of both sides were not made in turn: what changed in the cluster meanwhile is in the ratios.")
+		c.Notes = append(c.Notes, "The runs of both sides did not alternate, so the ratios include what changed in the cluster meanwhile.")
 	}
 	for _, s := range []side{a, b} {
 		for _, run := range s.runs {
 			if run.State != v1alpha1.RunValid {
-				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and so does not count: %s", run.Number, s.name, run.State, run.Reason))
+				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s and excluded: %s", run.Number, s.name, run.State, run.Reason))
 			}
 		}
 	}
@@ -339,9 +339,9 @@ func (c *comparison) verdict() error {
 	}
 	switch {
 	case unexpected > 0:
-		return exit.UnexpectedErrorf("they cannot be compared as they are: of what differs, %d of %d are not expected: see --expect-difference", unexpected, len(c.Differences))
+		return exit.UnexpectedErrorf("they cannot be compared: %d of %d differences are not expected; see --expect-difference", unexpected, len(c.Differences))
 	case len(c.Missing) > 0:
-		return exit.UnexpectedErrorf("they do not differ in %s, as was expected", strings.Join(c.Missing, ", "))
+		return exit.UnexpectedErrorf("expected differences are missing: %s", strings.Join(c.Missing, ", "))
 	}
-	return exit.UnexpectedErrorf("whether they can be compared is not known")
+	return exit.UnexpectedErrorf("it is unknown whether they can be compared")
 }

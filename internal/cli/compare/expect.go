@@ -30,15 +30,15 @@ func kinds() []kind {
 		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
 		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
 		{
-			"osds", "device classes, number and size of OSDs, such as after disks were replaced; which of them serve the pool; and their own measurements",
+			"osds", "device classes, number and size of OSDs, for example after disks were replaced; the OSDs of the pool; their own measurements",
 			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`),
 		},
 		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},
 		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
-		{"initial-state", "how runs find the data, and phases the caches of OSDs", regexp.MustCompile(`^initial state |^OSD caches `)},
+		{"initial-state", "initial state of the data, and of the OSDs' caches", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
-		{"nodes", "the nodes that clients are on", regexp.MustCompile(`^node `)},
-		{"phases", "what was asked for, clients, data and outage included", regexp.MustCompile(`^phase `)},
+		{"nodes", "nodes of the clients", regexp.MustCompile(`^node `)},
+		{"phases", "specs of phases, clients, data and outage", regexp.MustCompile(`^phase `)},
 		{"background-load", "the background load", regexp.MustCompile(`^background:`)},
 	}
 }

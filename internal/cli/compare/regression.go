@@ -35,9 +35,9 @@ type Judgement struct {
 func parseRegression(share string, names []string) (*regression, error) {
 	if share == "" {
 		if len(names) > 0 {
-			return nil, exit.UsageErrorf("--metric says what --max-regression is about, which is not there")
+			return nil, exit.UsageErrorf("--metric needs --max-regression")
 		}
-		return nil, nil //nolint:nilnil // Documented.
+		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
 	number, percent := strings.CutSuffix(share, "%")
 	limit, err := strconv.ParseFloat(number, 64)
@@ -85,7 +85,7 @@ func (c *comparison) judgeRegressions(r *regression, reference side) error {
 		c.Regressions = append(c.Regressions, Judgement{f.Phase, f.Direction, f.Metric, outcome})
 	}
 	if days := figure.Days(startsOf(reference.runs)); days < figure.ReferenceDays {
-		c.Notes = append(c.Notes, fmt.Sprintf("The runs of %s are of %d day(s): the verdict is about this hour, and says nothing about how days differ. A reference is of %d days or more.",
+		c.Notes = append(c.Notes, fmt.Sprintf("The runs of %s cover %d day(s), so the verdict holds for this hour only. A reference needs %d days or more.",
 			reference.name, days, figure.ReferenceDays))
 	}
 	return nil
@@ -114,7 +114,7 @@ func (c *comparison) regressed() error {
 		return nil
 	}
 	if len(c.Regressions) == 0 {
-		return exit.UnexpectedErrorf("no figure can be judged by --max-regression: name one that both sides have with --metric")
+		return exit.UnexpectedErrorf("--max-regression has no figure to check: name one that both sides have with --metric")
 	}
 	var broken, open []string
 	for _, j := range c.Regressions {
@@ -131,7 +131,7 @@ func (c *comparison) regressed() error {
 	case len(broken) > 0:
 		return exit.UnexpectedErrorf("worse by more than %s: %s", c.limit, strings.Join(broken, ", "))
 	case len(open) > 0:
-		return exit.UnexpectedErrorf("whether it is worse by more than %s is not known of %s: make more runs", c.limit, strings.Join(open, ", "))
+		return exit.UnexpectedErrorf("unknown whether it is worse by more than %s: %s; make more runs", c.limit, strings.Join(open, ", "))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (c *comparison) headline() string {
 	case c.Comparable:
 		return "They can be compared: only the expected differences were found."
 	}
-	return "They cannot be compared as they are."
+	return "They cannot be compared."
 }
 
 func (c *comparison) differenceLines() []string {
@@ -60,7 +60,7 @@ func (c *comparison) differenceLines() []string {
 		lines = append(lines, word+": "+d.Text)
 	}
 	for _, missing := range c.Missing {
-		lines = append(lines, "does not differ, and was expected to: "+missing)
+		lines = append(lines, "does not differ, although expected: "+missing)
 	}
 	return lines
 }

@@ -44,10 +44,10 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	o, err := e.get(ctx, "CephCluster", key)
 	switch {
 	case meta.IsNoMatchError(err):
-		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or take the cluster off the list clusters of the settings")
+		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from clusters in the operator config")
 		return
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, "There is none of that name, and the settings list it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, "It does not exist, but the operator config lists it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
 		return
 	case err != nil:
 		e.unreadable(about, "It", err)
@@ -60,10 +60,10 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	case health == "HEALTH_OK":
 		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
 	case health == "HEALTH_WARN":
-		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait for a cluster without warnings, but for those that say nothing about speed and those that quiescence.allowedWarnings names.", version, warnings(o)), describe)
+		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version, warnings(o)), describe)
 	case onlyKeyErrors(o):
-		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because keys of before its upgrade are in use: %s. Benchmarks wait until that is over.", version, health, warnings(o)),
-			"rotate the keys, or allow runs until then, as an administrator: ceph health mute CODE, for each AUTH_INSECURE_SERVICE_ code")
+		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because keys from before its upgrade are in use: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
+			"rotate the keys, or allow runs until then: as an administrator, run ceph health mute CODE for each AUTH_INSECURE_SERVICE_ code")
 	default:
 		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
 	}
@@ -93,7 +93,7 @@ func newKeys(identity *unstructured.Unstructured) string {
 	if major, err := strconv.Atoi(release); err != nil || major < 20 {
 		return ""
 	}
-	return fmt.Sprintf(" Ceph %s has made its key, which tools of Ceph 19 and older may not be able to read.", made)
+	return fmt.Sprintf(" Ceph %s created its key, which tools of Ceph 19 and older may be unable to read.", made)
 }
 
 // warnings returns the codes of the health checks that Rook has recorded.
@@ -105,7 +105,7 @@ func warnings(o *unstructured.Unstructured) string {
 	}
 	slices.Sort(codes)
 	if len(codes) == 0 {
-		return "something that Rook has not kept"
+		return "an unknown version"
 	}
 	return strings.Join(codes, ", ")
 }
@@ -127,7 +127,7 @@ func (e *examination) identities(ctx context.Context, allowed settings.Cluster) 
 		case id.name != "":
 			e.identity(ctx, about, id, allowed.Namespace)
 		case id.role == "tuner":
-			e.found(about, Note, "The settings name none: sweeps over settings of Ceph are refused.",
+			e.found(about, Note, "The operator config names none, so sweeps over settings of Ceph are refused.",
 				e.fix("set powers.changeSettings: true", "name one in identities.tuner in config/manager/config.yaml, with config/ceph-tuner, and apply both: "+deploy))
 		}
 	}
@@ -154,10 +154,10 @@ func (e *examination) identity(ctx context.Context, about string, id identity, n
 	case apierrors.IsNotFound(err):
 		e.found(about, Wrong, fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set.", key, keyNamePrefix+id.name), describe)
 	case apierrors.IsForbidden(err):
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. Whether its Secret is there you may not see.%s", key, newKeys(o)), "")
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready. You lack the right to see its Secret.%s", key, newKeys(o)), "")
 	case err != nil:
 		e.unreadable(about, "Secret "+keyNamePrefix+id.name, err)
 	default:
-		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret is there.%s", key, newKeys(o)), "")
+		e.found(about, OK, fmt.Sprintf("CephClient %s is Ready, and its Secret exists.%s", key, newKeys(o)), "")
 	}
 }

@@ -28,7 +28,7 @@ const timeout = 2 * time.Minute
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
 its config, your rights in the namespace, the Ceph clusters in the config and their health,
 their identities, the pools behind StorageClasses and claims, settings that sweeps have not
-restored, locks, and the objects that Prometheus and Grafana look for. It changes nothing.
+restored, locks, and the objects for Prometheus and Grafana. It changes nothing.
 
 Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
 read it) or wrong, with the command that fixes it. It checks that keys exist, but does not read
@@ -145,7 +145,7 @@ type examination struct {
 func (e *examination) reach(ctx context.Context) error {
 	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
 	if err != nil && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("the cluster cannot be asked, choose another --context: %w", err)
+		return fmt.Errorf("cannot connect to the cluster, choose another --context: %w", err)
 	}
 	return nil
 }

@@ -330,9 +330,9 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongForScripts(t *testing.T) {
+func TestOutputAndExitCodesForScripts(t *testing.T) {
 	cluster := allowing(clitest.Holding(t), everything, nothing)
-	for line, want := range map[string]string{"-o json": `"state": "wrong"`, "-o yaml": "state: wrong", "--operator-namespace other": "There is none in namespace other."} {
+	for line, want := range map[string]string{"-o json": `"state": "wrong"`, "-o yaml": "state: wrong", "--operator-namespace other": "There is no operator in namespace other."} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(cluster), time.Now), line, "")
 		if got.Code() != 1 || !strings.Contains(got.Stdout, want) {
 			t.Errorf("%s: %v, no %s in\n%s", line, got.Err, want, got.Stdout)

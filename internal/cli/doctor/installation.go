@@ -53,9 +53,9 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	})
 	switch want := v1alpha1.GroupVersion.Version; {
 	case !slices.Contains(served, want):
-		e.found(about, Wrong, fmt.Sprintf("It has the versions %s, and this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
+		e.found(about, Wrong, fmt.Sprintf("It has the versions %s, but this program knows %s.", strings.Join(served, ", "), want), "install CRDs, operator and this program of one release")
 	case !established:
-		e.found(about, Wrong, "The API server has not taken it up.", "kubectl describe crd "+crd.Name)
+		e.found(about, Wrong, "The API server has not established it.", "kubectl describe crd "+crd.Name)
 	default:
 		e.found(about, OK, "It is installed, in version "+want+".", "")
 	}
@@ -76,18 +76,18 @@ func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Dep
 		e.unreadable(about, "The Deployments of namespace "+e.operator, err)
 		return nil
 	case len(all) == 0:
-		e.found(about, Wrong, fmt.Sprintf("There is none in namespace %s.", e.operator),
+		e.found(about, Wrong, fmt.Sprintf("There is no operator in namespace %s.", e.operator),
 			e.fix("list clusters and benchmarkNamespaces", deploy)+"\nor name its namespace with --operator-namespace")
 		return nil
 	}
 	if len(all) > 1 {
-		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of it in namespace %s.", len(all), e.operator), "delete all but one")
+		e.found(about, Wrong, fmt.Sprintf("There are %d Deployments of the operator in namespace %s.", len(all), e.operator), "delete all but one")
 	}
 	d := &all[0]
 	where := fmt.Sprintf("kubectl -n %s describe deployment %s", d.Namespace, d.Name)
 	switch {
 	case d.Spec.Replicas != nil && *d.Spec.Replicas == 0:
-		e.found(about, Wrong, "It is scaled to nothing.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
+		e.found(about, Wrong, "It is scaled to 0 replicas.", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=1", d.Namespace, d.Name))
 	case d.Status.ObservedGeneration == d.Generation && d.Status.ReadyReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas:
 		e.found(about, OK, fmt.Sprintf("It is ready, with the images %s.", strings.Join(images(d), ", ")), "")
 	case d.Status.ReadyReplicas > 0:
@@ -160,17 +160,17 @@ func (e *examination) may(ctx context.Context, r right, verb string) (bool, erro
 func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
 	const about = "Settings"
 	if d == nil {
-		e.found(about, Unknown, "Without the operator it is not known which they are.", "")
+		e.found(about, Unknown, "They are unknown without the operator.", "")
 		return nil
 	}
 	key := client.ObjectKey{Namespace: d.Namespace, Name: configMapOf(d)}
 	cm := &corev1.ConfigMap{}
 	switch err := e.client.Get(ctx, key, cm); {
 	case key.Name == "":
-		e.found(about, Wrong, "The operator has none: it has no volume named config with a ConfigMap.", e.fix("", deploy))
+		e.found(about, Wrong, "The operator has no volume named config with a ConfigMap.", e.fix("", deploy))
 		return nil
 	case apierrors.IsNotFound(err):
-		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, which the operator is started with.", key), e.fix("", deploy))
+		e.found(about, Wrong, fmt.Sprintf("There is no ConfigMap %s, but the operator mounts it.", key), e.fix("", deploy))
 		return nil
 	case err != nil:
 		e.unreadable(about, fmt.Sprintf("ConfigMap %s", key), err)
@@ -182,7 +182,7 @@ func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *setti
 		return nil
 	}
 	if len(read.Clusters) == 0 {
-		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.fix("list one below clusters, and a namespace below benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
+		e.found(about, Wrong, fmt.Sprintf("ConfigMap %s lists no cluster, so nothing may be measured.", key), e.fix("list a cluster in clusters, and a namespace in benchmarkNamespaces,", "list one in config/manager/config.yaml, and apply it again: "+deploy))
 		return read
 	}
 	names := make([]string, len(read.Clusters))

@@ -51,7 +51,7 @@ func (e *examination) fix(values, without string) string {
 	case !i.chart:
 		return without
 	case i.release == "":
-		return in("the values of the chart") + "have whoever renders the chart apply it again"
+		return in("the values of the chart") + "render the chart and apply it again"
 	default:
 		return fmt.Sprintf("%shelm upgrade %s charts/cephtune -n %s -f values.yaml", in("values.yaml"), i.release, i.namespace)
 	}

@@ -46,7 +46,7 @@ func (e *examination) journals(ctx context.Context) {
 		}
 	}
 	if open == 0 {
-		e.found(about, OK, "Everything that sweeps have changed is restored.", "")
+		e.found(about, OK, "All changes of sweeps are restored.", "")
 	}
 }
 
@@ -57,7 +57,7 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	sweep := &v1alpha1.CephTuningSweep{}
 	switch err := e.client.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, sweep); {
 	case apierrors.IsNotFound(err) || err == nil && string(sweep.UID) != j.Sweep.UID:
-		e.found(about, Wrong, fmt.Sprintf("The changes of sweep %s, which is gone, are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.", j.Sweep), restore)
+		e.found(about, Wrong, fmt.Sprintf("The changes of the deleted sweep %s are not restored. The operator restores them once the cluster's lock is free; its log says what it waits for.", j.Sweep), restore)
 	case err != nil:
 		e.unreadable(about, "Sweep "+j.Sweep.String(), err)
 	default:
@@ -66,7 +66,7 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 			e.found(about, Wrong, fmt.Sprintf("The changes of sweep %s are not restored, and the sweep is %s: %s", j.Sweep, state.Ready().Reason, state.Ready().Message), restore)
 			return
 		}
-		e.found(about, OK, fmt.Sprintf("Sweep %s is at work, and will restore what it has changed.", j.Sweep), "")
+		e.found(about, OK, fmt.Sprintf("Sweep %s is running, and will restore what it has changed.", j.Sweep), "")
 	}
 }
 
@@ -79,11 +79,11 @@ const overdue = 2 * time.Minute
 func (e *examination) outage(j *tuning.Journal) {
 	about := "Outage of " + j.FSID
 	if e.now.Sub(j.Until) > overdue {
-		e.found(about, Wrong, fmt.Sprintf("%s %s has OSDs down, which had to be up again by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
-			"kubectl cephtune restore, and what it prints under BY HAND")
+		e.found(about, Wrong, fmt.Sprintf("%s %s keeps OSDs down, although they were due to be up by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")),
+			"run kubectl cephtune restore, and the commands that it prints under BY HAND")
 		return
 	}
-	e.found(about, OK, fmt.Sprintf("%s %s has OSDs down, and brings them back by %s.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
+	e.found(about, OK, fmt.Sprintf("%s %s keeps OSDs down, until %s at the latest.", j.Sweep.KindOrSweep(), j.Sweep, j.Until.UTC().Format(time.TimeOnly+" UTC")), "")
 }
 
 // locks examines the locks of the Ceph clusters and their holders.
@@ -106,7 +106,7 @@ func (e *examination) locks(ctx context.Context) {
 		}
 	}
 	if held == 0 {
-		e.found(about, OK, "Nobody works on a Ceph cluster.", "")
+		e.found(about, OK, "No Ceph cluster is locked.", "")
 	}
 }
 
@@ -121,9 +121,9 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 	case err != nil:
 		e.unreadable(about, "Its holder "+holder, err)
 	case expires.Before(e.now):
-		e.found(about, Note, fmt.Sprintf("%s held it, and it has expired: whoever needs it next takes it.", holder), "")
+		e.found(about, Note, fmt.Sprintf("%s held it, and it has expired: the next benchmark or sweep takes it.", holder), "")
 	case gone:
-		e.found(about, Note, fmt.Sprintf("%s holds it and is gone: it is free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
+		e.found(about, Note, fmt.Sprintf("%s held it and was deleted: it is free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
 	default:
 		e.found(about, OK, fmt.Sprintf("%s holds it. Others wait for it.", holder), "")
 	}
@@ -156,11 +156,11 @@ func (e *examination) monitoring(ctx context.Context) {
 	ours := client.MatchingLabels{labelName: "cephtune"}
 	switch err := e.client.List(ctx, monitors, client.InNamespace(e.operator), ours); {
 	case meta.IsNoMatchError(err):
-		e.found("Prometheus", Note, "The Prometheus operator is not installed: let Prometheus scrape the operator's metrics Service by its own configuration.", "")
+		e.found("Prometheus", Note, "The Prometheus operator is not installed: configure Prometheus to scrape the operator's metrics Service.", "")
 	case err != nil:
 		e.unreadable("Prometheus", "The ServiceMonitors of namespace "+e.operator, err)
 	case len(monitors.Items) == 0:
-		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so the Prometheus operator does not know of the metrics.", e.operator), e.fix("set serviceMonitor.enabled: true, with the label that Prometheus looks for in serviceMonitor.additionalLabels,",
+		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so Prometheus does not find the metrics.", e.operator), e.fix("set serviceMonitor.enabled: true, and Prometheus' label in serviceMonitor.additionalLabels,",
 			"kubectl apply -k config/prometheus"))
 	default:
 		e.found("Prometheus", OK, "A ServiceMonitor names the operator's metrics.", "")

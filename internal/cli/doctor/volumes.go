@@ -53,7 +53,7 @@ func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) 
 	about := "StorageClass " + class.Name
 	err := e.client.Get(ctx, client.ObjectKey{Name: class.Provisioner}, &storagev1.CSIDriver{})
 	if apierrors.IsNotFound(err) {
-		e.found(about, Note, fmt.Sprintf("Its volumes would be %s, but no CSIDriver is called %s: claims stay pending.", behind, class.Provisioner),
+		e.found(about, Note, fmt.Sprintf("Its volumes would be %s, but there is no CSIDriver %s, so claims stay pending.", behind, class.Provisioner),
 			"install the driver: for Rook's, set ROOK_CSI_DISABLE_DRIVER to false in ConfigMap rook-ceph-operator-config")
 		return
 	}
@@ -108,7 +108,7 @@ func (e *examination) claims(ctx context.Context) {
 		if behind := behindVolume(volume); behind != "" {
 			e.found(about, OK, fmt.Sprintf("Its volume is %s.", behind), "")
 		} else {
-			e.found(about, Note, "Its volume is not of Ceph-CSI: settings of Ceph may not count for it.", "")
+			e.found(about, Note, "Its volume does not come from Ceph-CSI, so settings of Ceph may not affect it.", "")
 		}
 	}
 }

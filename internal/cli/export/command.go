@@ -21,11 +21,11 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file, with the benchmarks of a sweep's
-runs or the windows of its sessions, and the full results of a benchmark's: to keep it
-beyond its deletion, to send it to others, or to make a report of it without the cluster.
+const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file. The file also has the benchmarks of a
+sweep's runs or the windows of its sessions, and the full results of a benchmark. Use it to keep
+results beyond a deletion, to send them to others, or to make a report without the cluster.
 
-It is YAML, as kubectl writes it. The results are in ConfigMaps, compressed.
+The file is YAML in the format of kubectl. It has the results as compressed ConfigMaps.
 
 Exit codes: 0 it is written; 1 error; 2 wrong usage.`
 

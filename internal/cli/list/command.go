@@ -29,22 +29,22 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `List CephBenchmarks and CephTuningSweeps: what goes on, what came out, and whether Ceph
-is as it was.
+const longHelp = `List CephBenchmarks and CephTuningSweeps: their progress, their outcomes, and whether all
+settings of Ceph are restored.
 
-RESTORED is what the condition of that name says of a sweep: Restored, NotRestored while
-something is still to be restored, LeftAlone where somebody else has changed a setting
-meanwhile. It is empty where no setting of Ceph was changed.
+RESTORED is a sweep's condition of that name: Restored, NotRestored while settings are still to
+be restored, or LeftAlone if something else changed a setting meanwhile. It is empty if the
+sweep changed no setting of Ceph.
 
-Exit codes: 0 they are listed, also where there are none; 1 error; 2 wrong usage.`
+Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
 
-const examples = `  # Everything that one may see
+const examples = `  # Everything that you may see
   %[1]s -A
 
   # The sweeps of one namespace
   %[1]s sweeps -n cephtune-bench
 
-  # Whatever has not been restored, for a script
+  # Sweeps that are not restored, for a script
   %[1]s -A -o json | jq '.items[] | select(any(.status.conditions[]?; .type == "Restored" and .status != "True")) | .metadata.name'`
 
 type options struct {
@@ -82,8 +82,8 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "those of all namespaces")
-	flags.StringVarP(&o.selector, "selector", "l", "", "only those with these labels, such as team=storage")
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "list those of all namespaces")
+	flags.StringVarP(&o.selector, "selector", "l", "", "list only those with these labels, such as team=storage")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }

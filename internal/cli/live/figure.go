@@ -41,7 +41,7 @@ type Figure struct {
 func (f Figure) String() string {
 	switch {
 	case f.Unknown != "":
-		return "How fast it is at present is not known: " + f.Unknown
+		return "The present speed is unknown: " + f.Unknown
 	case f.Clients == 0:
 		return ""
 	}

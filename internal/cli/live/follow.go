@@ -123,7 +123,7 @@ func (s *session) figure(now time.Time) Figure {
 		s.quiet = now
 		return sum
 	case isRefusal(err):
-		return Figure{Unknown: fmt.Sprintf("it is in the logs of the pods, and you may not read those: %v", err)}
+		return Figure{Unknown: fmt.Sprintf("it is in the logs of the pods, which you may not read: %v", err)}
 	case err != nil && now.Sub(s.quiet) >= s.Patience:
 		return Figure{Unknown: err.Error()}
 	}
@@ -198,7 +198,7 @@ func (one *follower) read(ctx context.Context, with *Follower, namespace, pod st
 		one.note(func() { one.err = fmt.Errorf("log of pod %s: %w", pod, err) })
 		return
 	}
-	defer stream.Close() //nolint:errcheck // It was only read.
+	defer stream.Close() //nolint:errcheck // Reading left nothing to lose.
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	defer stop()
 	lines := bufio.NewReaderSize(stream, 16<<10)

@@ -156,7 +156,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 		logs *printer
 		want string
 	}{
-		"logs may not be read":     {&printer{err: forbidden}, "you may not read those"},
+		"logs may not be read":     {&printer{err: forbidden}, "you may not read"},
 		"logs are out of reach":    {&printer{err: errors.New("the node does not answer")}, "log of pod nightly-0: the node does not answer"},
 		"it says other things too": {&printer{says: map[string]string{"nightly-0": "listening on 0.0.0.0:7480"}}, ""},
 	} {
@@ -173,7 +173,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 	}
 }
 
-func TestNobodyIsFollowedWhileNobodyMeasures(t *testing.T) {
+func TestLogsAreFollowedOnlyDuringMeasurements(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	f := New(nil, nil) // Both are nil, because nothing must be read.

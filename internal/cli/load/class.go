@@ -74,7 +74,7 @@ func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 		if l.volumeSize != "" {
 			what += " of " + l.volumeSize + " or more"
 		}
-		return fmt.Errorf("StorageClass %s makes no volumes, and has %d available %s where %d are needed: make some, release those that are left over, or choose another size",
+		return fmt.Errorf("StorageClass %s creates no volumes, and has %d available %s but needs %d: create more, release unused ones, or choose another size",
 			class, len(sizes), what, l.clients)
 	}
 	if l.volumeSize == "" {

@@ -52,7 +52,7 @@ func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 		"one for each client":              {"--storage-class local --clients 2", "2Gi", "", c},
 		"as a block":                       {"--storage-class local --volume-mode block", "16Gi", "", c},
 		"a size of one's own":              {"--storage-class local --volume-size 1Gi", "1Gi", "", c},
-		"more clients than volumes":        {"--storage-class local --clients 3", "", "has 2 available filesystem volumes where 3 are needed", c},
+		"more clients than volumes":        {"--storage-class local --clients 3", "", "has 2 available filesystem volumes but needs 3", c},
 		"none as large":                    {"--storage-class local --volume-size 5Gi", "", "0 available filesystem volumes of 5Gi or more", c},
 		"the smaller of two classes":       {"--storage-class other,local", "4Gi", "", c},
 		"one of them on demand":            {"--storage-class local,ceph", "4Gi", "", c},

@@ -56,25 +56,25 @@ type Flags struct {
 func (l *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	l.duration = words.Seconds(time.Minute)
-	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed where there are several, or none may be listed")
-	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator has opened for benchmarks; without, a scratch pool is made")
-	flags.StringSliceVar(&l.classes, "storage-class", nil, "measure a StorageClass instead, by fio in a volume that is made and removed for each client; several, such as a,b, are compared with the first")
-	flags.StringVar(&l.volumeSize, "volume-size", "", "size of each volume of --storage-class; without, 10Gi, or what its volumes have where they are not made on demand")
+	flags.StringVar(&l.cluster, "ceph-cluster", "", "CephCluster, as NAMESPACE/NAME; needed if there are several, or if you may not list them")
+	flags.StringVar(&l.pool, "pool", "", "existing pool that the administrator allows for benchmarks (default a scratch pool)")
+	flags.StringSliceVar(&l.classes, "storage-class", nil, "measure a StorageClass instead, with fio in a temporary volume for each client; several, such as a,b, are compared with the first")
+	flags.StringVar(&l.volumeSize, "volume-size", "", "size of each volume of --storage-class (default 10Gi, or the size of existing volumes if the class creates none)")
 	flags.StringVar(&l.volumeMode, "volume-mode", "filesystem", "filesystem or block: how a volume of --storage-class is used")
 	flags.Int32Var(&l.replicas, "replicas", 3, "copies that a scratch pool keeps")
-	flags.StringVar(&l.deviceClass, "device-class", "", "class of OSDs that store a scratch pool, such as ssd; without, all do")
-	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level on which the copies of a scratch pool are kept apart; without, host: say osd where there are fewer hosts than copies")
-	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image; without, rados, or fio where another flag needs it")
-	flags.StringVar(&l.mode, "mode", "", "what is done: "+strings.Join(words.Modes(), ", ")+"; without, write, or randwrite by fio; also --rw")
-	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki; without, what the engine's phase has by default; also --bs")
-	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is what the engine's phase has by default; also --iodepth")
-	flags.Int32Var(&l.jobs, "jobs", 0, "copies of the job of fio on each client; also --numjobs")
-	flags.Int32Var(&l.readPercent, "read-percent", 0, "share of reads, of 1 to 99, by fio or rbd bench; also --rwmixread")
-	flags.Int64Var(&l.rateIOPS, "rate-iops", 0, "operations per second that each job of fio offers, so that latencies are those of one load")
+	flags.StringVar(&l.deviceClass, "device-class", "", "device class of the OSDs of a scratch pool, such as ssd (default all OSDs)")
+	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level that separates the copies of a scratch pool (default host; use osd if there are fewer hosts than copies)")
+	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image (default rados, or fio if another flag needs it)")
+	flags.StringVar(&l.mode, "mode", "", "access pattern: "+strings.Join(words.Modes(), ", ")+" (default write, or randwrite with fio); also --rw")
+	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki (default that of the engine); also --bs")
+	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is the engine's default; also --iodepth")
+	flags.Int32Var(&l.jobs, "jobs", 0, "copies of fio's job on each client; also --numjobs")
+	flags.Int32Var(&l.readPercent, "read-percent", 0, "percentage of reads, from 1 to 99, for fio or rbd bench; also --rwmixread")
+	flags.Int64Var(&l.rateIOPS, "rate-iops", 0, "operations per second that each job of fio offers, so that latencies are comparable")
 	flags.Var(&l.duration, "duration", "how long the phase takes, at least 30s; also --runtime")
-	flags.Var(&l.ramp, "ramp", "how long it runs before it counts; 0 is what the engine's phase has by default")
-	flags.Int32Var(&l.clients, "clients", 1, "pods that put the load there together")
-	flags.StringVar(&l.dataset, "dataset", "", "what each client prefills, such as 20Gi, where the phase needs it; without, Auto, or 40% of a volume")
+	flags.Var(&l.ramp, "ramp", "warm-up that is not measured; 0 is the engine's default")
+	flags.Int32Var(&l.clients, "clients", 1, "pods that send the load together")
+	flags.StringVar(&l.dataset, "dataset", "", "size of the data that each client prefills if the phase needs data, such as 20Gi (default Auto, or 40% of a volume)")
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(words.Flag(name))
 	})
@@ -134,9 +134,9 @@ func (l *Flags) checkWords() error {
 func (l *Flags) checkEngine(needsFio bool) error {
 	switch {
 	case l.engine == "rbd" && l.ramp != 0:
-		return exit.UsageErrorf("--ramp: rbd bench knows none, use --engine fio")
+		return exit.UsageErrorf("--ramp: rbd bench has no ramp, use --engine fio")
 	case l.engine != "fio" && (l.jobs != 0 || l.rateIOPS != 0 || needsFio):
-		return exit.UsageErrorf("--jobs, --rate-iops and percentiles need fio: leave out --engine %s", l.engine)
+		return exit.UsageErrorf("--jobs, --rate-iops and percentiles need fio: remove --engine %s", l.engine)
 	}
 	return nil
 }
@@ -146,11 +146,11 @@ func (l *Flags) checkReads() error {
 	case l.readPercent == 0:
 		return nil
 	case !strings.HasSuffix(l.mode, "readwrite"):
-		return exit.UsageErrorf("--read-percent is for the modes readwrite and randreadwrite, and not for %s", l.mode)
+		return exit.UsageErrorf("--read-percent works only with the modes readwrite and randreadwrite, not with %s", l.mode)
 	case l.readPercent < 0 || l.readPercent > 99:
-		return exit.UsageErrorf("--read-percent %d: want 1 to 99; for reads alone say --mode randread", l.readPercent)
+		return exit.UsageErrorf("--read-percent %d: want 1 to 99; for only reads use --mode randread", l.readPercent)
 	case l.rateIOPS != 0:
-		return exit.UsageErrorf("--rate-iops is offered to reads and to writes each, so --read-percent has no say: leave one of them out")
+		return exit.UsageErrorf("--rate-iops applies to reads and writes separately, so it excludes --read-percent: remove one of them")
 	}
 	return nil
 }
@@ -164,11 +164,11 @@ func (l *Flags) checkVolume() error {
 	case l.storageClass == "":
 		return nil
 	case len(slices.Compact(slices.Sorted(slices.Values(l.classes)))) < len(l.classes):
-		return exit.UsageErrorf("--storage-class %s: a class is there twice", strings.Join(l.classes, ","))
+		return exit.UsageErrorf("--storage-class %s: a class is named twice", strings.Join(l.classes, ","))
 	case l.pool != "":
-		return exit.UsageErrorf("--storage-class and --pool are two targets: leave one of them out")
+		return exit.UsageErrorf("--storage-class and --pool are two targets: remove one of them")
 	case l.engine != "fio":
-		return exit.UsageErrorf("--storage-class is measured by fio, in a volume: leave out --engine %s", l.engine)
+		return exit.UsageErrorf("--storage-class is measured with fio, in a volume: remove --engine %s", l.engine)
 	}
 	return nil
 }
@@ -315,7 +315,7 @@ func (l *Flags) radosBench() (*v1alpha1.RadosBench, error) {
 		"write": v1alpha1.RadosBenchWrite, "read": v1alpha1.RadosBenchSeq, "randread": v1alpha1.RadosBenchRand,
 	}[l.mode]
 	if !ok {
-		return nil, exit.UsageErrorf("--mode %s: rados bench does write, read and randread; use --engine fio for others", l.mode)
+		return nil, exit.UsageErrorf("--mode %s: rados bench supports write, read and randread; use --engine fio for others", l.mode)
 	}
 	phase := &v1alpha1.RadosBench{Mode: mode, Concurrency: l.depth, Duration: l.length(), Ramp: l.rampOf()}
 	if l.size != nil {
@@ -396,7 +396,7 @@ func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReferenc
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
 	if err := c.List(ctx, list); err != nil {
-		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster, which --ceph-cluster NAMESPACE/NAME or spec.clusterRef would name: %w", err)
+		return v1alpha1.ClusterReference{}, fmt.Errorf("looking for the CephCluster: %w; name it with --ceph-cluster NAMESPACE/NAME or spec.clusterRef", err)
 	}
 	switch len(list.Items) {
 	case 0:

@@ -16,7 +16,7 @@ import (
 
 // These errors say why waiting ended early.
 var (
-	ErrTimeout     = errors.New("--timeout is over")
+	ErrTimeout     = errors.New("--timeout has passed")
 	ErrInterrupted = errors.New("this command was interrupted")
 )
 
@@ -83,7 +83,7 @@ func fetch(ctx context.Context, from client.Reader, kind Kind, key client.Object
 	o := kind.New()
 	err := from.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) || err == nil && o.GetUID() != uid {
-		return nil, nil //nolint:nilnil // Documented.
+		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
 	return o, err
 }

@@ -83,7 +83,7 @@ func choose(word, name string) (Kind, string, error) {
 	case !known:
 		return Kind{}, "", exit.UsageErrorf("%q is not a kind of cephtune: want cephtuningsweep or cephbenchmark", word)
 	case name == "" || strings.Contains(name, "/"):
-		return Kind{}, "", exit.UsageErrorf("%q is no name of a %s", name, kind.Name)
+		return Kind{}, "", exit.UsageErrorf("%q is not a valid name of a %s", name, kind.Name)
 	}
 	return kind, name, nil
 }

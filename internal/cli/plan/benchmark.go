@@ -123,7 +123,7 @@ func (p *BenchmarkPlan) table() string {
 	}
 	switch {
 	case p.Dataset == "Auto":
-		rows = append(rows, []string{"data", "as much as the caches of the OSDs ask for: twice their size, decided when it begins"})
+		rows = append(rows, []string{"data", "twice the size of the OSDs' caches, decided when it begins"})
 	case p.Dataset != "":
 		rows = append(rows, []string{"data", p.Dataset + " for each client"})
 	}

@@ -29,18 +29,18 @@ const removalTimeout = 30 * time.Second
 // longestName leaves room for the suffix that the API server generates, within 63 characters.
 const longestName = 40
 
-const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs, how long it takes
-and what it writes, and the smallest effect that it can prove; and what the operator would
-refuse. Nothing in Ceph is changed, and nothing is measured.
+const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs it has, how long it
+takes, how much it writes, the smallest effect that it can prove, and what the operator would
+refuse. It changes nothing in Ceph and measures nothing.
 
-The sweep of the file is created with mode Plan and a name that is made up, in the
-namespace where it would run, and is removed again once the plan is printed.
+It creates the sweep of the file with mode Plan and a generated name, in the namespace where
+the sweep would run, and removes it once the plan is printed.
 
-Of a CephBenchmark it shows the runs, their phases, and roughly how long it takes and what it
-writes. The API server checks the object, and nothing is created.
+For a CephBenchmark it shows the runs, their phases, and roughly how long it takes and how much
+it writes. The API server checks the object without creating it.
 
 Exit codes: 0 the sweep can be run; 1 there is no plan, or another error; 2 wrong usage;
-3 there is a plan and the operator would refuse it, or there is none within --timeout.`
+3 the operator would refuse the plan, or there is no plan within --timeout.`
 
 const examples = `  # Before it is run
   %[1]s -f pg-num.yaml -n cephtune-bench
@@ -81,7 +81,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephTuningSweep or a CephBenchmark; - is standard input")
-	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is until it is there")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the plan; 0 is without limit")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (o *options) check(args []string) error {
 	case len(args) > 0:
 		return exit.UsageErrorf("unexpected argument %q: name a file with -f", args[0])
 	case o.file == "":
-		return exit.UsageErrorf("want the file of a CephTuningSweep or a CephBenchmark: name it with -f")
+		return exit.UsageErrorf("name the file of a CephTuningSweep or a CephBenchmark with -f")
 	case o.timeout < 0:
 		return exit.UsageErrorf("--timeout %v: want a time such as 5m, or 0 for none", o.timeout)
 	}
@@ -128,7 +128,7 @@ func (o *options) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alpha
 		return err
 	}
 	if len(plan.Refusals) > 0 {
-		return exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
+		return exit.UnexpectedErrorf("the operator would refuse the sweep: see the plan")
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func remove(parent context.Context, c client.Client, planned *v1alpha1.CephTunin
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), removalTimeout)
 	defer cancel()
 	if err := client.IgnoreNotFound(c.Delete(ctx, planned)); err != nil {
-		return fmt.Errorf("the plan is left behind in CephTuningSweep %s/%s, delete it: %w", planned.Namespace, planned.Name, err)
+		return fmt.Errorf("the plan could not be removed, delete CephTuningSweep %s/%s: %w", planned.Namespace, planned.Name, err)
 	}
 	return nil
 }

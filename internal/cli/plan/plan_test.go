@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 		how  func(*v1alpha1.CephTuningSweep)
 	}{
 		"a plan":                 {"-f SWEEP", planned()},
-		"a plan with refusals":   {"-f SWEEP", planned("The administrator has not allowed to vary pg_num.", "The budget is too small.")},
+		"a plan with refusals":   {"-f SWEEP", planned("The administrator does not allow varying pg_num.", "The budget is too small.")},
 		"a plan of sessions":     {"-f SWEEP", switched(3)},
 		"a plan of one session":  {"-f SWEEP", switched(1)},
 		"a plan that says why":   {"-f SWEEP", because("Option osd_mclock_profile may not be switched under a load.")},

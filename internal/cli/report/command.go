@@ -27,17 +27,16 @@ import (
 const timeout = 2 * time.Minute
 
 const longHelp = `Make a report of a CephTuningSweep or a CephBenchmark: the verdict in a sentence, every
-configuration or phase with its interval, every run in the order of time, the environment,
-what was restored, and the object to do it again.
+configuration or phase with its interval, every run in order of time, the environment, what was
+restored, and the object to repeat it.
 
-html is one file with plots that needs nothing from elsewhere: it can be mailed, kept and
-printed. markdown is for a pull request, without plots. csv is the raw figures, a line for
-each figure of each run.
+html is one self-contained file with plots, to mail, keep or print. markdown is for a pull
+request, without plots. csv has the raw figures, one line for each figure of each run.
 
-With -f it is made of a file and no cluster is asked: what "export" has written, or the
-object as "kubectl get -o yaml" writes it.
+With -f it reads a file instead of the cluster: an export, or the output of
+"kubectl get -o yaml".
 
-Exit codes: 0 it is made, whatever the verdict; 1 error; 2 wrong usage.`
+Exit codes: 0 the report is written, whatever the verdict; 1 error; 2 wrong usage.`
 
 const examples = `  # A sweep, to look at in a browser
   %[1]s pg-num -n cephtune-bench --to pg-num.html
@@ -84,7 +83,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.file, "filename", "f", "", "file to make it of, instead of asking the cluster; - is standard input")
+	flags.StringVarP(&o.file, "filename", "f", "", "file to read, instead of the cluster; - is standard input")
 	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output")
 	kube.AddOutput(cmd, &o.output, outputs()...)
 	return cmd
@@ -95,7 +94,7 @@ func outputs() []string { return []string{"html", "markdown", "csv"} }
 func (o *options) check(args []string) error {
 	switch {
 	case o.file != "" && len(args) > 0:
-		return exit.UsageErrorf("-f names a file, and %q an object: want one of them", args[0])
+		return exit.UsageErrorf("-f names a file and %q an object: remove one of them", args[0])
 	case o.file != "":
 		return nil
 	}

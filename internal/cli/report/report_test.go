@@ -112,7 +112,7 @@ func TestErrors(t *testing.T) {
 		text string
 	}{
 		"":                           {2, "want one object"},
-		"-f - mclock-profile":        {2, "want one of them"},
+		"-f - mclock-profile":        {2, "remove one of them"},
 		"mclock-profile -o pdf":      {2, "want one of html, markdown, csv"},
 		"weekly":                     {1, "there is no CephTuningSweep weekly"},
 		"mclock-profile":             {1, "status.runs, line 1"},

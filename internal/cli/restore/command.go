@@ -33,19 +33,19 @@ const timeout = 2 * time.Minute
 const longHelp = `Show the settings that a CephTuningSweep has changed in Ceph and not restored yet: for each,
 the original value, the values that the sweep may have set, and the command that restores it by
 hand. They are read from the journal, a ConfigMap in the operator's namespace, so neither Ceph
-nor the operator has to answer. Without a name, every open journal is shown, also of OSDs that a
-benchmark keeps down; cephbenchmark/NAME shows only those.
+nor the operator has to answer. Without a name it shows every open journal, including those of
+OSDs that a benchmark keeps down; cephbenchmark/NAME shows only these.
 
 The operator restores everything by itself, and keeps trying until Ceph answers. It accepts
 settings that you restore by hand meanwhile. Restore them from the top of the table to its end,
 as ` + manual.ByHand + `
 says.
 
---abandon makes the operator give the restore up, for a Ceph cluster that is gone for good: it
-restores what it can at once, and leaves the rest as it is. It takes effect when the sweep is
-about to restore: when it is deleted, suspended, fails or concludes.
+--abandon makes the operator abandon the restore, for a Ceph cluster that is gone for good. The
+operator restores what it can in one attempt, and leaves the rest as it is. It takes effect when
+the sweep is about to restore: when it is deleted, suspended, fails or concludes.
 
-Exit codes: 0 nothing is open, or it is given up; 1 error; 2 wrong usage; 3 settings are still to
+Exit codes: 0 nothing is open, or the restore is abandoned; 1 error; 2 wrong usage; 3 settings are still to
 be restored.`
 
 const examples = `  # Settings that sweep pg-num has not restored
@@ -57,7 +57,7 @@ const examples = `  # Settings that sweep pg-num has not restored
   # All open journals, for a script
   %[1]s -o json
 
-  # Give it up, because the Ceph cluster is gone, and delete the sweep, too
+  # Abandon the restore, because the Ceph cluster is gone, and delete the sweep, too
   %[1]s pg-num -n cephtune-bench --abandon --yes && kubectl cephtune cancel pg-num -n cephtune-bench`
 
 type options struct {
@@ -79,7 +79,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "restore [[cephtuningsweep/]NAME]",
-		Short:             "Show what a sweep has not restored in Ceph, or give that up",
+		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" restore"),
 		ValidArgsFunction: object.CompleteSweeps(connect, 1),
@@ -94,8 +94,8 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.abandon, "abandon", false, "give up restoring it; with --yes")
-	flags.BoolVar(&o.yes, "yes", false, "really give it up")
+	flags.BoolVar(&o.abandon, "abandon", false, "abandon the restore; needs --yes")
+	flags.BoolVar(&o.yes, "yes", false, "confirm --abandon")
 	flags.StringVar(&o.operator, "operator-namespace", doctor.OperatorNamespace, "namespace of the operator, where journals are")
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
@@ -104,11 +104,11 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 func (o *options) read(args []string) error {
 	switch {
 	case o.abandon && len(args) == 0:
-		return exit.UsageErrorf("--abandon gives up what one sweep has changed: name the sweep")
+		return exit.UsageErrorf("--abandon works on one sweep: name the sweep")
 	case o.yes && !o.abandon:
-		return exit.UsageErrorf("--yes confirms --abandon, which is not there")
+		return exit.UsageErrorf("--yes needs --abandon")
 	case o.abandon && o.output != "table":
-		return exit.UsageErrorf("--abandon prints what it does, and has no --output")
+		return exit.UsageErrorf("--abandon does not support --output")
 	case len(args) == 0:
 		return nil
 	}
@@ -117,7 +117,7 @@ func (o *options) read(args []string) error {
 		return err
 	}
 	if o.abandon && kind.Name != object.Sweep().Name {
-		return exit.UsageErrorf("a %s has no settings to give up, only OSDs that are down: bring them back with the command that is shown without --abandon", kind.Name)
+		return exit.UsageErrorf("--abandon does not work on a %s, which only keeps OSDs down: run the command that is shown without --abandon", kind.Name)
 	}
 	o.name, o.kind = name, kind.Name
 	return nil
@@ -158,7 +158,7 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, false, fmt.Errorf("journals are in namespace %s, whose ConfigMaps you may not list; condition Restored of the sweep says what the operator knows: %w", o.operator, err)
+		return nil, false, fmt.Errorf("you may not list ConfigMaps in namespace %s, which has the journals; see condition Restored of the sweep: %w", o.operator, err)
 	case err != nil:
 		return nil, false, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
 	}
@@ -185,7 +185,7 @@ func (o *options) confirm(ctx context.Context, c client.Client, namespace string
 	if none {
 		operators, err := doctor.Operators(ctx, c, o.operator)
 		if err == nil && len(operators) == 0 {
-			return fmt.Errorf("neither an operator nor a journal is in namespace %s: name the operator's namespace with --operator-namespace", o.operator)
+			return fmt.Errorf("namespace %s has no operator and no journal: name the operator's namespace with --operator-namespace", o.operator)
 		}
 	}
 	if o.name == "" {
@@ -197,7 +197,7 @@ func (o *options) confirm(ctx context.Context, c client.Client, namespace string
 		return err
 	}
 	if restored := object.StateOf(named).Restored(); restored.Status == metav1.ConditionFalse {
-		return exit.UnexpectedErrorf("no journal in namespace %s is of %s %s/%s, and it says: %s: %s", o.operator, o.kind, namespace, o.name, restored.Reason, restored.Message)
+		return exit.UnexpectedErrorf("namespace %s has no journal of %s %s/%s, whose status is: %s: %s", o.operator, o.kind, namespace, o.name, restored.Reason, restored.Message)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
 		fmt.Fprintf(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
-	fmt.Fprintf(&text, "\nBy hand it is from the top to the end, in Rook's toolbox: %s\n", manual.ByHand)
+	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", manual.ByHand)
 	_, err := io.WriteString(out, text.String())
 	return err
 }
@@ -248,22 +248,22 @@ func ours(e tuning.Entry) string {
 func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) string {
 	kind, known := object.KindOf(j.Sweep.KindOrSweep())
 	if !known {
-		return fmt.Sprintf("A later version of cephtune knows what a %s is.", j.Sweep.Kind)
+		return fmt.Sprintf("This version of cephtune does not know the kind %s: use a later one.", j.Sweep.Kind)
 	}
 	changer, name := kind.New(), strings.ToLower(nameOf(j))
 	switch err := c.Get(ctx, client.ObjectKey{Namespace: j.Sweep.Namespace, Name: j.Sweep.Name}, changer); {
 	case (apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID) && j.IsOutage():
-		return fmt.Sprintf("The %s is gone. The operator brings its OSDs back within a minute.", name)
+		return fmt.Sprintf("The %s was deleted. The operator unsets noup of its OSDs within a minute.", name)
 	case apierrors.IsNotFound(err) || err == nil && string(changer.GetUID()) != j.Sweep.UID:
-		return fmt.Sprintf("The %s is gone. The operator restores its changes once the cluster's lock is free; its log says what it waits for.", name)
+		return fmt.Sprintf("The %s was deleted. The operator restores its changes once the cluster's lock is free; its log says what it waits for.", name)
 	case err != nil:
-		return fmt.Sprintf("What the %s is at cannot be read: %v", name, err)
+		return fmt.Sprintf("The status of the %s cannot be read: %v", name, err)
 	}
 	ready := object.StateOf(changer).Ready()
 	if ready.Reason == "" {
-		return fmt.Sprintf("The operator has not looked at the %s: is it running?", name)
+		return fmt.Sprintf("The operator has not seen the %s: check that it is running.", name)
 	}
-	return fmt.Sprintf("The %s is at %s: %s", name, ready.Reason, ready.Message)
+	return fmt.Sprintf("Status of the %s: %s: %s", name, ready.Reason, ready.Message)
 }
 
 // nameOf returns the name for people of the kind that owns a journal.
@@ -280,7 +280,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}
 	switch err := c.Get(ctx, key, sweep); {
 	case apierrors.IsNotFound(err) && len(found) > 0:
-		return fmt.Errorf("sweep %s is gone, so there is nothing to annotate: the operator restores its changes once the cluster's lock is free", key)
+		return fmt.Errorf("sweep %s was deleted, so its restore cannot be abandoned: the operator restores its changes once the cluster's lock is free", key)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no CephTuningSweep %s in namespace %s: choose another with -n", o.name, namespace)
 	case err != nil:
@@ -288,14 +288,14 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	}
 	found = slices.DeleteFunc(found, func(j *tuning.Journal) bool { return j.Sweep.UID != string(sweep.UID) })
 	if known && len(found) == 0 {
-		_, err := fmt.Fprintln(out, "Ceph has nothing left to restore, so there is nothing to give up.")
+		_, err := fmt.Fprintln(out, "Nothing is left to restore, so there is nothing to abandon.")
 		return err
 	}
 	if !o.yes {
 		if err := o.write(ctx, c, found, out); err != nil {
 			return err
 		}
-		return exit.UsageErrorf("--abandon leaves in Ceph what cannot be restored at once, such as a balancer or autoscaler that is off: add --yes to confirm")
+		return exit.UsageErrorf("--abandon leaves settings changed that one attempt cannot restore, such as a balancer that is off: add --yes to confirm")
 	}
 	before := sweep.DeepCopy()
 	if sweep.Annotations == nil {
@@ -305,6 +305,6 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 	if err := c.Patch(ctx, sweep, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotating CephTuningSweep %s: %w", key, err)
 	}
-	_, err := fmt.Fprintf(out, "The operator gives up restoring the changes of CephTuningSweep %s as soon as it is deleted, suspended, fails or concludes.\n", key)
+	_, err := fmt.Fprintf(out, "The operator abandons the restore of CephTuningSweep %s as soon as the sweep is deleted, suspended, fails or concludes.\n", key)
 	return err
 }

@@ -174,8 +174,8 @@ func TestOnlyYesGivesUp(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotSeeJournals covers users with rights only in their own namespace.
-func TestWhoMayNotSeeJournals(t *testing.T) {
+// TestRestoreReportsMissingRights covers users with rights only in their own namespace.
+func TestRestoreReportsMissingRights(t *testing.T) {
 	blind := interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))

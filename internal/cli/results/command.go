@@ -20,25 +20,24 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 2 * time.Minute
 
-const longHelp = `Show what a CephBenchmark measured: the figures of each phase, of all valid runs
-together and of each run, with what has to be known about them.
+const longHelp = `Show what a CephBenchmark measured: the figures of each phase, for all valid runs together and
+for each run, with notes on how to read them.
 
-Of all runs together, rates and mean latencies are geometric means, percentiles are
-those of all operations, and LatencyMax is the longest of all; P50 and P99 of a window
-of an outage, such as P99Outage, are medians of the runs. The interval is that of a
-typical run; it takes three valid runs. SPREAD is by how much the largest value
-of a valid run exceeds the smallest. Values of runs that are not valid are in
-parentheses, and count for nothing.
+For all runs together, rates and mean latencies are geometric means, percentiles cover all
+operations, and LatencyMax is the longest latency. P50 and P99 of a window of an outage, such as
+P99Outage, are medians of the runs. The interval is that of a typical run, and needs three valid
+runs. SPREAD is by how much the largest value of a valid run exceeds the smallest. Values of
+invalid runs are in parentheses and excluded.
 
 Exit codes: 0 there are results, 1 error, 2 wrong usage.`
 
 const examples = `  # What the latest run measured
   %[1]s nightly -n cephtune-bench
 
-  # One repetition, with everything that is known of it
+  # One repetition, with all details
   %[1]s nightly -n cephtune-bench --run 2 -o yaml
 
-  # The course over time of one phase, for a spreadsheet
+  # One phase over time, for a spreadsheet
   %[1]s nightly -n cephtune-bench --series randread-4k -o csv`
 
 type options struct {
@@ -83,9 +82,9 @@ func newCommand(program string, connect connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml", "csv")
-	flags.Int32Var(&o.run, "run", 0, "only the run of that number")
-	flags.StringVar(&o.runID, "run-id", "", "results of an earlier runID, instead of the one that status is about")
-	flags.StringVar(&o.series, "series", "", "the course over time of a phase, as CSV")
+	flags.Int32Var(&o.run, "run", 0, "show only the run with this number")
+	flags.StringVar(&o.runID, "run-id", "", "show results of an earlier runID, instead of the one in status")
+	flags.StringVar(&o.series, "series", "", "show a phase over time, as CSV")
 	return cmd
 }
 

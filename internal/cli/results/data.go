@@ -74,9 +74,9 @@ func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 		for _, other := range archive.PhaseNames(f.runs) {
 			names = append(names, string(other))
 		}
-		return fmt.Errorf("there is no phase %s, but %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("there is no phase %s, only %s", name, strings.Join(names, ", "))
 	case len(lines) == 1:
-		return fmt.Errorf("no course over time was kept of phase %s: its engine may not report one, and large ones are left out", name)
+		return fmt.Errorf("phase %s has no stored values over time: its engine may report none, and large ones are left out", name)
 	}
 	return csv.NewWriter(w).WriteAll(lines)
 }

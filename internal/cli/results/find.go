@@ -177,12 +177,12 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:
-		return fmt.Errorf("there is no run %d, but %d others: leave --run out to see them", o.run, runs)
+		return fmt.Errorf("there is no run %d, only %d others: remove --run to see them", o.run, runs)
 	case o.runID != "":
 		return fmt.Errorf("there are no results of run ID %s: historyLimit keeps those of %d", o.runID, benchmark.Spec.HistoryLimit)
 	}
 	if ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return fmt.Errorf("there are no results yet: %s: %s", ready.Reason, ready.Message)
 	}
-	return errors.New("there are no results yet, and the operator has not looked at it: is it running?")
+	return errors.New("there are no results yet, and the operator has not seen the benchmark: check that it is running")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 )
 
-func TestWhatRunsHaveFoundIsTold(t *testing.T) {
+func TestNotesOnInitialState(t *testing.T) {
 	found := func(states ...v1alpha1.DataState) []*archive.Run {
 		var runs []*archive.Run
 		for i, state := range states {
@@ -18,7 +18,7 @@ func TestWhatRunsHaveFoundIsTold(t *testing.T) {
 	for want, runs := range map[string][]*archive.Run{
 		"": found("", ""),
 		"data at the beginning: of run 1 they had just been prefilled (Prefilled), of runs 2, 3 they were as earlier runs had left them (Used)":           found("Prefilled", "Used", "Used"),
-		"data at the beginning: of runs 1, 2 they had just been rolled back to what was prefilled (RolledBack)":                                           found("RolledBack", "RolledBack"),
+		"data at the beginning: of runs 1, 2 they had just been rolled back to the prefilled state (RolledBack)":                                           found("RolledBack", "RolledBack"),
 		"data at the beginning: of run 2 they had just been prefilled (Prefilled)":                                                                        found("", "Prefilled"),
 		"data at the beginning: of run 1 they were in a state that is unknown to this version (Later), of run 2 they had just been prefilled (Prefilled)": found("Later", "Prefilled"),
 	} {

@@ -41,7 +41,7 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	aligned.Write(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
-		aligned.Write(out, []string{"RUN", "TAKEN FOR LOST AFTER", "DATA MOVED AFTER THAT"}, backfills)
+		aligned.Write(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
 	}
 	if len(windows) > 0 {
 		out.WriteString("\n")

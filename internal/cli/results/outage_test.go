@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 )
 
-func TestOutagesAreTold(t *testing.T) {
+func TestResultsShowOutages(t *testing.T) {
 	run := &archive.Run{Number: 2, Phases: []archive.Phase{{Name: "outage", Outage: &archive.Outage{
 		SecondsToOut: "90", SecondsToBackfilled: "12", SecondsToUp: "2", SecondsToClean: "20", DegradedObjectSeconds: "14700",
 		Windows: []archive.OutageWindow{{Name: archive.WindowRecovery, Seconds: 20, IOPS: "275", LatencyP50: "0.002", LatencyP99: "0.012", StalledSeconds: 1}},

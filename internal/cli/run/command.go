@@ -23,26 +23,24 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-const longHelp = `Run a benchmark or a sweep, follow it to its end as "watch" does, and say what it came to.
+const longHelp = `Run a benchmark or a sweep, follow it to its end like "watch", and print its outcome. While it
+measures, it also shows how fast its clients are.
 
-While it measures, the line says how fast its clients are.
+With -f it runs the object of a file, or of standard input. Otherwise the flags describe a
+benchmark of one phase. It uses a scratch pool that is created for it and removed afterwards, or
+with --pool a pool that the administrator allows for benchmarks, or with --storage-class a volume
+of that class. Everything else has the kind's defaults; --dry-run -o yaml shows the object. The
+names of fio work, too: --rw, --bs, --iodepth, --numjobs, --runtime.
 
-With -f it is the one of a file, or of standard input. Otherwise it is a benchmark of one
-phase that the flags describe: on a scratch pool that is made for it and removed after,
-with --pool on one that the administrator has opened for benchmarks, or with
---storage-class in a volume of that class. What no flag says is as the kind has it by
-default; --dry-run -o yaml shows what would be created. The words of fio are understood,
-too: --rw, --bs, --iodepth, --numjobs, --runtime.
+If there is only one CephCluster, neither the flags nor the file need to name it.
 
-Where the cluster has one CephCluster, it need not be named, neither here nor in a file.
+The object stays, with its results, until it is deleted. An interrupt does not stop it: use
+"cancel" to end it, or "watch" to follow it again.
 
-The object stays, with its results, until it is deleted. An interrupt leaves it at work:
-"cancel" ends it, "watch" follows it again.
-
-Exit codes: 0 it has ended, and its expectations, if it has any, are met; 1 it has failed
-or there was another error; 2 wrong usage; 3 it has ended and its expectations are not
-met, the verdict is one on which spec.failOn has it fail or not what --expect names, or it
-has not ended within --timeout. With --wait=false, 0 means that it was created.`
+Exit codes: 0 it has ended, and its expectations, if any, are met; 1 it has failed, or another
+error; 2 wrong usage; 3 its expectations are not met, spec.failOn lists the verdict, --expect does
+not list the verdict, or it has not ended within --timeout. With --wait=false, 0 means that it was
+created.`
 
 const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
@@ -50,22 +48,22 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # The same on a single host
   %[1]s -n cephtune-bench --block-size 4Mi --failure-domain osd
 
-  # A StorageClass, as pods get it
+  # A StorageClass, as pods use it
   %[1]s -n cephtune-bench --storage-class rook-ceph-block --mode randread --block-size 4Ki --depth 32
 
-  # Latency at a load that is the same each time, as a gate
+  # Latency at a fixed load, as a gate
   %[1]s -n cephtune-bench --mode randwrite --block-size 4Ki --rate-iops 1000 --max-p99 20ms
 
-  # Random reads by fio, from a pool of one's own
+  # Random reads with fio, from your own pool
   %[1]s -n cephtune-bench --pool replicapool --engine fio --mode randread --block-size 4Ki --depth 32
 
   # Which of my StorageClasses is faster for this load?
   %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32
 
-  # A gate: fail where the file's expectations are not met
+  # A gate: fail if the file's expectations are not met
   %[1]s -f nightly.yaml -n cephtune-bench || echo "exit code $?"
 
-  # A sweep, for a pipeline that wants a winner
+  # A sweep, for a pipeline that needs a winner
   %[1]s -f pg-num.yaml --expect Superior,Better`
 
 type options struct {
@@ -109,7 +107,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	o.load.Add(cmd)
-	flags.Int32Var(&o.repetitions, "repetitions", 3, "how often it is run; intervals need three")
+	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
 	o.gate.addFlags(flags)
 	o.AddFlags(cmd, verdicts())
 }
@@ -141,7 +139,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		given = append(given, "repetitions")
 	}
 	if len(given) > 0 {
-		return exit.UsageErrorf("--%s is for a benchmark from flags, and -f names a file: say it there", given[0])
+		return exit.UsageErrorf("--%s is for a benchmark from flags, but -f names a file: set it in the file", given[0])
 	}
 	return nil
 }
@@ -150,10 +148,10 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 // support.
 func (o *options) checkClasses(cmd *cobra.Command) error {
 	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
-		return exit.UsageErrorf("--%s is a limit for one StorageClass, and --storage-class names several, which are compared: leave it out, or run one after the other", given[0])
+		return exit.UsageErrorf("--%s is a limit for one StorageClass, but --storage-class names several: remove it, or run one class after the other", given[0])
 	}
 	if o.load.Classes() != nil && cmd.Flags().Changed("repetitions") {
-		return exit.UsageErrorf("--repetitions is for one StorageClass: a comparison of several is repeated until it can decide")
+		return exit.UsageErrorf("--repetitions is for one StorageClass: a comparison of several repeats itself until it can decide")
 	}
 	return o.gate.check()
 }

@@ -16,9 +16,9 @@ type limits struct {
 }
 
 func (g *limits) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&g.bandwidth, "at-least", "", "bandwidth that makes it a gate, such as 400Mi")
-	flags.StringVar(&g.iops, "min-iops", "", "operations per second that make it a gate, such as 5k")
-	flags.StringVar(&g.p99, "max-p99", "", "latency of 99% of the operations that makes it a gate, such as 20ms; by fio, best with --rate-iops")
+	flags.StringVar(&g.bandwidth, "at-least", "", "smallest bandwidth that passes, such as 400Mi; makes the run a gate")
+	flags.StringVar(&g.iops, "min-iops", "", "smallest operations per second that pass, such as 5k; makes the run a gate")
+	flags.StringVar(&g.p99, "max-p99", "", "largest 99th percentile of the latency that passes, such as 20ms; makes the run a gate; uses fio, best with --rate-iops")
 }
 
 func (*limits) given(flags *pflag.FlagSet) []string {

@@ -61,7 +61,7 @@ func failedOn(verdict v1alpha1.BenchmarkVerdict) func(client.Object) {
 		passed(verdict)(o)
 		if b, is := o.(*v1alpha1.CephBenchmark); is {
 			b.Status.Conditions = nil
-			clitest.Fail(&b.Status.Conditions, v1alpha1.ReasonFailedOnVerdict, "The verdict is one on which spec.failOn has it fail.")
+			clitest.Fail(&b.Status.Conditions, v1alpha1.ReasonFailedOnVerdict, "The verdict is one that spec.failOn lists.")
 		}
 	}
 }

@@ -38,11 +38,11 @@ type Start struct {
 // AddFlags gives a command the flags. verdicts lists the possible verdicts.
 func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.name, "name", "", "name of the object, instead of the one that the file has or that is made up")
+	flags.StringVar(&o.name, "name", "", "name of the object (default that of the file, or a generated one)")
 	flags.BoolVar(&o.wait, "wait", true, "follow it to its end")
-	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is without limit")
 	watch.AddLive(cmd, &o.live)
-	flags.StringSliceVar(&o.expect, "expect", nil, "verdicts of which one has to come out, such as Superior,Better")
+	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts, such as Superior,Better; any other exits with 3")
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
@@ -60,7 +60,7 @@ func (o *Start) Check(args, verdicts []string) ([]string, error) {
 	case o.timeout < 0:
 		return nil, exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
 	case len(o.expect) > 0 && !o.wait:
-		return nil, exit.UsageErrorf("--expect is about the end, and --wait=false does not wait for it")
+		return nil, exit.UsageErrorf("--expect needs the end of the run: remove --wait=false")
 	}
 	for _, verdict := range o.expect {
 		if !slices.Contains(verdicts, verdict) {
@@ -112,7 +112,7 @@ func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Objec
 
 // AddDryRun adds --dry-run to a command. Without a value, the flag means client.
 func AddDryRun(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (have it checked, too)")
+	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (let the server check it, too)")
 	flags.Lookup("dry-run").NoOptDefVal = "client"
 }
 
@@ -153,7 +153,7 @@ func (o *Start) judge(ended client.Object) error {
 		expected = []string{string(v1alpha1.BenchmarkPassed)}
 	}
 	if len(expected) == 0 && failedOnVerdict(ended) {
-		return exit.UnexpectedErrorf("the verdict on %s %s is %s, on which spec.failOn has it fail", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
+		return exit.UnexpectedErrorf("the verdict on %s %s is %s, which spec.failOn lists", state.Kind.Name, client.ObjectKeyFromObject(ended), state.Verdict)
 	}
 	if len(expected) == 0 || slices.Contains(expected, state.Verdict) {
 		return nil
@@ -162,7 +162,7 @@ func (o *Start) judge(ended client.Object) error {
 	if verdict == "" {
 		verdict = "none"
 	}
-	return exit.UnexpectedErrorf("the verdict on %s %s is %s, and %s is expected", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
+	return exit.UnexpectedErrorf("the verdict on %s %s is %s, expected %s", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
 }
 
 // failedOnVerdict reports whether a run has results and failed because of them.

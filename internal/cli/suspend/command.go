@@ -27,7 +27,7 @@ the resume; completed runs count.
 With --wait, this command reports what the operator waits for, until it is suspended and
 everything is restored.
 
-Exit codes: 0 it was asked to suspend, and with --wait is suspended; 1 error; 2 wrong usage; 3 it
+Exit codes: 0 spec.suspend is set, and with --wait it is suspended; 1 error; 2 wrong usage; 3 it
 is not suspended within --timeout, or this command was interrupted.`
 
 const suspendExamples = `  # A sweep, before work on the cluster
@@ -40,7 +40,7 @@ const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspende
 
 A sweep continues with the same plan and its completed runs. An interrupted run is repeated.
 
-Exit codes: 0 it was asked to resume; 1 error; 2 wrong usage.`
+Exit codes: 0 spec.suspend is unset; 1 error; 2 wrong usage.`
 
 const resumeExamples = `  # And follow it
   %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
@@ -88,7 +88,7 @@ func newCommand(program string, o *command) *cobra.Command {
 		cmd.Long, cmd.Example = suspendHelp, fmt.Sprintf(suspendExamples, program+" suspend")
 		cmd.Flags().SortFlags = false
 		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
-		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is until it is suspended")
+		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")
 	}
 	return cmd
 }
@@ -148,7 +148,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 // everything is restored.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
-	last := "the operator has not looked at it yet"
+	last := "the operator has not seen it yet"
 	var failed error
 	err := object.Await(ctx, c, found, o.pace, func(now client.Object) bool {
 		if now == nil {
@@ -172,7 +172,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		return failed != nil
 	})
 	if err != nil && ctx.Err() != nil {
-		return exit.UnexpectedErrorf("%s is not suspended yet: %w; it was at: %s", what, err, last)
+		return exit.UnexpectedErrorf("%s is not suspended yet: %w; its last message: %s", what, err, last)
 	}
 	if err != nil {
 		return err

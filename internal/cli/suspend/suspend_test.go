@@ -129,7 +129,7 @@ func TestOnlySuspendIsChanged(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotIsTold(t *testing.T) {
+func TestSuspendReportsMissingRights(t *testing.T) {
 	no := interceptor.NewClient(clitest.Holding(t, sweep(t)), interceptor.Funcs{
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return apierrors.NewForbidden(schema.GroupResource{Group: "cephtune.dev", Resource: "cephtuningsweeps"}, "pg-num", errors.New("no"))

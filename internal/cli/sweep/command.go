@@ -31,31 +31,34 @@ import (
 // planTimeout bounds the wait for the plan.
 const planTimeout = 5 * time.Minute
 
-const longHelp = `Find which value of a setting serves a load best: make a CephTuningSweep from flags, show
-what it would do, ask, and run it.
+const longHelp = `Find the value of a setting that serves a load best: create a CephTuningSweep from flags, show
+its plan, ask for confirmation, and run it.
 
-Each argument is a setting with its values, separated by commas. Names that begin with osd_,
-bluestore_ and the like are options of Ceph's configuration, of all OSDs or of those of
---mask; block-size, depth, jobs, clients and rate-iops are of the load; redundancy, with values
-such as 3 and 4+2, is copies or data and coding chunks of a scratch pool; others, such as
-pg_num, are options of the pool: of a scratch pool that is made anew for each value, or of
-the one that --pool names. "Unset" is a value, too. Several settings make a grid. The
-baseline is what the cluster, the scratch pool and the other flags have, unless --baseline
-names values. Several classes of --storage-class are compared with the first of them.
+Each argument is a setting with its values, separated by commas:
+- Names such as osd_… and bluestore_… are options of Ceph's configuration, for all OSDs or for
+  those of --mask.
+- block-size, depth, jobs, clients and rate-iops belong to the load.
+- redundancy, with values such as 3 and 4+2, is the number of copies, or of data and coding
+  chunks, of a scratch pool.
+- Others, such as pg_num, are options of a pool: of a scratch pool that is created for each
+  value, or of the pool that --pool names.
+The value Unset leaves an option unset. Several settings form a grid. The baseline has the
+present values of the cluster, the scratch pool and the other flags, unless --baseline names
+values. Several classes of --storage-class are compared with the first of them.
 
-The load is described as "run" does it. --objective is what is compared: p99, iops,
-bandwidth, mean and so on. Without it that is p99 where --rate-iops offers a load, and
-otherwise iops for random and bandwidth for sequential access.
+The flags of the load are those of "run". --objective is the metric to compare: p99, iops,
+bandwidth, mean and so on. The default is p99 if --rate-iops offers a load, and otherwise iops for
+random and bandwidth for sequential access.
 
-First the operator plans: how many runs, how long at most, and the smallest effect that it
-can prove. Then this command asks, on a terminal; elsewhere it wants --yes. Everything
-that was changed is restored at the end, and also where the sweep is cancelled or fails.
+First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
+that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
+--yes. The sweep restores everything that it changed when it ends, fails or is cancelled.
 
-An interrupt leaves the sweep at work: "cancel" ends it, "watch" follows it again.
+An interrupt does not stop the sweep: use "cancel" to end it, or "watch" to follow it again.
 
-Exit codes: 0 it has ended, or was not wanted; 1 it has failed or there was another error; 2 wrong
-usage; 3 the operator would refuse it, the verdict is not what --expect names, or it has not ended
-within --timeout. With --wait=false, 0 means that it was created.`
+Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 2 wrong usage;
+3 the operator would refuse it, --expect does not list the verdict, or it has not ended within
+--timeout. With --wait=false, 0 means that it was created.`
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
@@ -63,10 +66,10 @@ const examples = `  # Which mClock profile is best for this load?
   # Three copies, or four data and two coding chunks?
   %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki
 
-  # What would it take?
+  # How many runs, and how much time, would it take?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --rate-iops 1000 --plan
 
-  # How many placement groups? As a file, to be kept in Git
+  # How many placement groups? As a file, to keep in Git
   %[1]s --pool replicapool pg_num=64,128 -n cephtune-bench --dry-run -o yaml > pg-num.yaml
 
   # In a script
@@ -119,13 +122,13 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.objective, "objective", "", "metric by which values are compared, such as p99, iops or bandwidth")
-	flags.StringVar(&o.effect, "minimum-effect", "", "improvement that is worth a change; without, 10%")
-	flags.StringSliceVar(&o.baseline, "baseline", nil, "values to compare with, such as pg_num=32; without, what there is now")
-	flags.StringVar(&o.mask, "mask", "", "OSDs whose options are varied, such as class:ssd or host:node-1; without, all")
-	flags.DurationVar(&o.budget, "budget", 0, "time that the whole sweep may take, such as 4h; 0 is what the plan says")
-	flags.BoolVar(&o.planOnly, "plan", false, "show the plan, and do no more")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask after the plan")
+	flags.StringVar(&o.objective, "objective", "", "metric to compare, such as p99, iops or bandwidth")
+	flags.StringVar(&o.effect, "minimum-effect", "", "smallest improvement that matters (default 10%)")
+	flags.StringSliceVar(&o.baseline, "baseline", nil, "values to compare with, such as pg_num=32 (default the present ones)")
+	flags.StringVar(&o.mask, "mask", "", "OSDs whose options are varied, such as class:ssd or host:node-1 (default all)")
+	flags.DurationVar(&o.budget, "budget", 0, "longest duration of the whole sweep, such as 4h; 0 is without limit")
+	flags.BoolVar(&o.planOnly, "plan", false, "only show the plan")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "run without asking for confirmation")
 	o.load.Add(cmd)
 	o.AddFlags(cmd, verdicts())
 	return cmd
@@ -153,7 +156,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !o.DryRun() && !o.planOnly && !o.yes && !o.asks(cmd.InOrStdin()) {
-		return exit.UsageErrorf("there is no terminal to ask on before the cluster is put under load: say --yes, or --plan to see the plan alone")
+		return exit.UsageErrorf("without a terminal to ask for confirmation, a sweep needs --yes; --plan only shows the plan")
 	}
 	return nil
 }
@@ -217,7 +220,7 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	case err != nil:
 		return false, err
 	case len(p.Refusals) > 0:
-		return false, exit.UnexpectedErrorf("the sweep would be refused, as the plan says")
+		return false, exit.UnexpectedErrorf("the operator would refuse the sweep: see the plan")
 	case o.planOnly:
 		return false, nil
 	}

@@ -32,7 +32,7 @@ func settings(args []string, engine, mask string, othersVary bool) ([]setting, e
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(other setting) bool { return other.name == s.name }) {
-			return nil, exit.UsageErrorf("%s is there twice: give all of its values in one argument", s.name)
+			return nil, exit.UsageErrorf("%s is named twice: put all its values into one argument", s.name)
 		}
 		if s.config {
 			s.mask, masked = mask, true
@@ -40,7 +40,7 @@ func settings(args []string, engine, mask string, othersVary bool) ([]setting, e
 		all = append(all, s)
 	}
 	if mask != "" && !masked {
-		return nil, exit.UsageErrorf("--mask is for options of OSDs, and there is none among the settings")
+		return nil, exit.UsageErrorf("--mask is for options of OSDs, but none of the settings is one")
 	}
 	return all, nil
 }
@@ -59,13 +59,13 @@ func settingOf(arg, engine string) (setting, error) {
 	case words.Flag(strings.ToLower(name)) == "storage-class":
 		return setting{}, exit.UsageErrorf("StorageClasses are compared with --storage-class %s", list)
 	case strings.EqualFold(name, "osdCount"), strings.EqualFold(name, "deviceClass"), name == "osd_count", name == "device_class":
-		return setting{}, exit.UsageErrorf("%s needs more than flags say: write a file, and start from --dry-run -o yaml", name)
+		return setting{}, exit.UsageErrorf("flags cannot describe %s: write a file, starting from --dry-run -o yaml", name)
 	case isConfig(name):
 		s.config = true
 	case strings.EqualFold(name, "redundancy"):
 		s.name, s.kind = "redundancy", true
 	case !slices.Contains(poolOptions(), name):
-		return setting{}, exit.UsageErrorf("%s is no option of OSDs (they begin with osd_ or bluestore_), of a pool (such as pg_num) of the load (such as depth), or redundancy; another one can be varied from a file", name)
+		return setting{}, exit.UsageErrorf("%s is not an option of OSDs (osd_… or bluestore_…), of a pool (such as pg_num), of the load (such as depth), or redundancy; vary others with a file", name)
 	}
 	for value := range strings.SplitSeq(list, ",") {
 		read, err := s.value(value)
@@ -73,7 +73,7 @@ func settingOf(arg, engine string) (setting, error) {
 			return setting{}, err
 		}
 		if slices.Contains(s.values, read) {
-			return setting{}, exit.UsageErrorf("%s: the value %s is there twice", name, value)
+			return setting{}, exit.UsageErrorf("%s: the value %s is named twice", name, value)
 		}
 		s.values = append(s.values, read)
 	}
@@ -83,7 +83,7 @@ func settingOf(arg, engine string) (setting, error) {
 func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	switch {
 	case text == "":
-		return "", exit.UsageErrorf("%s has an empty value: say Unset for an option that is not set", s.name)
+		return "", exit.UsageErrorf("%s has an empty value: write Unset for an option that is not set", s.name)
 	case strings.EqualFold(text, string(v1alpha1.Unset)) && s.field == "" && !s.kind:
 		return v1alpha1.Unset, nil
 	case s.field == v1alpha1.WorkloadBlockSize || s.field == v1alpha1.WorkloadIOSize:
@@ -165,7 +165,7 @@ func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.
 		field, _ := workload(name, engine)
 		i := slices.IndexFunc(of, func(s setting) bool { return s.name == name || s.field != "" && s.field == field })
 		if !found || i < 0 {
-			return nil, exit.UsageErrorf("--baseline %q: want a setting that is varied and its value, such as %s=%s", pair, of[0].name, of[0].values[0])
+			return nil, exit.UsageErrorf("--baseline %q: want a varied setting and its value, such as %s=%s", pair, of[0].name, of[0].values[0])
 		}
 		value, err := of[i].value(text)
 		if err != nil {

@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 		"without a terminal":           {line: profile, silent: true},
 		"with yes":                     {line: profile + " --yes --name mine", silent: true, created: "Plan,"},
 		"not what is expected":         {line: profile + " --yes --expect Superior", silent: true, created: "Plan,"},
-		"refused":                      {line: profile + " --yes", refusals: []string{"The administrator has not allowed to vary osd_mclock_profile."}, created: "Plan"},
+		"refused":                      {line: profile + " --yes", refusals: []string{"The administrator does not allow varying osd_mclock_profile."}, created: "Plan"},
 		"the plan alone":               {line: profile + " --plan", silent: true, created: "Plan"},
 		"created and not followed":     {line: profile + " --yes --wait=false -o yaml", silent: true, created: "Plan,"},
 		"what would be created":        {line: profile + " --mask class:ssd --budget 4h --minimum-effect 20% --dry-run -o yaml", silent: true},

@@ -23,15 +23,15 @@ import (
 // timeout bounds all requests together; --request-timeout bounds each.
 const timeout = 30 * time.Second
 
-const longHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters: what a bug
-report needs first. What you may not read is left out, with the reason.
+const longHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters, for a
+bug report. It leaves out versions that you may not read, and says why.
 
-Exit codes: 0 they are shown; 1 the cluster does not answer; 2 wrong usage.`
+Exit codes: 0 the versions are shown; 1 the cluster does not answer; 2 wrong usage.`
 
 const examples = `  # Everything
   %[1]s
 
-  # This program alone, without a cluster
+  # Only this program, without a cluster
   %[1]s --client
 
   # For a script

@@ -96,7 +96,7 @@ func (v *versions) readOperator(ctx context.Context, c client.Reader, namespace 
 		return
 	}
 	if len(all) == 0 {
-		v.Unknown = append(v.Unknown, fmt.Sprintf("operator: there is none in namespace %s: name its namespace with --operator-namespace", namespace))
+		v.Unknown = append(v.Unknown, fmt.Sprintf("operator: not found in namespace %s: name its namespace with --operator-namespace", namespace))
 	}
 	for i := range all {
 		for _, container := range all[i].Spec.Template.Spec.Containers {

@@ -62,7 +62,7 @@ func TestVersion(t *testing.T) {
 		"nothing is installed": {
 			fake{WithWatch: clitest.Holding(t)},
 			"",
-			[]string{"v1.36.3", "the CRDs of cephtune are not installed", "there is none in namespace cephtune-system"},
+			[]string{"v1.36.3", "the CRDs of cephtune are not installed", "not found in namespace cephtune-system"},
 			nil, exit.OK,
 		},
 		"the cluster does not answer": {fake{WithWatch: clitest.Holding(t), err: errors.New("connection refused")}, "", []string{"connection refused"}, nil, exit.Failure},

@@ -21,30 +21,28 @@ import (
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
-const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and say what it came to.
+const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and print its outcome.
 
-While it is at work there is a line for each thing that changes: the phase, the runs
-that are done, the best configuration so far, what goes on, and when it is expected to
-end. On a terminal the last line is kept up to date. With -o json and -o yaml, these
-lines are on standard error, and the object is printed once it has ended.
+Each change prints a line: the phase, the completed runs, the best configuration so far, the
+current step, and the expected end. On a terminal, the last line stays up to date. With -o json
+and -o yaml, these lines go to standard error, and the object is printed once it has ended.
 
-While the clients measure it also says how fast they are, all together: bandwidth and
-operations per second, and the mean latency where the tool tells that. This is what their
-tools print each second, the ramp included, to look at and not to compare: what counts is
-in the results. It comes from the logs of the pods, so it takes the rights to list pods and
-to read their logs; "kubectl logs" shows the same. In a file there is a line each ten
-seconds. --live=false leaves it out.
+While the clients measure, it also shows how fast they are together: bandwidth, operations per
+second, and the mean latency if the engine reports it. These figures include the ramp and are not
+for comparison: use the results for that. They come from the logs of the pods, so you need the
+rights to list pods and to read their logs; "kubectl logs" shows the same. In a file, there is a
+line every ten seconds. --live=false turns this off.
 
-What is so far the best may well not win: that is for the verdict to say. What its words
-mean is in ` + manual.Verdicts + `
+The current leader may still lose: only the verdict counts. Its words are explained in
+` + manual.Verdicts + `
 
-A connection that breaks is made again, for up to two minutes without an answer. An
-object that is suspended is followed until it is resumed. Interrupting this command
-leaves the object as it is: to end a sweep, set spec.suspend or delete it.
+If the connection breaks, it reconnects, for up to two minutes without an answer. It follows a
+suspended object until it is resumed. Interrupting this command does not stop the object: to end
+a sweep, set spec.suspend or delete it.
 
-Exit codes: 0 it has ended with a result, whatever the verdict; 1 it has failed, is
-stalled or was deleted, or there was another error; 2 wrong usage; 3 it has not ended:
---timeout is over, or this command was interrupted.`
+Exit codes: 0 it has ended with a result, whatever the verdict; 1 it has failed, is stalled or was
+deleted, or another error; 2 wrong usage; 3 it has not ended within --timeout, or this command was
+interrupted.`
 
 const examples = `  # A sweep, to its verdict
   %[1]s pg-num -n cephtune-bench
@@ -52,7 +50,7 @@ const examples = `  # A sweep, to its verdict
   # A benchmark, for an hour at most
   %[1]s cephbenchmark/nightly -n cephtune-bench --timeout 1h
 
-  # What came out, for a script
+  # The verdict, for a script
   %[1]s cephsweep/pg-num -n cephtune-bench -o json | jq -r .status.verdict`
 
 type options struct {
@@ -109,14 +107,14 @@ func newCommand(program string, with surroundings) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
-	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is to its end")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long to follow it, such as 2h; 0 is without limit")
 	AddLive(cmd, &o.live)
 	return cmd
 }
 
 // AddLive adds the flag --live to a command.
 func AddLive(cmd *cobra.Command, into *bool) {
-	cmd.Flags().BoolVar(into, "live", true, "say how fast the clients are while they measure, from the logs of their pods")
+	cmd.Flags().BoolVar(into, "live", true, "show how fast the clients are while they measure, from the logs of their pods")
 }
 
 // read parses arguments of the form TYPE/NAME, TYPE NAME, or NAME (of a sweep).
@@ -180,7 +178,7 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 		return nil, err
 	}
 	if end := shown.last.end; end == endFailed {
-		what := "has not come to a result"
+		what := "has no result"
 		if shown.last.phase == v1alpha1.ReasonFailedOnVerdict {
 			what = "has failed"
 		}
@@ -194,7 +192,7 @@ func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	if !errors.Is(err, cli.ErrTimeout) && !errors.Is(err, cli.ErrInterrupted) {
 		return err
 	}
-	at := prefixed("; it was at: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
+	at := prefixed("; its last message: ", strings.Join(words(last.phase, last.progress, last.detail()), ", "))
 	return exit.UnexpectedErrorf("%s %s has not ended: %w%s", o.kind.Name, key, err, at)
 }
 

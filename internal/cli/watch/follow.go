@@ -144,7 +144,7 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 			return nil, cli.Early(ctx)
 		case event, open := <-events.ResultChan():
 			if !open {
-				return nil, nil //nolint:nilnil // Documented.
+				return nil, nil //nolint:nilnil // The docstring documents nil.
 			}
 			object, done, err := f.event(event, show)
 			if err != nil {

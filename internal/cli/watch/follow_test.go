@@ -115,7 +115,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherTryWouldNotMend(t *testing.T) {
+func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "cephtuningsweeps"}, "lab", errors.New("no"))
 	for name, c := range map[string]struct {
 		get, watch error
@@ -152,7 +152,7 @@ func TestWhatAnotherTryWouldNotMend(t *testing.T) {
 
 func TestItTakesTooLong(t *testing.T) {
 	got := clitest.Execute(t, watching(clitest.Holding(t, atWork(t)), hurried()), "lab --timeout 50ms -o json", "")
-	if got.Code() != exit.Unexpected || !strings.Contains(got.Err.Error(), "has not ended: --timeout is over; it was at: Running, 3/24 runs, run 4") {
+	if got.Code() != exit.Unexpected || !strings.Contains(got.Err.Error(), "has not ended: --timeout has passed; its last message: Running, 3/24 runs, run 4") {
 		t.Errorf("got %v with exit code %d", got.Err, got.Code())
 	}
 	if got.Stdout != "" || !strings.Contains(got.Stderr, "Running") {
@@ -160,7 +160,7 @@ func TestItTakesTooLong(t *testing.T) {
 	}
 }
 
-func TestSomebodyInterrupts(t *testing.T) {
+func TestInterruptEndsWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	cmd := watching(clitest.Holding(t, atWork(t)), hurried())
@@ -266,7 +266,7 @@ func writeStatus(t *testing.T, c client.Client, s *v1alpha1.CephTuningSweep, cha
 
 func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
 	said, ended := start(t, c, s.Name+" --timeout 2m")
-	said.await(t, "The operator has not looked at it yet.")
+	said.await(t, "The operator has not seen it yet.")
 	writeStatus(t, c, s, func() { goOn(s, v1alpha1.ReasonPreparing, "Looking at the cluster.") })
 	said.await(t, "Looking at the cluster.")
 	for run := range 3 {
@@ -297,7 +297,7 @@ func followToTheVerdict(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuning
 
 func followUntilDeleted(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuningSweep) {
 	said, ended := start(t, c, "cephtuningsweep/"+s.Name+" --timeout 2m")
-	said.await(t, "The operator has not looked at it yet.")
+	said.await(t, "The operator has not seen it yet.")
 	if err := c.Delete(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []meta
 	switch {
 	case ready == nil || observed != o.Generation:
 		// Status is about an earlier spec.
-		v.step, v.message = "", "The operator has not looked at it yet."
+		v.step, v.message = "", "The operator has not seen it yet."
 	case !o.DeletionTimestamp.IsZero():
 		v.step = "being deleted"
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):

@@ -60,7 +60,7 @@ func tellEach(s *screen, clock *time.Time) {
 	s.showSpeed(us, figureAt(25))
 }
 
-func TestALogTellsFiguresNowAndThen(t *testing.T) {
+func TestLogPrintsFiguresEveryTenSeconds(t *testing.T) {
 	var out bytes.Buffer
 	clock := clitest.Morning(120)
 	tellEach(&screen{to: newTerminal(&out), now: func() time.Time { return clock }}, &clock)
@@ -68,7 +68,7 @@ func TestALogTellsFiguresNowAndThen(t *testing.T) {
 08:00:00  Running          0/3 runs  write-4m at 0s: 412 MiB/s, 103 IOPS, 155ms mean
 08:00:10  Running          0/3 runs  write-4m at 10s: 412 MiB/s, 103 IOPS, 155ms mean
 08:00:20  Running          0/3 runs  write-4m at 20s: 412 MiB/s, 103 IOPS, 155ms mean
-How fast it is at present is not known: you may not
+The present speed is unknown: you may not
 08:00:24  Complete         3/3 runs
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -88,7 +88,7 @@ func TestATerminalDrawsFiguresIntoTheLine(t *testing.T) {
 		want += fmt.Sprintf("%s08:00:%02d  Running          0/3 runs  write-4m at %ds: 412 MiB/s, 103 IOPS, 155ms mean  run 1: write-4m", again, second, second)
 	}
 	bare := again + "08:00:24  Running          0/3 runs  run 1: write-4m"
-	want += bare + again + "How fast it is at present is not known: you may not\n" + bare
+	want += bare + again + "The present speed is unknown: you may not\n" + bare
 	want += "\n08:00:24  Complete         3/3 runs\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -152,7 +152,7 @@ func TestLiveFiguresOfARealAPIServer(t *testing.T) {
 	kubeconfig := kubeconfigOf(t, config)
 	for user, want := range map[string]string{
 		"reader": "Running          0/3 runs  write-4m at 12s: 400 MiB/s, 100 IOPS, 70ms mean (2 clients)",
-		"looker": `you may not read those: pods is forbidden: User "looker" cannot list resource "pods"`,
+		"looker": `which you may not read: pods is forbidden: User "looker" cannot list resource "pods"`,
 	} {
 		t.Run(user, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -53,7 +53,7 @@ func failed(t testing.TB) *v1alpha1.CephTuningSweep {
 func planned(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := undecided(t)
 	plan := s.Status.Plan
-	plan.Refusals = []string{"The administrator has not allowed to vary pg_num of pool replicapool: it has to be among the options of cluster rook-ceph/my-cluster in the settings."}
+	plan.Refusals = []string{"The administrator does not allow varying pg_num of pool replicapool: add it to the options of cluster rook-ceph/my-cluster in the operator config."}
 	s.Spec.Mode, s.Status = v1alpha1.SweepModePlan, v1alpha1.CephTuningSweepStatus{Plan: plan}
 	conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonPlanned, "The plan is in status: 40 to 72 runs, at most 3h55m52s.")
 	return s
@@ -61,7 +61,7 @@ func planned(t testing.TB) *v1alpha1.CephTuningSweep {
 
 func notAllowed(t testing.TB) *v1alpha1.CephTuningSweep {
 	s := sample(t, "lab")
-	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonNotAllowed, "The operator's settings do not list CephCluster my-cluster in namespace rook-ceph.")
+	conclude(s, v1alpha1.ConditionFailed, v1alpha1.ReasonNotAllowed, "The operator config does not list CephCluster my-cluster in namespace rook-ceph.")
 	s.Status.Conditions = s.Status.Conditions[1:] // It never began, so it has not failed.
 	s.Status.ObservedRunID = ""
 	return s

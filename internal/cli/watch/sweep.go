@@ -242,8 +242,8 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 		})
 	}
 	rows = append(rows,
-		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: what became of each block, and why runs do not count"},
-		[]string{manual.Verdicts, "what the words mean, and how often verdicts are wrong"},
+		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: the outcome of each block, and why runs are excluded"},
+		[]string{manual.Verdicts, "what the verdicts mean, and how often they are wrong"},
 	)
 	out.WriteString("\n")
 	aligned.Write(out, []string{"NEXT", ""}, rows)

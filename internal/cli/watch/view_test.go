@@ -49,12 +49,12 @@ func TestLines(t *testing.T) {
 		}, "08:00:00  Queued           CephBenchmark other/one has the lock of the Ceph cluster."},
 		"nobody has looked": {
 			func(s *v1alpha1.CephTuningSweep) { s.Status = v1alpha1.CephTuningSweepStatus{} },
-			"08:00:00  -                The operator has not looked at it yet.",
+			"08:00:00  -                The operator has not seen it yet.",
 		},
 		"it has ended, and another run is asked for": {func(s *v1alpha1.CephTuningSweep) {
 			conclude(s, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is.")
 			s.Spec.RunID, s.Generation = "2", 2
-		}, "08:00:00  Complete         3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  The operator has not looked at it yet."},
+		}, "08:00:00  Complete         3/24 runs  best so far pg_num=4 +12.3%  until about 08:30  The operator has not seen it yet."},
 		"it is being deleted": {func(s *v1alpha1.CephTuningSweep) {
 			s.DeletionTimestamp = new(metav1.NewTime(clitest.Morning(100)))
 			goOn(s, v1alpha1.ReasonRestoring, "Restoring everything, because the sweep is deleted.")
@@ -171,7 +171,7 @@ type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-func TestNobodyReads(t *testing.T) {
+func TestShowFailsOnAClosedPipe(t *testing.T) {
 	s := &screen{to: newTerminal(closedPipe{}), now: time.Now}
 	if _, err := s.show(view{phase: "Running"}); err == nil {
 		t.Error("got no error: it would go on for hours")

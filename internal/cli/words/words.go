@@ -169,7 +169,7 @@ func Plain(message string) string {
 		match := goStruct.FindStringSubmatch(found)
 		text := "wants " + wanted(match[3])
 		if match[1] != "" {
-			text += ", and there is " + article(match[1])
+			text += ", but found " + article(match[1])
 		}
 		if match[2] != "" {
 			text = match[2] + " " + text
