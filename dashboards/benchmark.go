@@ -18,10 +18,10 @@ import (
 const noBenchmark = "No such benchmark in this time range: choose a namespace and a name above"
 
 // noResult says why a panel of figures is empty.
-const noResult = "No result in this time range: figures are there when a run has ended"
+const noResult = "No result in this time range: figures appear when a run ends"
 
 // noOutage says why a panel about failing OSDs is empty.
-const noOutage = "No outage was measured in this time range: template.outage has OSDs down in mid-phase"
+const noOutage = "No outage was measured in this time range: template.outage takes OSDs down in mid-phase"
 
 func benchmark() page {
 	return page{
@@ -42,7 +42,7 @@ func benchmark() page {
 			mark("Repetitions", grey, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "Repetition {{run}}", "is measured"),
 			mark("New run", sky, appeared(metrics.LabelRunID), "Run {{run_id}}", "run ID {{run_id}}"),
 			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
-				"Environment {{environment}}", "Figures before and after this are of different environments"),
+				"Environment {{environment}}", "Figures before and after this come from different environments"),
 		},
 		rows: []row{
 			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, "OSDs", noBenchmark))},
@@ -70,7 +70,7 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "Verdict",
 			description: "Whether the benchmark's expectations were met.",
-			empty:       "None: it has no expectations, or no run has ended", width: 5, height: 4,
+			empty:       "None: the benchmark has no expectations, or no run has ended", width: 5, height: 4,
 		}, info, metrics.LabelVerdict, 30, benchmarkVerdicts()),
 		words(about{
 			title:       "What it found",
@@ -79,17 +79,17 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		}, info, metrics.LabelSummary, 18, nil),
 		words(about{
 			title:       "State",
-			description: "What the benchmark is at: the reason of its condition Ready.",
+			description: "The state of the benchmark: the reason of its condition Ready.",
 			empty:       noBenchmark, width: 6, height: 4,
 		}, info, metrics.LabelReason, 22, nil),
 		figure(about{
 			title:       "Progress",
-			description: "How far the current run is, over all its repetitions.",
+			description: "The progress of the current run, over all its repetitions.",
 			unit:        fraction, empty: noBenchmark, width: 5, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)), nil),
 		words(about{
 			title:       "Run ID",
-			description: "The run that these figures are of. A change of spec.runID starts another one.",
+			description: "The run ID of these figures. A change of spec.runID starts another run.",
 			empty:       noBenchmark, width: 5, height: 3,
 		}, info, metrics.LabelRunID, 22, nil),
 		figure(about{
@@ -99,8 +99,8 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.BenchmarkCompletion)), nil),
 		words(about{
 			title:       "Environment",
-			description: "A fingerprint of what results depend on, such as the version of Ceph. Figures of different environments do not compare.",
-			empty:       "Not known before the first run", width: 9, height: 3,
+			description: "A fingerprint of everything that results depend on, such as the version of Ceph. Figures of different environments are not comparable.",
+			empty:       "Unknown before the first run", width: 9, height: 3,
 		}, info, metrics.LabelEnvironment, 22, nil),
 	}
 }
@@ -132,7 +132,7 @@ func evidence() string {
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Expectations",
-		description: "How many of the benchmark's expectations were met and how many missed. Unknown is one whose interval reaches across its limit. Which ones, is in status.expectations.",
+		description: "How many of the benchmark's expectations were met and how many missed. Unknown means that the interval contains the limit. status.expectations names them.",
 		empty:       "None: the benchmark has no expectations, or no run has ended", width: 7, height: 9,
 	}, []column{
 		{field: metrics.LabelOutcome, title: "Outcome", values: mappings(
@@ -178,11 +178,11 @@ func phases() *table.PanelBuilder {
 	}
 	columns = append(columns,
 		column{field: valueOf("runs"), title: "Valid runs", unit: count, width: 90},
-		column{field: metrics.LabelMarks, title: "To be known", width: 220})
+		column{field: metrics.LabelMarks, title: "Notes", width: 220})
 	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
 		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the latest run, with the 95 % interval of the bandwidth from low to high, which takes three. What is to be known: ClosedLoop, that latencies were measured without an offered rate, so that bandwidth, IOPS and mean latency are one observation in three units; Cached, that the data fits into the caches of the OSDs; and others, which the documentation of status.phases explains.",
+		description: "The figures of each phase over all valid repetitions of the latest run, with the 95 % interval of the bandwidth from low to high, which needs three. Notes: ClosedLoop means that latencies were measured without an offered rate, so bandwidth, IOPS and mean latency are one observation in three units. Cached means that the data fits into the caches of the OSDs. The documentation of status.phases explains the others.",
 		empty:       noResult, width: 24, height: 8,
 	}, columns, queries...)
 }
@@ -204,7 +204,7 @@ func percentiles() *barchart.PanelBuilder {
 	return categories(about{
 		title:       "Latency percentiles",
 		description: "The mean and the percentiles of the latencies of each phase, over all operations of all valid repetitions of the latest run.",
-		unit:        seconds, empty: "No percentiles yet: only fio gives them, at a run's end", width: 17, height: 9,
+		unit:        seconds, empty: "No percentiles yet: only fio reports them, at the end of a run", width: 17, height: 9,
 	}, "of", bars...)
 }
 
@@ -235,10 +235,10 @@ func history() []cog.Builder[dashboard.Panel] {
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
-		description: "How long the cluster took to be whole again after an outage, from the moment its OSDs could come back, from the end of each run to the end of the next one. What clients got meanwhile is in the report of the benchmark.",
+		description: "How long placement groups took to be clean again, from when noup of the OSDs was unset. Each value is drawn from the end of its run to the end of the next one. The report of the benchmark has the clients' performance meanwhile.",
 		unit:        seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
-	against := comparison("Time to clean against earlier runs", "time to be whole again", seconds, noOutage, metrics.BenchmarkTimeToClean)
+	against := comparison("Time to clean against earlier runs", "time to clean", seconds, noOutage, metrics.BenchmarkTimeToClean)
 	return []cog.Builder[dashboard.Panel]{whole, against}
 }
 
@@ -251,7 +251,7 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title:       title,
-		description: "The latest " + what + " of each phase, and what it is against the mean of the time range, each run weighted by how long it was the latest one. Time ranges with a change of the environment cannot be compared.",
+		description: "The latest " + what + " of each phase, and its ratio to the mean of the time range, in which each run counts for as long as it was the latest one. The comparison is valid only without a change of the environment.",
 		empty:       empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
@@ -275,7 +275,7 @@ func circumstances() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
 			title:       "Progress of repetitions",
-			description: "How far the run is. It rises with every phase of every repetition, and stays where something is waited for.",
+			description: "The progress of the run. It rises with every phase of every repetition, and stays level while the run waits.",
 			unit:        fraction, empty: noBenchmark, width: 8, height: 7,
 		}, line{
 			id: "progress", expression: fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)),
@@ -289,8 +289,8 @@ func circumstances() []cog.Builder[dashboard.Panel] {
 			mappings(state{"1", "measured", blue})).AlignValue(common.TimelineValueAlignmentCenter),
 		timeline(about{
 			title:       "Environments",
-			description: "Which environment was in force when. A second line means that something changed which results depend on: what, is in status.environment of the CephBenchmark.",
-			empty:       "Not known before the first run", width: 8, height: 7,
+			description: "The environment over time. A second line means that something changed that results depend on: see status.environment of the CephBenchmark.",
+			empty:       "Unknown before the first run", width: 8, height: 7,
 		}, latest(one(metrics.BenchmarkInfo, metrics.LabelEnvironment+`!=""`), metrics.LabelEnvironment), "{{environment}}", present),
 	}
 }

@@ -95,7 +95,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
 			title:       "Throughput of pools",
-			description: "What clients read from and write to each pool, by Ceph's own counters. It is that of all clients, not only of the benchmark's: traffic between the shaded runs comes from other clients.",
+			description: "What clients read from and write to each pool, by Ceph's own counters. It includes all clients, not only the benchmark's: traffic between the shaded runs comes from other clients.",
 			unit:        bytesPerSecond, empty: noCeph, width: 12, height: 8,
 		},
 			line{id: "read", expression: ofPools(cephPoolReadBytes), legend: "{{name}} read", color: shades(orange)},
@@ -111,7 +111,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 		).OverrideByRegexp(".+", toPool).Min(0),
 		timeline(about{
 			title:       "Health",
-			description: "Ceph's health. A sweep stops, and restores, when the cluster reports what no step of it expects.",
+			description: "Ceph's health. A sweep stops and restores if the cluster reports something that the sweep does not expect.",
 			empty:       noCeph, width: 12, height: 7,
 		}, fmt.Sprintf("max(%s)", ofCeph(cephHealth)), "health", mappings(
 			state{"0", "HEALTH_OK", blue},
@@ -119,8 +119,8 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 			state{"2", "HEALTH_ERR", vermillion},
 		)),
 		steps(about{
-			title:       "What is not settled",
-			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs begin when all of it is 0.",
+			title:       "Unsettled",
+			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs begin when all of them are 0.",
 			unit:        count, empty: noCeph, width: 12, height: 7,
 		},
 			line{id: "unclean", expression: fmt.Sprintf("sum(%s) - sum(%s)", ofCeph(cephPGs), ofCeph(cephPGsClean)), legend: "PGs not clean", color: fixed(blue)},
@@ -134,7 +134,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 
 // osdPanels show Ceph's OSDs one by one.
 func osdPanels() []cog.Builder[dashboard.Panel] {
-	few := fmt.Sprintf(" Where there are more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
+	few := fmt.Sprintf(" With more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
 	eachOSD := func(title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
 		return graph(about{
 			title: title, description: description + few, unit: unit, empty: empty, width: 8, height: 8,
@@ -158,7 +158,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 			}, blue),
 		).Max(1),
 		eachOSD("Slow operations by OSD",
-			"Operations that each OSD has had in hand for longer than osd_op_complaint_time, 30 s by default. Above 0, the figures of a run are those of a cluster that is in trouble.",
+			"Operations that each OSD has not finished within osd_op_complaint_time, 30 s by default. Above 0, the cluster is in trouble, and so are the figures of a run.",
 			count, noCeph,
 			each(byOSD(ofCeph(cephDaemonHealth, `type="SLOW_OPS"`, labelDaemon+`=~"osd[.].+"`)), vermillion),
 		).Decimals(0),

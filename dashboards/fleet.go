@@ -11,7 +11,7 @@ import (
 )
 
 // noManager says why a panel is empty that always shows something where cephtune runs.
-const noManager = "No metrics of cephtune here: does this Prometheus scrape its manager?"
+const noManager = "No metrics of cephtune here: check that this Prometheus scrapes its manager"
 
 // fleet is the dashboard of everything that one Prometheus knows.
 func fleet() page {
@@ -32,8 +32,8 @@ func fleet() page {
 			{title: "Sweeps and benchmarks", panels: []cog.Builder[dashboard.Panel]{sweeps(), benchmarks()}},
 			{title: "Ceph clusters", panels: clusters()},
 			{title: "Failures and restores", panels: failures()},
-			{title: "OSDs that benchmarks have down", panels: outages()},
-			{title: "How cephtune itself is doing", panels: inside()},
+			{title: "OSDs that benchmarks keep down", panels: outages()},
+			{title: "Health of cephtune itself", panels: inside()},
 		},
 	}
 }
@@ -85,16 +85,16 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 	}
 	return []cog.Builder[dashboard.Panel]{
 		number("Sweeps measuring", 5, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
-		number("Benchmarks measuring", 5, "Benchmarks that measure right now, those of sweeps among them.", measuring(metrics.BenchmarkRunning)),
+		number("Benchmarks measuring", 5, "Benchmarks that measure right now, including those of sweeps.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Stalled", 5, "Sweeps and benchmarks that wait for a person: their sentence in the tables says what to do.", stalled()+" or "+zeroWhileReporting),
+		number("Stalled", 5, "Sweeps and benchmarks that wait for a person: the tables say what to do.", stalled()+" or "+zeroWhileReporting),
 		number("Not restored", 5, "Settings in journals that are open: changed, and not restored yet. This is normal while a sweep runs.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
 		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
-		number("Invalid runs", 6, "Invalid runs in this time range: they do not count.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
-		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, some sweeps or benchmarks are not in these dashboards, or not all figures of a benchmark with very many.",
+		number("Invalid runs", 6, "Invalid runs in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
+		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of very large benchmarks.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
 		number("Not read", 6, "Locks, journals or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
 			fmt.Sprintf("max(%s)", metrics.CollectionErrors)),
@@ -152,7 +152,7 @@ func benchmarks() *table.PanelBuilder {
 	labels := []string{metrics.LabelNamespace, metrics.LabelName}
 	return rowsOf(about{
 		title:       "Benchmarks",
-		description: "All benchmarks but those that sweeps make for their runs. A click on a name leads to the benchmark's dashboard.",
+		description: "All benchmarks except those that sweeps create for their runs. A click on a name leads to the benchmark's dashboard.",
 		empty:       "No benchmark in these namespaces", width: 24, height: 8,
 	}, []column{
 		{field: valueOf("info"), hidden: true},
@@ -179,7 +179,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		rowsOf(about{
 			title:       "Lock and queue now",
-			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, and how many OSDs a benchmark has down, until when.",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, and how many OSDs a benchmark keeps down, until when.",
 			empty:       none, width: 14, height: 8,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
@@ -199,7 +199,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			instant("due", "1000 * "+latest(ofClusters(metrics.OSDsDueUp), metrics.LabelCluster)),
 		),
 		timeline(about{
-			title:       "Who held the lock when",
+			title:       "Lock holders over time",
 			description: "The holders of the locks. A Ceph cluster has one at a time.",
 			empty:       "No lock was held in this time range", width: 10, height: 8,
 		}, latest(held+" == 1", metrics.LabelCluster, metrics.LabelHolder), "{{ceph_cluster}}: {{holder}}",
@@ -212,7 +212,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			Min(0).Decimals(0),
 		steps(about{
 			title:       "Settings still to be restored",
-			description: "Entries of open journals. They rise when a sweep changes something, and have to be 0 again when none runs.",
+			description: "Entries of open journals. They rise when a sweep changes something, and must be 0 again when none runs.",
 			unit:        count, empty: none, width: 12, height: 7,
 		}, line{id: "journal", expression: latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(orange)}).
 			Min(0).Decimals(0),
@@ -227,7 +227,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Invalid runs by reason",
-			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, a tool failed, and so on. A few are noise; many of one reason are a finding.",
+			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, a tool failed, and so on. A few are normal; many with one reason need a look.",
 			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
 		}, line{
 			id:         "invalid",
@@ -236,7 +236,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 		}),
 		bars(about{
 			title:       "Restores by outcome",
-			description: "How often settings were restored, and how that ended: Restored, LeftAlone where others had changed a setting since, Abandoned where a person gave it up. Failed attempts are repeated.",
+			description: "How often settings were restored, by outcome. LeftAlone: something else had changed a setting. Abandoned: a person abandoned the restore. Failed attempts are repeated.",
 			unit:        count, empty: "Nothing was restored since the manager started", width: 12, height: 8,
 		},
 			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
@@ -248,12 +248,12 @@ func failures() []cog.Builder[dashboard.Panel] {
 // outages shows OSDs that benchmarks take down. Outages are rare, so quantiles are over six hours:
 // otherwise most intervals would have no data.
 func outages() []cog.Builder[dashboard.Panel] {
-	const none = "No benchmark had OSDs down since the manager was started"
+	const none = "No benchmark took OSDs down since the manager was started"
 	cost := func(counter string) string { return fmt.Sprintf("sum(increase(%s[$__rate_interval]))", counter) }
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Outages by outcome",
-			description: "Runs in which OSDs were to be down: Measured, Refused where they could not be stopped, Failed where they were stopped and the outage is invalid.",
+			description: "Runs with an outage. Measured: it is valid. Refused: no OSD was stopped. Failed: OSDs were stopped, but the outage is invalid.",
 			unit:        count, empty: none, width: 8, height: 7,
 		}, line{
 			id:         "outages",
@@ -262,7 +262,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 		}),
 		steps(about{
 			title:       "How long outages and recoveries took",
-			description: "The median of the six hours before: of the outage, and from its end until OSDs were up, placement groups active, and all of them clean.",
+			description: "Medians of the previous six hours: the outage, and from its end until OSDs were up, until placement groups were active, and until all were clean.",
 			unit:        seconds, empty: none, width: 8, height: 7,
 		}, line{
 			id: "parts", expression: quantile("0.5", metrics.OutageDuration, "increase(%s[6h])", metrics.LabelPart),
@@ -270,7 +270,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 		}).Min(0),
 		bars(about{
 			title:       "What had to be recovered",
-			description: "Copies of objects that were recovered in outages, and copies that were missing, summed over the time for which they were.",
+			description: "Recovered copies of objects in outages, and missing copies, summed over time.",
 			unit:        count, empty: none, width: 8, height: 7,
 		},
 			line{id: "recovered", expression: cost(metrics.RecoveredObjects), legend: "copies recovered", color: fixed(blue)},
@@ -287,7 +287,7 @@ func inside() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		steps(about{
 			title:       "Time to settle",
-			description: "How long clusters took from a change until all placement groups were clean and everything was quiet: median and 95th percentile of the hour before.",
+			description: "How long clusters took from a change until all placement groups were clean and the cluster was quiescent: median and 95th percentile of the previous hour.",
 			unit:        seconds, empty: "No cluster had to settle in this time range", width: 12, height: 7,
 		},
 			line{id: "p50", expression: quantile("0.5", metrics.Settle, hour), legend: "median", color: fixed(blue)},
@@ -296,7 +296,7 @@ func inside() []cog.Builder[dashboard.Panel] {
 		graph(about{
 			title:       "Requests to the Ceph sidecar, p95",
 			description: "How long the sidecar that talks to Ceph takes, by verb: the 95th percentile.",
-			unit:        seconds, empty: "Ceph was not asked for anything in this time range", width: 12, height: 7,
+			unit:        seconds, empty: "There were no requests to Ceph in this time range", width: 12, height: 7,
 		}, line{
 			id: "sidecar", expression: quantile("0.95", metrics.SidecarRequest, rate, metrics.LabelVerb),
 			legend: "{{verb}}", color: shades(blue),

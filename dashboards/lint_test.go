@@ -149,7 +149,7 @@ func TestPanelsDoNotOverlapAndLeaveNoHoles(t *testing.T) {
 	}
 }
 
-func TestOverridesNameWhatThereIs(t *testing.T) {
+func TestOverridesNameExistingFields(t *testing.T) {
 	for name, dashboard := range committed(t) {
 		for _, panel := range dashboard.panels() {
 			known := map[string]bool{}

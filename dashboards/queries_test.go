@@ -221,7 +221,7 @@ func TestFigures(t *testing.T) {
 		{"sweep", "cephtune-bench/pg-num", "Every run's figure", "time_best", nil},
 		{"sweep", "cephtune-bench/profile", "Every run's figure", "time_best", []string{`configuration="profile=high_client_ops" = 0.0114`}},
 		{"sweep", "cephtune-bench/profile", "Measuring now", "A", []string{`configuration="profile=high_client_ops" measuring="profile=high_client_ops · run 4" run="4" = 1`}},
-		{"sweep", "cephtune-bench/profile", "What was measured when", "A", []string{
+		{"sweep", "cephtune-bench/profile", "Measurements over time", "A", []string{
 			`configuration="baseline" = 0`, `configuration="profile=balanced" = 0`, `configuration="profile=high_client_ops" = 1`,
 		}},
 		{"sweep", "cephtune-bench/pg-num", "Commit latency by OSD", "osd", []string{

@@ -26,13 +26,13 @@ const (
 const noSweep = "No such sweep in this time range: choose a namespace and a name above"
 
 // noRatio says why a panel with intervals is empty.
-const noRatio = "No interval yet: it takes some blocks"
+const noRatio = "No interval yet: it needs some blocks"
 
 func sweep() page {
 	return page{
 		uid:         SweepUID,
 		title:       "cephtune / Sweep",
-		description: "One CephTuningSweep: what it found, how sure that is, and what Ceph did meanwhile.",
+		description: "One CephTuningSweep: its result, how certain that is, and what Ceph did meanwhile.",
 		from:        "now-6h",
 		variables: []cog.Builder[dashboard.VariableModel]{
 			dataSourceVariable(),
@@ -94,18 +94,18 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "State",
-			description: "What the sweep is at: the reason of its condition Ready.",
+			description: "The state of the sweep: the reason of its condition Ready.",
 			empty:       noSweep, width: 5, height: 3,
 		}, sweepInfo(), metrics.LabelReason, 22, nil),
 		figure(about{
 			title:       "Progress",
-			description: "How far the sweep is, if no configuration drops out early.",
+			description: "The progress of the sweep, if no configuration drops out early.",
 			unit:        fraction, empty: noSweep, width: 4, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), nil),
 		figure(about{
 			title:       "Expected to end",
-			description: "When the sweep is expected to end, restore included, by what its runs have taken so far.",
-			unit:        fromNow, empty: "No end to expect: it has ended, or not begun", width: 4, height: 3,
+			description: "The expected end of the sweep, including its restore, from the duration of its runs so far.",
+			unit:        fromNow, empty: "None: the sweep has ended, or has not begun", width: 4, height: 3,
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), nil),
 		words(about{
 			title:       "Measuring now",
@@ -127,17 +127,17 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 
 // sweepEvidence shows the facts behind the verdict.
 func sweepEvidence() []cog.Builder[dashboard.Panel] {
-	const afterwards = "Not known yet: it is reported when the sweep has ended"
+	const afterwards = "Unknown until the sweep has ended"
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Objective",
-			description: "What is compared, and whether more of it is better or less.",
+			description: "The compared figure, and whether higher or lower is better.",
 			empty:       noSweep, width: 7, height: 3,
 		}, fmt.Sprintf(`label_replace(label_join(%s, "objective", ", ", %q, %q), "objective", "$1 is better", "objective", "(.+)")`,
 			latest(one(metrics.SweepInfo), metrics.LabelMetric, metrics.LabelBetter), metrics.LabelMetric, metrics.LabelBetter), "objective", 18, nil),
 		words(about{
 			title:       "Constraints",
-			description: "What became of the sweep's constraints, for the best configuration: Broken if one of them is, Unknown if an interval reaches across a limit, Kept if all are. A win needs Kept.",
+			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit, Kept if all are kept. A win needs Kept.",
 			empty:       "None, or no interval of them yet", width: 5, height: 3,
 		}, latest(one(metrics.SweepInfo, metrics.LabelConstraints+`!=""`), metrics.LabelConstraints), metrics.LabelConstraints, 22, mappings(
 			state{"Kept", "✓ Kept", blue},
@@ -146,12 +146,12 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 		)),
 		figure(about{
 			title:       "Noise floor",
-			description: "The difference that two runs of the same configuration show. A difference between configurations that is smaller than that takes many runs to show.",
+			description: "The difference between two runs of the same configuration. To prove a smaller difference between configurations takes many runs.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepNoiseFloor)), nil),
 		figure(about{
 			title:       "Smallest provable effect",
-			description: "The smallest improvement that the sweep could prove at its noise, four times out of five. Inconclusive does not mean that there is nothing: a smaller effect would not have been seen.",
+			description: "The smallest improvement that the sweep could prove at its noise, four times out of five. Inconclusive does not mean that there is no effect: the sweep could not have seen a smaller one.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepSmallestEffect)), nil),
 	}
@@ -168,7 +168,7 @@ func intervals() *barchart.PanelBuilder {
 
 	return categories(about{
 		title:       "Difference to the baseline, with its interval",
-		description: "A bar is the interval of a configuration's ratio to the baseline, less 1: to the right of zero is more than the baseline, to the left less; which of them is better, the objective says. The estimate is where the shades meet. A bar that reaches across zero may be no difference at all.",
+		description: "A bar is the interval of a configuration's ratio to the baseline, minus 1. Right of zero is more than the baseline, left is less; the objective says which is better. The estimate is where the shades meet. If a bar contains zero, there may be no difference at all.",
 		unit:        fraction, empty: noRatio, width: 12, height: 10,
 	}, metrics.LabelConfiguration,
 		bar{id: "gap", title: "up to the interval", expression: above(low), color: none, hidden: true},
@@ -197,7 +197,7 @@ func configurations() *table.PanelBuilder {
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run. A single run proves nothing: the interval does.",
+		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run. Only the interval proves a difference; a single run does not.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
@@ -268,7 +268,7 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),
 		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
 	return timeline(about{
-		title:       "What was measured when",
+		title:       "Measurements over time",
 		description: "The runs of each configuration. Every block has all of them, and the baseline, once, in a new random order.",
 		empty:       "Nothing was measured in this time range", width: 14, height: 8,
 	}, expression, "{{configuration}}", mappings(
@@ -281,7 +281,7 @@ func drift() *timeseries.PanelBuilder {
 	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
 		title:       "Drift: the baseline against its own mean",
-		description: "How far each run of the baseline, controls included, is from their mean in this time range, each run weighted by how long it was the latest one. The baseline is the same configuration every time: what moves here is the cluster.",
+		description: "The difference of each run of the baseline, including controls, to their mean in this time range, in which each run counts for as long as it was the latest one. The configuration is the same every time, so changes come from the cluster.",
 		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
 	}, line{
 		id: "drift",

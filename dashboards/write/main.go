@@ -26,7 +26,7 @@ func write(folder string) error {
 		return err
 	}
 	for _, file := range files {
-		if err := os.WriteFile(filepath.Join(folder, file.Name), file.JSON, 0o644); err != nil { //nolint:gosec // everyone may read a dashboard
+		if err := os.WriteFile(filepath.Join(folder, file.Name), file.JSON, 0o644); err != nil { //nolint:gosec // Everyone may read a dashboard.
 			return err
 		}
 	}

@@ -54,37 +54,37 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Of each CephTuningSweep, from its status: at most 5 series. They are the same after a restart of the manager, and gone when the sweep is. Which run measures, and when the end is expected, are reported while it is at work; the noise once it has ended.",
+		About: "Of each CephTuningSweep, from its status: at most 5 series. A restart of the manager does not change them, and they end with the sweep. A running sweep has the measuring run and the expected end; an ended one has the noise.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
-				Help:    "A sweep and what its status says in words. The value is always 1.",
+				Help:    "A sweep, with texts from its status as labels. The value is always 1.",
 				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelBest, LabelMetric, LabelBetter, LabelConstraints, LabelEnvironment},
-				Example: `count by (state, reason) (` + SweepInfo + `)`, Answers: "how many sweeps are at what",
+				Example: `count by (state, reason) (` + SweepInfo + `)`, Answers: "how many sweeps are in each state",
 			},
 			{
 				Name: SweepProgressRatio, Type: Gauge,
 				Help:    "The share of a sweep's runs that have ended, from 0 to 1. It may fall when runs have to be repeated.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: SweepProgressRatio + `{namespace="cephtune-bench"}`, Answers: "how far each sweep is",
+				Example: SweepProgressRatio + `{namespace="cephtune-bench"}`, Answers: "the progress of each sweep",
 			},
 			{
 				Name: SweepEstimatedCompletion, Type: Gauge,
-				Help:    "When a sweep will have ended by the present estimate, its restore included, in seconds since 1970. There is none once it has.",
+				Help:    "The estimated end of a sweep, including its restore, in seconds since 1970. Absent once it has ended.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepEstimatedCompletion + ` - time()`, Answers: "how many seconds are left",
 			},
 			{
 				Name: SweepRunning, Type: Gauge,
-				Help:    "1 while a run of a sweep measures, and no series otherwise: what the cluster shows meanwhile is the load of the benchmark.",
+				Help:    "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's.",
 				Labels:  []string{LabelNamespace, LabelName, LabelConfiguration, LabelRun},
 				Example: `max by (configuration) (` + SweepRunning + `{name="pg-num"})`, Answers: "which configuration was measured when, to shade a graph",
 			},
 			{
 				Name: SweepRestored, Type: Gauge,
-				Help:    "1 once everything that a sweep changed in Ceph was read back at its original value, 0 while something differs, and no series for a sweep that changed nothing.",
+				Help:    "1 once every setting that a sweep changed in Ceph was read back at its original value, 0 while one differs, and no series for a sweep that changed nothing.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed a cluster at present",
+				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed settings that are not restored",
 			},
 			{
 				Name: SweepNoiseFloor, Type: Gauge,
@@ -96,7 +96,7 @@ func sweepGroup() Group {
 				Name: SweepSmallestEffect, Type: Gauge,
 				Help:    "The smallest improvement that a sweep which has ended could prove at its noise, four times out of five, as a share of the figure: 0.05 is 5 %.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: SweepSmallestEffect + ` and on (namespace, name) ` + SweepInfo + `{verdict="Inconclusive"}`, Answers: "how large an effect would have had to be where nothing was decided",
+				Example: SweepSmallestEffect + ` and on (namespace, name) ` + SweepInfo + `{verdict="Inconclusive"}`, Answers: "the effect that an undecided sweep could have proven",
 			},
 		},
 	}
@@ -140,11 +140,11 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Of each CephBenchmark, from its status: at most 20 series. The four that come first here and the expectations are always among them; then, each for all phases before the next one: the time to be clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it is at work.",
+		About: "Of each CephBenchmark, from its status: at most 20 series. The first four metrics below and the expectations always have series. Then follow, each for all phases: the time to be clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
-				Help:    "A benchmark and what its status says in words. The value is always 1.",
+				Help:    "A benchmark, with texts from its status as labels. The value is always 1.",
 				Labels:  []string{LabelNamespace, LabelName, LabelCluster, LabelRunID, LabelState, LabelReason, LabelVerdict, LabelSummary, LabelEnvironment},
 				Example: BenchmarkInfo + `{verdict="Failed"}`, Answers: "which benchmarks missed an expectation, and how",
 			},
@@ -194,33 +194,33 @@ func evidenceDescriptions() []Description {
 	return []Description{
 		{
 			Name: BenchmarkValidRuns, Type: Gauge,
-			Help:    "How many runs the figures of a phase rest on. Label marks says what has to be known about them; with ClosedLoop and Cached, for instance, they are not what a client with a rate of its own would see, nor what the disks can do.",
+			Help:    "The number of runs behind the figures of a phase. Label marks has notes on them. With ClosedLoop, for example, latencies are not those of a fixed rate; with Cached, figures are not those of the disks.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
-			Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures are those of caches",
+			Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures come from caches",
 		},
 		{
 			Name: BenchmarkBandwidthLow, Type: Gauge,
-			Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs. With blocks of one size the interval of the operations is the same, in proportion.",
+			Help:    "The lower end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. Absent with fewer than three runs. With blocks of one size, the interval of the operations is proportional to it.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
 			Example: BenchmarkBandwidthLow + ` < 300 * 1024^2`, Answers: "which phases may typically be slower than 300 MiB/s",
 		},
 		{
 			Name: BenchmarkBandwidthHigh, Type: Gauge,
-			Help:    "The upper end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. There is none for fewer than three runs.",
+			Help:    "The upper end of the 95 % interval of the bandwidth of a phase in a typical run, in bytes per second. Absent with fewer than three runs.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase},
-			Example: BenchmarkBandwidthHigh + ` / ` + BenchmarkBandwidthLow + ` > 1.1`, Answers: "which phases are not known to better than a tenth",
+			Example: BenchmarkBandwidthHigh + ` / ` + BenchmarkBandwidthLow + ` > 1.1`, Answers: "which phases have an interval wider than a tenth",
 		},
 		{
 			Name: BenchmarkExpectations, Type: Gauge,
-			Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. There is no series for an outcome that none has.",
+			Help:    "How many expectations of a benchmark have this outcome: Met, Missed or Unknown. An outcome without expectations has no series.",
 			Labels:  []string{LabelNamespace, LabelName, LabelOutcome},
 			Example: BenchmarkExpectations + `{outcome="Missed"}`, Answers: "how many expectations were missed",
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
-			Help:    "How long all placement groups took to have all their copies again after an outage, from the moment its OSDs could come back, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
+			Help:    "How long all placement groups took to have all their copies again after an outage, from when noup was unset, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
-			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be whole again",
+			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be clean again",
 		},
 	}
 }
@@ -228,17 +228,17 @@ func evidenceDescriptions() []Description {
 func clusterGroup() Group {
 	return Group{
 		Title: "Ceph clusters",
-		About: "Of each CephCluster that the operator's settings list, from the lock and the journal in the operator's namespace and the status of what waits.",
+		About: "Of each CephCluster in the operator config, from the lock and the journal in the operator's namespace and the status of waiting CRs.",
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
 				Help:    "1 while the lock of a Ceph cluster is held, and 0 while it is free. Label holder names the holder.",
 				Labels:  []string{LabelCluster, LabelHolder},
-				Example: LockHeld + ` == 1`, Answers: "who works on which cluster",
+				Example: LockHeld + ` == 1`, Answers: "who holds the lock of which cluster",
 			},
 			{
 				Name: LockAcquired, Type: Gauge,
-				Help:    "When the present holder took the lock of a Ceph cluster, in seconds since 1970. Absent while the lock is free.",
+				Help:    "When the current holder took the lock of a Ceph cluster, in seconds since 1970. Absent while the lock is free.",
 				Labels:  []string{LabelCluster},
 				Example: `time() - ` + LockAcquired, Answers: "for how many seconds it has been held",
 			},
@@ -250,21 +250,21 @@ func clusterGroup() Group {
 			},
 			{
 				Name: JournalOpen, Type: Gauge,
-				Help:    "How many settings of a Ceph cluster are to be restored, by the journal. Label holder names the sweep that changed them, and is empty without one.",
+				Help:    "How many settings of a Ceph cluster are to be restored, according to the journal. Label holder names the sweep that changed them, and is empty if there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
-				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings of a sweep",
+				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings to restore",
 			},
 			{
 				Name: OSDsKeptDown, Type: Gauge,
-				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, by its journal. Label holder names the benchmark or sweep that stopped them, and is empty where there is none.",
+				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. Label holder names the benchmark or sweep that stopped them, and is empty if there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
 			},
 			{
 				Name: OSDsDueUp, Type: Gauge,
-				Help:    "The latest time at which OSDs that are kept down have to be brought back, in seconds since 1970. Absent while no OSD is kept down.",
+				Help:    "The latest time at which noup of OSDs that are kept down must be unset, in seconds since 1970. Absent while no OSD is kept down.",
 				Labels:  []string{LabelCluster},
-				Example: `time() - ` + OSDsDueUp + ` > 60`, Answers: "which OSDs should have been brought back over a minute ago",
+				Example: `time() - ` + OSDsDueUp + ` > 60`, Answers: "which OSDs are overdue by more than a minute",
 			},
 		},
 	}
@@ -273,17 +273,17 @@ func clusterGroup() Group {
 func eventGroup() Group {
 	return Group{
 		Title: "What happens",
-		About: "Counted since the manager was started. Take rate() or increase() of them.",
+		About: "Counters since the start of the manager. Use rate() or increase() on them.",
 		Descriptions: []Description{
 			{
 				Name: InvalidRuns, Type: Counter,
-				Help:    "Invalid runs, by the kind of their object and the reason. Runs of a sweep's benchmarks count as the sweep's.",
+				Help:    "Invalid runs, by kind of object and reason. Runs of a sweep's benchmarks count for the sweep.",
 				Labels:  []string{LabelKind, LabelReason},
-				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs did not count today",
+				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs were invalid today",
 			},
 			{
 				Name: Restores, Type: Counter,
-				Help:    "Restores that came to an end, by outcome: Restored, LeftAlone or Abandoned. Outcome Failed counts attempts that failed, which are tried again.",
+				Help:    "Restores that ended, by outcome: Restored, LeftAlone or Abandoned. Outcome Failed counts failed attempts, which are retried.",
 				Labels:  []string{LabelOutcome},
 				Example: `increase(` + Restores + `{outcome="Failed"}[1h])`, Answers: "how often restoring settings failed in the last hour",
 			},
@@ -300,7 +300,7 @@ func eventGroup() Group {
 			},
 			{
 				Name: SidecarErrors, Type: Counter,
-				Help:    "Requests to the sidecar that failed or were not answered, by verb.",
+				Help:    "Requests to the sidecar that failed or got no answer, by verb.",
 				Labels:  []string{LabelVerb},
 				Example: `sum by (verb) (rate(` + SidecarErrors + `[5m]))`, Answers: "how many fail in a second",
 			},
@@ -317,28 +317,28 @@ func eventGroup() Group {
 func outageGroup() Group {
 	return Group{
 		Title: "Outages",
-		About: "What OSDs cost that benchmarks have down, those of sweeps among them, counted since the manager was started. Take rate() or increase() of them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and its report all of each run.",
+		About: "The cost of outages, including those of sweeps, as counters since the start of the manager. Use rate() or increase() on them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and its report all of each run.",
 		Descriptions: []Description{
 			{
 				Name: Outages, Type: Counter,
-				Help:    "Outages whose run has ended, by outcome: Measured, Refused, which stopped nothing, or Failed.",
+				Help:    "Outages whose run has ended, by outcome: Measured, Refused (no OSD was stopped) or Failed.",
 				Labels:  []string{LabelOutcome},
 				Example: `increase(` + Outages + `{outcome="Refused"}[1d])`, Answers: "how often OSDs could not be stopped today",
 			},
 			{
 				Name: OutageDuration, Type: Histogram,
-				Help:    "How long the parts of outages took that were measured, in seconds: the outage, and until OSDs were up, placement groups active, and all of them clean.",
+				Help:    "How long the parts of measured outages took, in seconds: until noup was unset, and from then until the OSDs were up, until placement groups were active, and until all were clean.",
 				Labels:  []string{LabelPart},
 				Example: `histogram_quantile(0.5, sum by (le) (rate(` + OutageDuration + `_bucket{part="clean"}[1d])))`, Answers: "within how many seconds half of the recoveries were over",
 			},
 			{
 				Name: DegradedObjectSeconds, Type: Counter,
-				Help:    "Copies of objects that were missing in outages that were measured, summed over the time for which they were: object-seconds.",
+				Help:    "Missing copies of objects in measured outages, summed over time: object-seconds.",
 				Example: `increase(` + DegradedObjectSeconds + `[1d])`, Answers: "how much redundancy outages have cost today",
 			},
 			{
 				Name: RecoveredObjects, Type: Counter,
-				Help:    "Copies of objects that were recovered in outages that were measured, of all pools.",
+				Help:    "Recovered copies of objects in measured outages, of all pools.",
 				Example: `increase(` + RecoveredObjects + `[1d])`, Answers: "how many copies had to be recovered today",
 			},
 		},
@@ -357,7 +357,7 @@ func exporterGroup() Group {
 			},
 			{
 				Name: CollectionErrors, Type: Gauge,
-				Help:    "How many things could not be read at this scrape, such as a lock or a journal, whose series are missing. The manager's log says why.",
+				Help:    "How many objects, such as a lock or a journal, could not be read at this scrape; their series are missing. The manager's log says why.",
 				Example: CollectionErrors + ` > 0`, Answers: "whether locks, journals or CRs could not be read",
 			},
 		},

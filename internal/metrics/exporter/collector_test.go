@@ -336,7 +336,7 @@ func TestBadStatusesDoNotSpoilTheScrape(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLeaderTells(t *testing.T) {
+func TestOnlyTheLeaderHasSeries(t *testing.T) {
 	p := quietPlatform()
 	c := collector(reader(t, nightly(1)), p)
 	leads := make(chan struct{})
@@ -363,7 +363,7 @@ func TestSeriesGoWithTheObject(t *testing.T) {
 	}
 }
 
-func TestWhoWaits(t *testing.T) {
+func TestQueueLengths(t *testing.T) {
 	s := runningSweep()
 	s.Status.Conditions = reconciling("Queued")
 	b := named(nightly(1), "waits", noon)
@@ -376,7 +376,7 @@ func TestWhoWaits(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRead(t *testing.T) {
+func TestUnreadableSourcesLoseTheirSeries(t *testing.T) {
 	broken := errors.New("it is broken")
 	cases := map[string]struct {
 		edit  func(*platform)

@@ -172,7 +172,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-func TestNobodyCounts(t *testing.T) {
+func TestNilEventsDoNotPanic(t *testing.T) {
 	defer func() {
 		if why := recover(); why != nil {
 			t.Errorf("it panics: %v", why)

@@ -20,7 +20,7 @@ func of(all []Sample, name string) []Sample {
 	return slices.DeleteFunc(slices.Clone(all), func(s Sample) bool { return s.Name != name })
 }
 
-func TestWhichRunOfASweepMeasures(t *testing.T) {
+func TestMeasuringRunOfASweep(t *testing.T) {
 	measuresNow := func(s *v1alpha1.CephTuningSweep) *v1alpha1.CephBenchmark {
 		return childOf(s, "2.1.0.0", reconciling("Running"))
 	}
@@ -88,7 +88,7 @@ func TestTwoConfigurationsOfOneName(t *testing.T) {
 	}
 }
 
-func TestSweepsThatHaveLittleToTell(t *testing.T) {
+func TestSweepsWithFewSeries(t *testing.T) {
 	fresh := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "new"}}
 	if got := SweepSamples(fresh, nil); len(got) != 1 || got[0].Name != metrics.SweepInfo || got[0].Labels[4] != metrics.StateIdle {
 		t.Errorf("a new sweep has %v, want info of an idle one alone", got)
@@ -123,7 +123,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestWhichFiguresOfABenchmarkAreTold(t *testing.T) {
+func TestBenchmarkSeries(t *testing.T) {
 	cases := map[string]struct {
 		phases, dropped int
 		// last is the metric of the last series, and statistic is its statistic.
