@@ -61,7 +61,7 @@ func wantNoOtherPod(t *testing.T, by *metav1.LabelSelector, pod map[string]strin
 	}
 }
 
-func TestWhoReachesTheMetrics(t *testing.T) {
+func TestNetworkPolicyOfMetrics(t *testing.T) {
 	policy := only[networkingv1.NetworkPolicy](t, render(t, "network-policy"), "NetworkPolicy").Spec
 	manager := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template
 	if !selects(t, &policy.PodSelector, manager.Labels) {

@@ -57,7 +57,7 @@ func TestPowers(t *testing.T) {
 }
 
 // These powers are not granted to any account, whatever the page says.
-func TestPowersThatNobodyGets(t *testing.T) {
+func TestForbiddenPowers(t *testing.T) {
 	for _, folder := range folders(t) {
 		for _, p := range powersOf(t, render(t, folder)) {
 			for _, problem := range tooMuch(p) {

@@ -83,7 +83,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepProtect:
 		return now(), r.protect(ctx, seen.benchmark)
 	case stepBegin:
-		return r.beginSession(seen), nil //nolint:contextcheck // Followers of the clients outlive the pass.
+		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	case stepLock:
 		return r.takeLock(ctx, seen)
 	case stepPrepare:

@@ -225,7 +225,7 @@ func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.Ben
 	}
 	run, err := archive.Of(seen.benchmark, &cm)
 	if err != nil { // The ConfigMap is immutable, so a retry would fail too.
-		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // It is told with the run.
+		return runEvidence{}, "its results cannot be read: " + err.Error(), nil //nolint:nilerr // The run reports it.
 	}
 	return evidenceOf(run), "", nil
 }

@@ -128,12 +128,12 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 			return fmt.Errorf("read the Job of the background load: %w", err)
 		}
 		if !metav1.IsControlledBy(there, clients) {
-			return fmt.Errorf("the Job %s is in the way of the background load: delete it, or wait until it is gone", job.Name)
+			return fmt.Errorf("the Job %s has the name that the background load needs: delete it, or wait until it is gone", job.Name)
 		}
 		job, err = there, nil
 	}
 	if err != nil {
-		return fmt.Errorf("make the Job of the background load: %w", err)
+		return fmt.Errorf("create the Job of the background load: %w", err)
 	}
 	seen.memory.backgroundJob = job.UID
 	return nil

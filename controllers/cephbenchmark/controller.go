@@ -147,7 +147,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	if r.keepEvery > 0 {
 		if err := mgr.Add(newKeeper(r, r.keepEvery)); err != nil {
-			return fmt.Errorf("look after OSDs that are kept down: %w", err)
+			return fmt.Errorf("restore orphaned outages: %w", err)
 		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).

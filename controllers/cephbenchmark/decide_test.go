@@ -239,7 +239,7 @@ func TestDecide(t *testing.T) {
 		"a runner that is slow to answer": {
 			seen: atWork(func(f *facts) { f.tasks = nil }), want: stepWait, wantReason: v1alpha1.ReasonPreparing,
 		},
-		"a network that lets nobody in": {
+		"a network without a way in": {
 			seen: atWork(func(f *facts) {
 				f.tasks = nil
 				f.runners = map[int]clientview.View{0: {Err: errors.New("timeout"), Since: today().Add(-20 * time.Second)}}
@@ -282,14 +282,14 @@ func TestDecide(t *testing.T) {
 			seen: atWork(func(f *facts) { f.job, f.jobLost = nil, true }),
 			want: stepFail, wantReason: v1alpha1.ReasonClientsLost,
 		},
-		"what the clients need is not there for too long": {
+		"the preparation takes too long": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
 				f.job, f.memory.trouble = nil, "Rook is slow"
 				f.memory.waits = reconcile.Waiting{For: forPreparation, Since: today().Add(-time.Hour)}
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonNotPrepared, wantMessage: "Rook is slow",
 		},
-		"clients that do not get on": {
+		"clients without progress": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
 				f.memory.waits = reconcile.Waiting{For: "Start r1-p1", Since: today().Add(-time.Hour)}
 			}),

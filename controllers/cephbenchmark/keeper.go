@@ -63,7 +63,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	for {
 		for _, cluster := range k.settings.Clusters {
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
-				logf.FromContext(ctx).Error(err, "OSDs that a benchmark may have left down cannot be looked after", "cluster", cluster.Namespace+"/"+cluster.Name)
+				logf.FromContext(ctx).Error(err, "Cannot check for OSDs that a benchmark left down", "cluster", cluster.Namespace+"/"+cluster.Name)
 			}
 		}
 		select {
@@ -109,7 +109,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := outage.Names(outage.OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
-		return fmt.Errorf("%s %s has %s down, and the operator config names no identity that may bring them back: "+
+		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
 			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
 	}
 	observer, err := k.rook.Connection(ctx, cluster, cluster.Identities.Observer)

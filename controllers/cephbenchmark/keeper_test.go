@@ -198,7 +198,7 @@ func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 	}
 }
 
-func TestTheKeeperSaysWhatItLacks(t *testing.T) {
+func TestKeeperNamesManualCommandWithoutIdentity(t *testing.T) {
 	w := newKeepersWorld(t)
 	w.stop("a", "this", today().Add(time.Hour))
 	w.cluster.Identities.OSDStopper = ""

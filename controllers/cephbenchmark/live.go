@@ -84,7 +84,7 @@ type liveSession struct {
 	id      string
 	now     func() time.Time
 	wake    func()
-	context context.Context //nolint:containedctx // the life of a session is longer than any call's
+	context context.Context //nolint:containedctx // A session outlasts the call that starts it.
 	stop    context.CancelFunc
 
 	memory *memory

@@ -109,7 +109,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if !seen.mayHaveMade() {
 		return seen, r.observeNamespace(ctx, &seen)
 	}
-	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // Followers of the clients outlive the pass.
+	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	seen.memory = seen.live.memory
 	var err error
 	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {
@@ -312,7 +312,7 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return err
 	}
 	if seen.script, seen.scriptErr = seen.newScript(); seen.scriptErr != nil || seen.job == nil {
-		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+		return nil //nolint:nilerr // A rule decides about the error later.
 	}
 	if err := r.observeClients(ctx, seen); err != nil {
 		return err
@@ -365,7 +365,7 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if address, runs := addressesOf(seen.background.pods)[0]; runs {
 			addresses[backgroundIndex] = address
 		}
-		seen.runners = seen.live.runners.Follow(addresses, key) //nolint:contextcheck // It outlives the pass.
+		seen.runners = seen.live.runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 		if view, followed := seen.runners[backgroundIndex]; followed {
 			delete(seen.runners, backgroundIndex)
 			seen.background.runners = map[int]clientview.View{0: view}

@@ -21,7 +21,7 @@ import (
 // run and after each run. Nothing has to be restored: the monitor drops these mappings with the
 // pool.
 
-const placementGroupsMoved = "The placement groups of the scratch pool are being put on its OSDs."
+const placementGroupsMoved = "Moving the placement groups of the scratch pool to its OSDs."
 
 // confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
 func (f facts) confined() *v1alpha1.OSDSelection {
@@ -89,7 +89,7 @@ func (r *Reconciler) sendPlacements(ctx context.Context, seen facts, pool ceph.P
 	ctx, cancel := context.WithTimeout(ctx, ceph.LongestChange)
 	defer cancel()
 	if err := r.ceph.PlacePGs(ctx, tuner, fence, pool.Name, some); err != nil {
-		return fmt.Errorf("put the placement groups of pool %s on chosen OSDs: %w", pool.Name, err)
+		return fmt.Errorf("move the placement groups of pool %s to the chosen OSDs: %w", pool.Name, err)
 	}
 	for _, pg := range some {
 		seen.memory.placed[pg.ID(pool.ID)] = pg.OSDs
@@ -113,7 +113,7 @@ func (f facts) osdsUnknown() string {
 	if f.confined() == nil || len(f.osds()) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("The seal of Job %s does not cover which OSDs the scratch pool is on: an earlier version of the operator made it. Change runID to run again.", f.job.Name)
+	return fmt.Sprintf("An earlier version of the operator created Job %s, and its seal does not cover the OSDs of the scratch pool. Change runID to run again.", f.job.Name)
 }
 
 func osdsOf(text string) []int {
@@ -181,7 +181,7 @@ func (f facts) outsideClass(pgs []ceph.PG) string {
 	}
 	for _, pool := range f.pools() {
 		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
-			return fmt.Sprintf("%s, and not on OSDs of device class %s alone", wrong, class)
+			return fmt.Sprintf("%s, but may use only OSDs of device class %s", wrong, class)
 		}
 	}
 	return ""

@@ -141,7 +141,7 @@ func (f facts) unrested() []quiescence.Obstacle {
 	}
 	return []quiescence.Obstacle{{
 		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
-		Message: fmt.Sprintf("%s may not be marked down again before %s: OSDs that are marked down too often end their processes.",
+		Message: fmt.Sprintf("%s may not be marked down again before %s: an OSD that is marked down too often stops its process.",
 			outage.Names(wanted.OSDs), from.Add(wanted.Before).UTC().Format(time.TimeOnly)),
 	}}
 }
@@ -265,7 +265,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 		return err
 	}
 	if len(applied.NotTaken) > 0 {
-		return errors.New("the flag noup was taken, and was gone right after")
+		return errors.New("Ceph set noup, but something unset it right after")
 	}
 	fence, err := r.fence(ctx, seen)
 	if err != nil {

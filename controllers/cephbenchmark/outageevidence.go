@@ -30,7 +30,7 @@ func (f facts) forgotten(run int32, name v1alpha1.PhaseName) string {
 	if d := f.memory.outage; d.run == run && !d.so.Start.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("Phase %s: the manager was restarted during it, and knows nothing of the outage", name)
+	return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", name)
 }
 
 // forgottenOutage adds to the reason for aborting a run that a restarted manager cannot
@@ -43,7 +43,7 @@ func (f facts) forgottenOutage(run int32) string {
 	if f.forgotten(run, d.Phase) == "" {
 		return ""
 	}
-	return fmt.Sprintf("Phase %s: the manager was restarted during it. ", d.Phase)
+	return fmt.Sprintf("Phase %s: the manager restarted during it. ", d.Phase)
 }
 
 func isMeasuring(s task.State) bool { return s == task.Measuring }
@@ -76,7 +76,7 @@ func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) st
 	case d.so.Failed != "":
 		return fmt.Sprintf("Phase %s: the outage: %s", name, d.so.Failed)
 	case d.so.Clean.IsZero():
-		return fmt.Sprintf("Phase %s: it ended before the outage did", name)
+		return fmt.Sprintf("Phase %s ended before its outage did", name)
 	}
 	return ""
 }

@@ -49,9 +49,9 @@ func podWaiting(pod *corev1.Pod) (reason, message string) {
 		}
 		switch waiting.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
-			return v1alpha1.ReasonImagePullFailed, fmt.Sprintf("image %s cannot be had: %s", container.Image, orReason(waiting))
+			return v1alpha1.ReasonImagePullFailed, fmt.Sprintf("image %s cannot be pulled: %s", container.Image, orReason(waiting))
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-			return v1alpha1.ReasonClientsRefused, fmt.Sprintf("container %s cannot be made: %s", container.Name, orReason(waiting))
+			return v1alpha1.ReasonClientsRefused, fmt.Sprintf("container %s cannot be created: %s", container.Name, orReason(waiting))
 		}
 	}
 	return "", ""

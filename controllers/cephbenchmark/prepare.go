@@ -64,7 +64,7 @@ func finalFailure(err error) (kstatus.Outcome, bool) {
 	return kstatus.Outcome{}, false
 }
 
-const placementGroupsPending = "The placement groups of the scratch pool are being made."
+const placementGroupsPending = "Creating the placement groups of the scratch pool."
 
 // PoolSettle is how long Ceph must report the PGs of a new pool as clean, at their final number,
 // before the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr
@@ -114,12 +114,12 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, w
 	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
 		seen.memory.poolsRemade++
 		waits, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-		return false, cmp.Or(string(waits), "The scratch pool is made again, because the autoscaler had changed its number of PGs before it was turned off."), err
+		return false, cmp.Or(string(waits), "Recreating the scratch pool: the autoscaler changed its number of PGs before it was turned off."), err
 	}
 	// Rook calls a pool Ready even if Ceph has refused its parameters.
 	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {
 		seen.memory.cleanSince = time.Time{}
-		return false, "The scratch pool in Ceph differs from what was asked for: " + strings.Join(wrong, "; "), nil
+		return false, "The scratch pool in Ceph differs from the requested one: " + strings.Join(wrong, "; "), nil
 	}
 	return r.settlePool(ctx, seen, at, chosen, osdMap)
 }
@@ -252,7 +252,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 		return fmt.Errorf("own the Job: %w", err)
 	}
 	if err := r.client.Create(ctx, job); err != nil {
-		return fmt.Errorf("make the Job of the clients: %w", err)
+		return fmt.Errorf("create the Job of the clients: %w", err)
 	}
 	seen.memory.madeJob = job.UID
 	if err := r.makeSecret(ctx, seen, job); err != nil {
@@ -282,7 +282,7 @@ func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Jo
 		return fmt.Errorf("own the Secret: %w", err)
 	}
 	if err := r.client.Create(ctx, secret); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("make the Secret of the clients: %w", err)
+		return fmt.Errorf("create the Secret of the clients: %w", err)
 	}
 	seen.memory.secretMade = true
 	return nil

@@ -130,7 +130,7 @@ func unrestoredBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""
 	}
-	return fmt.Sprintf("Sweep %s has changed the Ceph cluster and not restored everything yet. If it is gone, the operator of its Kubernetes cluster restores it, or the next sweep here.", left.Sweep)
+	return fmt.Sprintf("Sweep %s has not restored all its changes to the Ceph cluster yet. If it was deleted, its operator restores them, or the next sweep here does.", left.Sweep)
 }
 
 // lockLost ends a session that has lost the lock.
@@ -163,7 +163,7 @@ func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) 
 	}
 	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), r.now())
 	if err != nil {
-		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+		return ceph.Fence{}, fmt.Errorf("check the lock of the Ceph cluster: %w", err)
 	}
 	return grant.Fence(seen.fsid())
 }

@@ -49,7 +49,7 @@ func TestWaitForRemoval(t *testing.T) {
 		"a run is at work":                       {seen: atWork(stillRemoved(48), withTask(task.Measuring, ""))},
 		"clients have not answered":              {seen: atWork(stillRemoved(48), func(f *facts) { f.tasks = nil })},
 		"a pool that is being made is no unrest": {seen: atWork(nothingMade, stillRemoved(48), func(f *facts) { f.memory.waits.For = forPreparation })},
-		"a client works alone":                   {seen: atWork(stillRemoved(-1), func(f *facts) { f.job.Annotations = map[string]string{clientjob.AnnotationStandalone: "1"} })},
+		"a standalone client":                    {seen: atWork(stillRemoved(-1), func(f *facts) { f.job.Annotations = map[string]string{clientjob.AnnotationStandalone: "1"} })},
 		"they may be removed meanwhile":          {seen: atWork(stillRemoved(-1), func(f *facts) { f.spec.Quiescence.AllowedWarnings = []v1alpha1.HealthCode{"STRAY_PGS"} })},
 	} {
 		t.Run(name, func(t *testing.T) {

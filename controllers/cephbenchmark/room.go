@@ -150,7 +150,7 @@ func (f facts) backgroundTraits() engine.Traits {
 func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
 // writeLess is advice for a cluster without space.
-const writeLess = "Make room, or have it write less: a shorter phase, a smaller dataset, or reuseObjects in rados bench."
+const writeLess = "Free space, or write less: use a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 
 // stoppedByRoom returns the outcome of a benchmark whose task reached its write limit. Every
 // other run would reach it too.
@@ -158,7 +158,7 @@ func (f facts) stoppedByRoom(run int32, failed workload.Failure) (plan, bool) {
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || f.roomBytes == 0 || !f.boundByRoom(run, failed) {
 		return plan{}, false
 	}
-	text := fmt.Sprintf("Task %s may write %s, which fits before an OSD may be nearfull or half of what a quota leaves is used, and had written that before its time was over. %s", failed.ID, mebibytes(f.roomBytes), writeLess)
+	text := fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of what a quota leaves. %s", failed.ID, mebibytes(f.roomBytes), writeLess)
 	return fail(v1alpha1.ReasonOutOfRoom, text), true
 }
 

@@ -35,9 +35,9 @@ func finishReplacing(seen facts) (plan, bool) {
 const forPreparation = "preparation"
 
 func prepareClients(seen facts) (plan, bool) {
-	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Making what the clients need.")}
+	p := plan{step: stepPrepare, progress: "making pool and clients", outcome: preparing("Creating what the clients need.")}
 	return p.atMost(prepareWithin, forPreparation, kstatus.Outcome{
-		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("What the clients need was not there within %v:", prepareWithin),
+		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("The clients' preparation took longer than %v:", prepareWithin),
 	}), seen.job == nil || seen.lacksSecret() || seen.lacksBackground()
 }
 
@@ -143,8 +143,8 @@ func switchToStandalone(seen facts) (plan, bool) {
 	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotStandalone() != "" {
 		return plan{}, false
 	}
-	return replaceClients(fmt.Sprintf("The client's pod runs, and does not answer on its port: %v. "+
-		"A standalone client replaces it, and reports through its log. %s", seen.lostErr(), networkAdvice())), true
+	return replaceClients(fmt.Sprintf("The client's pod runs but does not answer on its port: %v. "+
+		"A standalone client replaces it and reports through its log. %s", seen.lostErr(), networkAdvice())), true
 }
 
 func replaceClients(message string) plan {
@@ -166,7 +166,7 @@ func waitForRunners(seen facts) (plan, bool) {
 	if since.IsZero() {
 		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	message := fmt.Sprintf("A client's pod runs, and does not answer on its port: %v. %s", seen.lostErr(), networkAdvice())
+	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", seen.lostErr(), networkAdvice())
 	if why := seen.whyNotStandalone(); why != "" && !seen.reached() {
 		message += " Results cannot come through logs instead, because " + why + "."
 	}

@@ -75,7 +75,7 @@ func failOutOfRoom(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	why := quiescence.OutOfRoom(seen.Samples[len(seen.Samples)-1].Status, seen.spec.Quiescence)
-	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs run out of room: %s. The benchmark was stopped, and what it wrote is removed. %s", why, writeLess)), why != ""
+	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", why, writeLess)), why != ""
 }
 
 // waitForQuiet checks for quiescence before anything is created and before each run.

@@ -56,7 +56,7 @@ func concludeRunWithoutMore(seen facts) (plan, bool) {
 func conclude(run int32, wrong string) plan {
 	p := plan{step: stepConcludeRun, run: run, wrong: wrong}
 	return p.atMost(concludeWithin, fmt.Sprintf("results of run %d", run), kstatus.Outcome{
-		Reason: v1alpha1.ReasonResultsNotKept, Message: fmt.Sprintf("The results of run %d could not be kept within %v.", run, concludeWithin),
+		Reason: v1alpha1.ReasonResultsNotKept, Message: fmt.Sprintf("The results of run %d could not be saved within %v.", run, concludeWithin),
 	})
 }
 
@@ -67,7 +67,7 @@ func nextMove(seen facts) (plan, bool) {
 		Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Run %d of %d.", run, seen.spec.Repetitions),
 	}}
 	if first := workload.TaskID(run, seen.script.Phases[0].Name); run == 1 && !seen.tasks.Begun(run) && seen.next.ID != first {
-		p.outcome = preparing("Making what the first run needs.")
+		p.outcome = preparing("Preparing the first run.")
 	}
 	if seen.next.Kind == workload.MoveWait { // Runners enforce the deadlines of tasks.
 		p.step = stepWait

@@ -67,7 +67,7 @@ func (f facts) reached() bool {
 func (f facts) whyNotStandalone() string {
 	switch {
 	case f.script.Switched:
-		return "settings are switched under it, by what the clients report each second"
+		return "switching settings under load needs the clients' reports each second"
 	case f.spec.Template.Clients.Count != 1:
 		return "only the manager can start several clients together"
 	case f.script.Background != nil:
@@ -79,7 +79,7 @@ func (f facts) whyNotStandalone() string {
 	}
 	for _, p := range f.script.Phases {
 		if load, ok := p.Load.(engine.Piloted); ok && load.NeedsPilot() {
-			return fmt.Sprintf("phase %s is sized by pilots, which the manager has to read", p.Name)
+			return fmt.Sprintf("phase %s is sized by pilots, which only the manager can evaluate", p.Name)
 		}
 	}
 	if _, err := f.tasksJSON(f.currentRun()); err != nil {
@@ -112,7 +112,7 @@ func (f facts) tasksJSON(from int32) ([]byte, error) {
 		return nil, fmt.Errorf("write the tasks: %w", err)
 	}
 	if len(data) > maxTasksBytes {
-		return nil, fmt.Errorf("its %d tasks have %d bytes, and a Secret has no room for more than %d", len(planned), len(data), maxTasksBytes)
+		return nil, fmt.Errorf("its %d tasks take %d bytes, and a Secret has room for %d", len(planned), len(data), maxTasksBytes)
 	}
 	return data, nil
 }
@@ -155,8 +155,8 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 // aloneMisses describes what a benchmark with a standalone client lacks.
 func aloneMisses() string {
 	return "The manager cannot reach the client, so a standalone client runs and reports through its log. " +
-		"What is missing: the cluster is not looked at before each run, no disturbance aborts one, " +
-		"and phases are matched to what the cluster did by a node's clock. " + networkAdvice()
+		"So the cluster is not checked before each run, no disturbance aborts a run, " +
+		"and a node's clock decides which cluster events fall into a phase. " + networkAdvice()
 }
 
 // endedByLog reports whether the log of a standalone client shows how the current run has ended.

@@ -64,7 +64,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 		wantReason  string
 		wantMessage string
 	}{
-		"it works alone": {
+		"it is standalone": {
 			[]func(*facts){unreachable}, stepReplace, v1alpha1.ReasonClientsUnreachable, "through its log",
 		},
 		"not before it had its time": {
@@ -89,7 +89,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 		},
 		"not under a sweep that switches settings": {
 			[]func(*facts){unreachable, func(f *facts) { f.script.Switched = true }},
-			stepWait, v1alpha1.ReasonClientsUnreachable, "because settings are switched under it",
+			stepWait, v1alpha1.ReasonClientsUnreachable, "because switching settings under load",
 		},
 		"not one of several": {
 			[]func(*facts){unreachable, func(f *facts) {
@@ -115,26 +115,26 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			}},
 			stepReplace, v1alpha1.ReasonClientsUnreachable, "",
 		},
-		"a mark on clients that need the manager is somebody else's": {
+		"a foreign mark on clients that need the manager": {
 			[]func(*facts){unreachable, func(f *facts) {
 				f.script.DropCaches = true
 				f.job.Annotations = map[string]string{clientjob.AnnotationUnreachable: "true"}
 			}},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
 		},
-		"it has told nothing yet": {
+		"it has reported nothing yet": {
 			[]func(*facts){alone(corev1.PodRunning), func(f *facts) { f.tasks = nil }},
-			stepWait, v1alpha1.ReasonRunning, "What is missing",
+			stepWait, v1alpha1.ReasonRunning, "no disturbance aborts a run",
 		},
-		"it is at the first phase":                  {[]func(*facts){alone(corev1.PodRunning)}, stepWait, v1alpha1.ReasonRunning, "Run 1 of 2"},
-		"it has done the first run":                 {[]func(*facts){alone(corev1.PodRunning, "r1-p1")}, stepConcludeRun, "", ""},
-		"a tool that failed is the end":             {[]func(*facts){alone(corev1.PodRunning, "!r1-p1")}, stepConcludeRun, v1alpha1.ReasonPhaseFailed, "exit code 1"},
-		"it is being ended":                         {[]func(*facts){alone(corev1.PodRunning), deletedPod}, stepWait, v1alpha1.ReasonRunning, ""},
-		"it has done all":                           {[]func(*facts){alone(corev1.PodSucceeded, "r1-p1", "r2-p1")}, stepConcludeRun, "", ""},
-		"it has ended too early":                    {[]func(*facts){alone(corev1.PodFailed, "r1-p1")}, stepConcludeRun, "", ""},
-		"it has ended, and its log has a gap":       {[]func(*facts){alone(corev1.PodSucceeded, "r2-p1")}, stepConcludeRun, "", ""},
-		"it has ended without a word":               {[]func(*facts){alone(corev1.PodFailed)}, stepFail, v1alpha1.ReasonClientsLost, ""},
-		"it has ended, and nobody could ask it yet": {[]func(*facts){alone(corev1.PodFailed), pendingLog}, stepWait, v1alpha1.ReasonRunning, ""},
+		"it is at the first phase":              {[]func(*facts){alone(corev1.PodRunning)}, stepWait, v1alpha1.ReasonRunning, "Run 1 of 2"},
+		"it has done the first run":             {[]func(*facts){alone(corev1.PodRunning, "r1-p1")}, stepConcludeRun, "", ""},
+		"a tool that failed is the end":         {[]func(*facts){alone(corev1.PodRunning, "!r1-p1")}, stepConcludeRun, v1alpha1.ReasonPhaseFailed, "exit code 1"},
+		"it is being ended":                     {[]func(*facts){alone(corev1.PodRunning), deletedPod}, stepWait, v1alpha1.ReasonRunning, ""},
+		"it has done all":                       {[]func(*facts){alone(corev1.PodSucceeded, "r1-p1", "r2-p1")}, stepConcludeRun, "", ""},
+		"it has ended too early":                {[]func(*facts){alone(corev1.PodFailed, "r1-p1")}, stepConcludeRun, "", ""},
+		"it has ended, and its log has a gap":   {[]func(*facts){alone(corev1.PodSucceeded, "r2-p1")}, stepConcludeRun, "", ""},
+		"it has ended without a word":           {[]func(*facts){alone(corev1.PodFailed)}, stepFail, v1alpha1.ReasonClientsLost, ""},
+		"it has ended before the first request": {[]func(*facts){alone(corev1.PodFailed), pendingLog}, stepWait, v1alpha1.ReasonRunning, ""},
 		"it is at work in another run than the manager": {
 			[]func(*facts){alone(corev1.PodRunning), firstRunEnded}, stepWait, v1alpha1.ReasonRunning, "Run 2 of 2",
 		},

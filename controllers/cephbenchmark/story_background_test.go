@@ -28,7 +28,7 @@ func backgroundStories() map[string]story {
 		"it dies in mid-run":                    theBackgroundDies,
 		"its prefill fails":                     theBackgroundCannotBePrefilled,
 		"its pod is lost":                       thePodOfTheBackgroundIsLost,
-		"somebody deletes its Job":              theJobOfTheBackgroundIsDeleted,
+		"another client deletes its Job":        theJobOfTheBackgroundIsDeleted,
 		"the manager is restarted in mid-run":   restartedUnderBackgroundLoad,
 		"and before it was made":                restartedBeforeTheBackground,
 		"suspended in mid-run, and resumed":     suspendedUnderBackgroundLoad,

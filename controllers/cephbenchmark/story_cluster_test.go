@@ -29,17 +29,17 @@ import (
 // Stories of clusters with problems.
 func clusterStories() map[string]story {
 	return map[string]story{
-		"a cluster that nobody allows":             aClusterThatNobodyAllows,
+		"a cluster that is not allowed":            aClusterThatNobodyAllows,
 		"a pool that is not open":                  aPoolThatIsNotOpen,
-		"caches that nobody may drop":              cachesThatNobodyMayDrop,
+		"caches that no identity may drop":         cachesThatNobodyMayDrop,
 		"a namespace that is none of benchmarks":   aNamespaceThatIsNoneOfBenchmarks,
 		"there is no CephCluster":                  thereIsNoCephCluster,
 		"the CephCluster goes away":                theCephClusterGoesAway,
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
 		"the lock is taken away":                   theLockIsTakenAway,
 		"the lock is lost while all is removed":    itsLockIsLostInALongTeardown,
-		"a sweep has not put everything back":      aSweepHasNotRestored,
-		"only Ceph tells that one has not":         onlyCephTellsOfASweep,
+		"a sweep has not restored everything":      aSweepHasNotRestored,
+		"only Ceph has the journal of one":         onlyCephTellsOfASweep,
 		"the lock cannot be renewed":               theLockCannotBeRenewed,
 		"it is not quiet":                          itIsNotQuiet,
 		"a deleted pool is still removed":          aDeletedPoolIsStillRemoved,
@@ -51,10 +51,10 @@ func clusterStories() map[string]story {
 		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
 		"Ceph warns of the scratch pool":           cephWarnsOfTheScratchPool,
 		"Ceph warns of another pool too":           cephWarnsOfAnotherPoolToo,
-		"the scratch pool is somebody else's":      theScratchPoolIsSomebodyElses,
+		"the scratch pool is foreign":              theScratchPoolIsSomebodyElses,
 		"the scratch pool is not as it was wanted": theScratchPoolIsNotAsWanted,
 		"the autoscaler was quicker":               theAutoscalerWasQuicker,
-		"a number of PGs that nobody gave":         aNumberOfPGsThatNobodyGave,
+		"an unset number of PGs":                   aNumberOfPGsThatNobodyGave,
 		"copies that cannot be kept apart":         copiesThatCannotBeKeptApart,
 		"Ceph is out of reach at the beginning":    cephIsOutOfReachAtTheBeginning,
 		"Ceph is out of reach for good":            cephIsOutOfReachForGood,
@@ -173,7 +173,7 @@ func (w *world) waitsForTheSweepOf(kept tuning.Store) {
 		w.t.Fatal(err)
 	}
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "restored everything")
+	w.untilReason(b, v1alpha1.ReasonQueued, "far/away", "has not restored all its changes")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made")
 	}
@@ -366,7 +366,7 @@ func copiesThatCannotBeKeptApart(w *world) {
 		}
 	})
 	b := w.benchmark("b", oneWrite)
-	w.untilFailed(b, v1alpha1.ReasonNotPossible, "kept apart by host", "in 1 of those", "scratchPool.failureDomain")
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "failure domains of type host", "in 1:", "scratchPool.failureDomain")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made")
 	}

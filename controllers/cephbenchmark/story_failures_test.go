@@ -30,9 +30,9 @@ func failureStories() map[string]story {
 		"a volume cannot be mounted":            aVolumeCannotBeMounted,
 		"a client is killed for its memory":     aClientIsKilled,
 		"a client is evicted":                   aClientIsEvicted,
-		"somebody deletes the Job":              somebodyDeletesTheJob,
-		"somebody changes the Job":              somebodyChangesTheJob,
-		"somebody has a Job of that name":       somebodyHasAJobOfThatName,
+		"another client deletes the Job":        somebodyDeletesTheJob,
+		"another client changes the Job":        somebodyChangesTheJob,
+		"a foreign Job has that name":           somebodyHasAJobOfThatName,
 		"a runner is out of reach for a while":  aRunnerIsOutOfReachForAWhile,
 		"a runner is out of reach for good":     aRunnerIsOutOfReachForGood,
 		"the signal to start does not get over": theSignalDoesNotGetOver,
@@ -232,7 +232,7 @@ func somebodyHasAJobOfThatName(w *world) {
 		w.t.Fatal(err)
 	}
 	w.edit(b, func(spec *v1alpha1.CephBenchmarkSpec) { spec.RunID = "2" })
-	w.untilReason(b, v1alpha1.ReasonClientsLost, "that is not this benchmark's")
+	w.untilReason(b, v1alpha1.ReasonClientsLost, "does not belong to this benchmark")
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.DeletionTimestamp.IsZero() {
 		w.t.Errorf("somebody's Job was removed: %v", err)

@@ -177,11 +177,11 @@ var twoWrites = strings.Replace(oneWrite, "repetitions: 1", "repetitions: 2", 1)
 // Stories of results in logs.
 func logStories() map[string]story {
 	return map[string]story{
-		"a client works alone":                   aClientWorksAlone,
-		"a report is lost":                       aReportIsLost,
-		"a manager comes back to a client alone": aManagerComesBackToAClientAlone,
-		"a pod ends without a manager":           aPodEndsWithoutAManager,
-		"a client alone is paused":               aClientAloneIsPaused,
+		"a standalone client":                         aClientWorksAlone,
+		"a report is lost":                            aReportIsLost,
+		"a manager comes back to a standalone client": aManagerComesBackToAClientAlone,
+		"a pod ends without a manager":                aPodEndsWithoutAManager,
+		"a standalone client is paused":               aClientAloneIsPaused,
 	}
 }
 
@@ -207,7 +207,7 @@ func aClientWorksAlone(w *world) {
 	w.wantWarning(v1alpha1.ReasonClientsUnreachable)
 	w.firstRunDone(b)
 	w.until(b, "waiting for the second run", func() bool {
-		return reasonOf(b) == v1alpha1.ReasonRunning && strings.Contains(messageOf(b), "Run 2 of 2") && strings.Contains(messageOf(b), "What is missing")
+		return reasonOf(b) == v1alpha1.ReasonRunning && strings.Contains(messageOf(b), "Run 2 of 2") && strings.Contains(messageOf(b), "no disturbance aborts a run")
 	})
 	w.end(pod, corev1.PodSucceeded)
 	w.untilReason(b, v1alpha1.ReasonComplete)

@@ -44,14 +44,14 @@ func namespaceStories() map[string]story {
 			w.untilComplete(b)
 			return b
 		}),
-		"and a pool of others is as it was":      aPoolOfOthersWithTheNamespace,
-		"and its Jobs go last":                   jobsGoLast,
-		"and pods end later":                     podsEndAfterTheNamespace,
-		"and pods do not end":                    podsOutliveTheNamespace,
-		"while an OSD is down":                   anOSDIsDownWithTheNamespace,
-		"while an OSD is down and nobody looks":  anOSDIsDownAndNobodyLooks,
-		"and the manager is restarted meanwhile": restartedWithoutTheNamespace,
-		"the rights are taken, and it stays":     theRightsAreTaken,
+		"and a pool of others is as it was":            aPoolOfOthersWithTheNamespace,
+		"and its Jobs go last":                         jobsGoLast,
+		"and pods end later":                           podsEndAfterTheNamespace,
+		"and pods do not end":                          podsOutliveTheNamespace,
+		"while an OSD is down":                         anOSDIsDownWithTheNamespace,
+		"while an OSD is down and the manager is away": anOSDIsDownAndNobodyLooks,
+		"and the manager is restarted meanwhile":       restartedWithoutTheNamespace,
+		"the rights are taken, and it stays":           theRightsAreTaken,
 	}
 }
 

@@ -22,19 +22,19 @@ import (
 // Stories of scratch pools that are confined to some OSDs.
 func osdStories() map[string]story {
 	return map[string]story{
-		"on two of three OSDs":                          onTwoOSDs,
-		"the manager is restarted on the way":           onOneOSDRestarted,
-		"somebody changes the note of them":             somebodyNotesOtherOSDs,
-		"somebody removes the note of them":             somebodyRemovesTheNote,
-		"a placement group leaves its OSDs":             aPlacementGroupLeaves,
-		"on OSDs of a device class":                     onADeviceClass,
-		"a placement group leaves its device class":     aPlacementGroupLeavesItsClass,
-		"more OSDs than there are":                      moreOSDsThanThereAre,
-		"nobody may place":                              nobodyMayPlace,
-		"clients that do not understand it":             clientsThatDoNotUnderstand,
-		"somebody else holds the lock when it is to be": placedWithoutTheLock,
-		"one is slower than its peers":                  oneIsSlowerThanItsPeers,
-		"nobody tells what they do":                     nobodyTellsWhatOSDsDo,
+		"on two of three OSDs":                      onTwoOSDs,
+		"the manager is restarted on the way":       onOneOSDRestarted,
+		"another client changes their annotation":   somebodyNotesOtherOSDs,
+		"another client removes their annotation":   somebodyRemovesTheNote,
+		"a placement group leaves its OSDs":         aPlacementGroupLeaves,
+		"on OSDs of a device class":                 onADeviceClass,
+		"a placement group leaves its device class": aPlacementGroupLeavesItsClass,
+		"more OSDs than there are":                  moreOSDsThanThereAre,
+		"no identity may place PGs":                 nobodyMayPlace,
+		"clients that do not understand it":         clientsThatDoNotUnderstand,
+		"another holds the lock when it is due":     placedWithoutTheLock,
+		"one is slower than its peers":              oneIsSlowerThanItsPeers,
+		"their work is unknown":                     nobodyTellsWhatOSDsDo,
 	}
 }
 
@@ -198,7 +198,7 @@ func aPlacementGroupLeavesItsClass(w *world) {
 		a.PGs = pgs
 	})
 	w.untilReason(b, v1alpha1.ReasonNoValidRun)
-	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "is on osd.2, and not on OSDs of device class ssd alone") {
+	if run := b.Status.Runs[0]; run.State != v1alpha1.RunInvalid || !strings.Contains(run.Reason, "is on osd.2, but may use only OSDs of device class ssd") {
 		w.t.Errorf("the run is %+v, want it Invalid", run)
 	}
 }

@@ -30,31 +30,31 @@ import (
 // before anything else of the benchmark is removed.
 func outageStories() map[string]story {
 	stories := map[string]story{
-		"to the end":                       outageToTheEnd,
-		"nobody may stop OSDs":             nobodyMayStopOSDs,
-		"Ceph says that it is not ok":      notOKToStop,
-		"Ceph is wrong that it is ok":      wronglyOKToStop,
-		"Rook takes away OSDs":             rookTakesAwayOSDs,
-		"the data of too many others":      tooManyOthers,
-		"the OSD does not come back":       theOSDDoesNotComeBack,
-		"another OSD goes meanwhile":       anotherOSDGoes,
-		"deleted in mid-outage":            deletedInMidOutage,
-		"suspended in mid-outage":          suspendedInMidOutage,
-		"the client dies in mid-outage":    theClientDiesInMidOutage,
-		"restarted in mid-outage":          restartedInMidOutage,
-		"restarted, and PGs are inactive":  restartedWhilePGsAreInactive,
-		"deleted while there is no Ceph":   deletedWithoutCeph,
-		"left behind by one that is gone":  leftBehind,
-		"left behind, and nobody comes":    leftBehindForGood,
-		"the lock is lost in mid-outage":   theLockIsLostInMidOutage,
-		"nobody looks after it for a time": outageIsOrphaned,
-		"twice, and not too often":         outageTwice,
-		"Ceph's patience gets shorter":     patienceGetsShorter,
-		"beside a background load":         outageUnderBackgroundLoad,
-		"nobody knows whether it was told": unknownWhetherOSDWasStopped,
-		"somebody lets it up too early":    somebodyUnsetsNoup,
-		"left behind in Ceph alone":        leftBehindInCeph,
-		"its Lease is deleted":             theLeaseIsDeleted,
+		"to the end":                            outageToTheEnd,
+		"no identity may stop OSDs":             nobodyMayStopOSDs,
+		"Ceph says that it is not ok":           notOKToStop,
+		"Ceph is wrong that it is ok":           wronglyOKToStop,
+		"Rook takes away OSDs":                  rookTakesAwayOSDs,
+		"the data of too many others":           tooManyOthers,
+		"the OSD does not come back":            theOSDDoesNotComeBack,
+		"another OSD goes meanwhile":            anotherOSDGoes,
+		"deleted in mid-outage":                 deletedInMidOutage,
+		"suspended in mid-outage":               suspendedInMidOutage,
+		"the client dies in mid-outage":         theClientDiesInMidOutage,
+		"restarted in mid-outage":               restartedInMidOutage,
+		"restarted, and PGs are inactive":       restartedWhilePGsAreInactive,
+		"deleted while there is no Ceph":        deletedWithoutCeph,
+		"left behind by one that is gone":       leftBehind,
+		"orphaned, and no sweep follows":        leftBehindForGood,
+		"the lock is lost in mid-outage":        theLockIsLostInMidOutage,
+		"the manager is away for a time":        outageIsOrphaned,
+		"twice, and not too often":              outageTwice,
+		"Ceph's patience gets shorter":          patienceGetsShorter,
+		"with a background load":                outageUnderBackgroundLoad,
+		"it is unknown whether it was reported": unknownWhetherOSDWasStopped,
+		"another client unsets noup too early":  somebodyUnsetsNoup,
+		"orphaned only in Ceph":                 leftBehindInCeph,
+		"its Lease is deleted":                  theLeaseIsDeleted,
 	}
 	for _, step := range tuning.Steps() {
 		stories["killed at "+string(step)] = func(w *world) { w.killedInOutage(step) }
@@ -213,7 +213,7 @@ func patienceGetsShorter(w *world) {
 		a.ConfigDump = append(a.ConfigDump, ceph.ConfigEntry{Section: "mon", Name: "mon_osd_down_out_interval", Value: "300"})
 	})
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "Ceph takes OSDs for lost that are down for 5m0s")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "Ceph marks OSDs out that are down for 5m0s")
 	if w.stops() > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
@@ -412,7 +412,7 @@ func wronglyOKToStop(w *world) {
 	})
 	b := w.beforeOutage()
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "1.0 would have 1 OSDs left, and needs 2 (min_size of pool .mgr)")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "1.0 would have 1 OSDs left but needs 2 (min_size of pool .mgr)")
 	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
@@ -450,7 +450,7 @@ func theOSDDoesNotComeBack(w *world) {
 	w.wait(4 * time.Minute)
 	w.until(b, "waiting for the OSD", func() bool {
 		w.look()
-		return isTrue(b, v1alpha1.ConditionFailed) && strings.Contains(messageOf(b), "osd.2 may come up again, and are not up yet")
+		return isTrue(b, v1alpha1.ConditionFailed) && strings.Contains(messageOf(b), "osd.2 are not up yet")
 	})
 	w.ceph.BringUp(2)
 	w.look()
@@ -509,7 +509,7 @@ func theClientDiesInMidOutage(w *world) {
 func restartedWhilePGsAreInactive(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are brought back after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "noup of osd.2 will be unset after")
 	w.wait(ceph.LongestChange)
 	w.ceph.Act(func(c *cephtest.Cluster) {
 		c.Answers.Status.PGsByState = map[string]int{"stale+active+clean": 8, "active+clean": 25}
@@ -528,7 +528,7 @@ func restartedWhilePGsAreInactive(w *world) {
 func restartedInMidOutage(w *world) {
 	b := w.inOutage()
 	w.restart()
-	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "osd.2 are brought back after")
+	w.untilReason(b, v1alpha1.ReasonRestoringOSDs, "noup of osd.2 will be unset after")
 	w.wait(ceph.LongestChange)
 	w.untilUp()
 	w.kubelet.client(0).EndMeasuring("r1-write")

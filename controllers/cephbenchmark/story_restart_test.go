@@ -37,7 +37,7 @@ func restartStories() map[string]story {
 		"while everything is removed":          restartedWhileEverythingIsRemoved,
 		"while measuring, and suspended":       restartedAndSuspended,
 		"holding the lock, not first by name":  restartedHoldingTheLock,
-		"somebody else has taken the lock":     restartedWithoutTheLock,
+		"another has taken the lock":           restartedWithoutTheLock,
 		"while removing takes its time":        restartedInALongTeardown,
 		"and the Job is gone":                  restartedWithoutTheJob,
 		"the finalizer was taken off by force": theFinalizerWasTakenOff,

@@ -26,12 +26,12 @@ func resultStories() map[string]story {
 		"three runs have an interval":              threeRunsHaveAnInterval,
 		"expectations that are met":                expecting("700", v1alpha1.BenchmarkPassed, v1alpha1.ExpectationMet),
 		"expectations that are missed":             expecting("2k", v1alpha1.BenchmarkFailed, v1alpha1.ExpectationMissed),
-		"expectations that cannot be told":         expecting("1k", v1alpha1.BenchmarkInconclusive, v1alpha1.ExpectationUnknown),
+		"expectations without values":              expecting("1k", v1alpha1.BenchmarkInconclusive, v1alpha1.ExpectationUnknown),
 		"a verdict to fail on":                     aVerdictToFailOn,
 		"results are written once":                 resultsAreWrittenOnce,
 		"results of two clients outlive a restart": resultsOutliveARestart,
 		"a ConfigMap in the way":                   aConfigMapInTheWay,
-		"results that nobody lets us write":        resultsThatNobodyLetsUsWrite,
+		"results that may not be written":          resultsThatNobodyLetsUsWrite,
 	}
 }
 
@@ -102,7 +102,7 @@ func aVerdictToFailOn(w *world) {
 		}}
 		b.Spec.FailOn = []v1alpha1.BenchmarkVerdict{v1alpha1.BenchmarkFailed}
 	})
-	w.untilFailed(b, v1alpha1.ReasonFailedOnVerdict, "The verdict is Failed, on which spec.failOn has it fail. Failed: write IOPS is")
+	w.untilFailed(b, v1alpha1.ReasonFailedOnVerdict, "The verdict is Failed, which spec.failOn lists. Failed: write IOPS is")
 	if b.Status.Verdict != v1alpha1.BenchmarkFailed || b.Status.Headline == "" || isTrue(b, v1alpha1.ConditionComplete) {
 		w.t.Errorf("status %+v, want the results, and not Complete", b.Status)
 	}

@@ -72,7 +72,7 @@ func osdsMayBecomeNearfull(w *world) {
 func noRoomForAnotherObject(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Failure: &task.Failure{Reason: "EndedEarly", Message: "it had nothing left to do"}})
 	b := w.benchmark("b", endlessWrite)
-	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "r1-write may write", "Mi, which fits", "reuseObjects")
+	w.untilFailed(b, v1alpha1.ReasonOutOfRoom, "r1-write ended early", "its limit of", "reuseObjects")
 	if states(b) != "Failed" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
@@ -88,7 +88,7 @@ func rookKeepsAFullPool(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
 	})
-	w.rook.set(func(f *fakeRook) { f.removing = "Rook removes CephBlockPool rook-ceph/cephtune-scratch" })
+	w.rook.set(func(f *fakeRook) { f.removing = "Rook is removing CephBlockPool rook-ceph/cephtune-scratch" })
 	w.setFull(true)
 	if err := w.Delete(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
@@ -181,7 +181,7 @@ func (w *world) limitOf(id string) string {
 func roomThatComesBack(w *world) {
 	w.fill((1<<40)/100*85 - quiescence.LeastRoom) // of 1 TiB: a little below the nearfull ratio
 	b := w.benchmark("b", endlessWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "each client that writes new objects has room for")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "each client that writes new objects can write")
 	w.fill(0)
 	w.wait(clusterwatch.ExtraEvery)
 	w.untilComplete(b)

@@ -26,7 +26,7 @@ func sharedStories() map[string]story {
 	return map[string]story{
 		"one pool for the runs of a block":    onePoolForABlock,
 		"one dataset for the runs of a block": oneDatasetForABlock,
-		"what a run has left goes":            whatASharedRunLeaves,
+		"leftovers of a run are removed":      whatASharedRunLeaves,
 		"deleted in mid-run":                  aSharedRunIsDeleted,
 		"the manager is killed in mid-run":    theManagerOfASharedRunIsKilled,
 		"the pool is deleted in between":      theSharedPoolIsDeleted,

@@ -69,7 +69,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
 	case endsReplaced: // This must be in the same pass, because the next pass could not know that nothing is left.
-		return r.beginSession(seen), nil //nolint:contextcheck // Followers of the clients outlive the pass.
+		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	default:
 		return effect{finished: true, again: reconcile.AtOnce}, nil
 	}
@@ -196,7 +196,7 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (reconcile.Wait
 		if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
 			return "The clients are ending.", nil
 		}
-		return "The pods of the clients are being ended.", r.suspendJobs(ctx, seen)
+		return "Stopping the clients' pods.", r.suspendJobs(ctx, seen)
 	}
 	return reconcile.Done, nil
 }
@@ -245,7 +245,7 @@ func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
 	before := job.DeepCopy()
 	job.Spec.Suspend = new(true)
 	if err := r.client.Patch(ctx, job, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("end the pods of Job %s: %w", job.Name, err)
+		return fmt.Errorf("stop the pods of Job %s: %w", job.Name, err)
 	}
 	return nil
 }

@@ -16,12 +16,12 @@ func TestNeverHeld(t *testing.T) {
 		lease lock.Grant
 		want  bool
 	}{
-		"nobody has ever taken it":                    {lease: lock.Grant{}, want: true},
-		"given back before the session began":         {lease: lock.Grant{Expires: at(-1).Add(lock.Duration)}, want: true},
-		"given back since":                            {lease: lock.Grant{Expires: at(1).Add(lock.Duration)}},
-		"somebody else has had it all the time":       {lease: other(-1, 5), want: true},
-		"somebody else had it, and kept it no longer": {lease: other(-9, -5), want: true},
-		"somebody else has taken it since":            {lease: other(1, 5)},
+		"it was never taken":                     {lease: lock.Grant{}, want: true},
+		"given back before the session began":    {lease: lock.Grant{Expires: at(-1).Add(lock.Duration)}, want: true},
+		"given back since":                       {lease: lock.Grant{Expires: at(1).Add(lock.Duration)}},
+		"another has had it all the time":        {lease: other(-1, 5), want: true},
+		"another had it and stopped renewing it": {lease: other(-9, -5), want: true},
+		"another has taken it since":             {lease: other(1, 5)},
 	} {
 		if got := neverHeld(tc.lease, today()); got != tc.want {
 			t.Errorf("%s: certain %t, want %t", name, got, tc.want)
@@ -37,8 +37,8 @@ func TestPoolsToLookInto(t *testing.T) {
 		seen facts
 		want int
 	}{
-		"the Job tells":                      {seen: atWork(open)},
-		"nobody has seen a Job":              {seen: atWork(open, noJob), want: 2},
+		"the Job has the reason":             {seen: atWork(open)},
+		"no Job was seen":                    {seen: atWork(open, noJob), want: 2},
 		"the Job is gone":                    {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.fromBeginning = "1", true }), want: 2},
 		"there never was one":                {seen: atWork(open, noJob, func(f *facts) { f.memory.fromBeginning = true })},
 		"it was removed, after all the rest": {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.jobRemoved = "1", true })},

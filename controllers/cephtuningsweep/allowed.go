@@ -16,7 +16,7 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	}
 	cluster, _ := allowed.Cluster(spec.ClusterRef)
 	if spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && !cluster.RestartOSDs {
-		return "The operator's settings do not allow to restart OSDs. Ask the administrator for it (with Helm powers.restartOSDs, otherwise restartOSDs of the cluster and config/ceph-osd-restarter), or leave out guardrails.osdRestarts."
+		return "The operator config does not allow restarting OSDs. Ask the administrator to allow it (with Helm powers.restartOSDs, otherwise restartOSDs of the cluster and config/ceph-osd-restarter), or remove guardrails.osdRestarts."
 	}
 	if sweepspec.VariesOSDCount(&spec) && !cluster.MayPlacePGs() {
 		return settings.NoPlacer
@@ -27,7 +27,7 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	const ask = "Ask the administrator for one (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)"
 	switch {
 	case sweepspec.ChangesCeph(&spec):
-		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary the load or a scratch pool alone."
+		return "The operator has no identity that may change settings of Ceph. " + ask + ", or vary only the load or a scratch pool."
 	case spec.Quiescence.Scrub == v1alpha1.ScrubPause:
 		return "The operator has no identity that may pause scrubs. " + ask + ", or set quiescence.scrub to Record."
 	}

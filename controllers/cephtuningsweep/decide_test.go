@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 		"a deleted one without finalizer is gone": {
 			seen: []func(*facts){deletedNow, func(f *facts) { f.sweep.Finalizers = nil }}, want: stepNone,
 		},
-		"a deleted one puts back": {seen: []func(*facts){deletedNow}, want: stepRestore, wantThen: endsDeleted, wantReason: v1alpha1.ReasonRestoring},
+		"a deleted one restores": {seen: []func(*facts){deletedNow}, want: stepRestore, wantThen: endsDeleted, wantReason: v1alpha1.ReasonRestoring},
 		"also one that has another run ID, fails and is suspended": {
 			seen: []func(*facts){deletedNow, anotherRun, suspendedNow, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsDeleted,
 		},
@@ -170,10 +170,10 @@ func TestDecide(t *testing.T) {
 		"one that has ended begins another run": {
 			seen: []func(*facts){idle, with(v1alpha1.ConditionComplete, "True", "Complete"), anotherRun}, want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
-		"another run waits until everything is put back": {
+		"another run waits until everything is restored": {
 			seen: []func(*facts){anotherRun, with(v1alpha1.ConditionFailed, "False", "X")}, want: stepRestore, wantThen: endsReplaced, wantMessage: "before run 2 begins",
 		},
-		"one that fails puts back first, also if it is suspended": {
+		"one that fails restores first, also if it is suspended": {
 			seen: []func(*facts){suspendedNow, with(v1alpha1.ConditionFailed, "False", v1alpha1.ReasonLockLost)}, want: stepRestore, wantThen: endsFailed, wantMessage: "of X",
 		},
 		"Ceph does not answer for too long": {
@@ -227,9 +227,9 @@ func TestDecide(t *testing.T) {
 		"nothing was upgraded": {
 			seen: []func(*facts){upgrade(func(i *rook.ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 4} })}, want: stepApply,
 		},
-		"a suspended one puts back": {seen: []func(*facts){suspendedNow, child()}, want: stepRestore, wantThen: endsPaused},
-		"a suspended one waits":     {seen: []func(*facts){idle, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
-		"also a new one":            {seen: []func(*facts){fresh, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
+		"a suspended one restores": {seen: []func(*facts){suspendedNow, child()}, want: stepRestore, wantThen: endsPaused},
+		"a suspended one waits":    {seen: []func(*facts){idle, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
+		"also a new one":           {seen: []func(*facts){fresh, suspendedNow}, want: stepIdle, wantReason: v1alpha1.ReasonSuspended},
 		"a cluster that is not allowed": {
 			seen: []func(*facts){fresh, func(f *facts) { f.settings.Clusters = nil }}, want: stepStall, wantReason: v1alpha1.ReasonNotAllowed,
 		},
@@ -239,7 +239,7 @@ func TestDecide(t *testing.T) {
 		"a cluster that is not allowed any more": {
 			seen: []func(*facts){func(f *facts) { f.settings.Clusters = nil }}, want: stepFail, wantReason: v1alpha1.ReasonNotAllowed,
 		},
-		"nobody who may tune": {
+		"no identity that may tune": {
 			seen: []func(*facts){fresh, func(f *facts) { f.settings.Clusters[0].Identities.Tuner = "" }}, want: stepStall, wantMessage: "identities.tuner",
 		},
 		"a new one begins":            {seen: []func(*facts){fresh}, want: stepBegin, wantReason: v1alpha1.ReasonPreparing},
@@ -253,24 +253,24 @@ func TestDecide(t *testing.T) {
 		},
 		"but longer if it came back meanwhile": {seen: []func(*facts){notThere, waited("plan")}, want: stepWait},
 		"only a plan needs no lock":            {seen: []func(*facts){planMode, planless, unlocked, outside, journalOf("other", true)}, want: stepPlan},
-		"a window that nobody knows": {
+		"an unknown time zone": {
 			seen: []func(*facts){func(f *facts) { f.openErr = errors.New("window.timeZone") }}, want: stepFail, wantReason: v1alpha1.ReasonNotPossible, wantMessage: "timeZone",
 		},
 		"the window closes while something is changed": {
 			seen: []func(*facts){outside, journalOf("s", false)}, want: stepRestore, wantThen: endsClosed,
 		},
-		"the window closes while the lock is held":    {seen: []func(*facts){outside}, want: stepRestore, wantThen: endsClosed},
-		"outside of the window a run goes on":         {seen: []func(*facts){outside, child()}, want: stepWatch},
-		"outside of the window one is concluded":      {seen: []func(*facts){outside, concluded}, want: stepRestore, wantThen: endsComplete},
-		"outside of the window nothing begins":        {seen: []func(*facts){outside, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonWaitingForWindow, wantMessage: "2026-11-21T13:00:00Z"},
-		"who has to put something back gets the lock": {seen: []func(*facts){unlocked, journalOf("other", true)}, want: stepYield, wantReason: v1alpha1.ReasonQueued, wantMessage: "bench/other"},
-		"also if it was taken already":                {seen: []func(*facts){journalOf("other", true)}, want: stepYield},
-		"nothing without the lock":                    {seen: []func(*facts){planless, unlocked}, want: stepLock},
-		"nothing before the lock is renewed":          {seen: []func(*facts){child(), func(f *facts) { f.locked = false }}, want: stepLock},
-		"what one has left that is gone is put back":  {seen: []func(*facts){planless, journalOf("other", false)}, want: stepRestoreOther, wantReason: v1alpha1.ReasonRestoring, wantMessage: "bench/other"},
-		"what it has changed itself stays":            {seen: []func(*facts){journalOf("s", false)}, want: stepApply},
-		"the plan":                                    {seen: []func(*facts){planless}, want: stepPlan, wantReason: v1alpha1.ReasonPreparing},
-		"a plan that did not come":                    {seen: []func(*facts){planless, waited("plan")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
+		"the window closes while the lock is held":  {seen: []func(*facts){outside}, want: stepRestore, wantThen: endsClosed},
+		"outside of the window a run goes on":       {seen: []func(*facts){outside, child()}, want: stepWatch},
+		"outside of the window one is concluded":    {seen: []func(*facts){outside, concluded}, want: stepRestore, wantThen: endsComplete},
+		"outside of the window nothing begins":      {seen: []func(*facts){outside, unlocked}, want: stepWait, wantReason: v1alpha1.ReasonWaitingForWindow, wantMessage: "2026-11-21T13:00:00Z"},
+		"a sweep that has to restore gets the lock": {seen: []func(*facts){unlocked, journalOf("other", true)}, want: stepYield, wantReason: v1alpha1.ReasonQueued, wantMessage: "bench/other"},
+		"also if it was taken already":              {seen: []func(*facts){journalOf("other", true)}, want: stepYield},
+		"nothing without the lock":                  {seen: []func(*facts){planless, unlocked}, want: stepLock},
+		"nothing before the lock is renewed":        {seen: []func(*facts){child(), func(f *facts) { f.locked = false }}, want: stepLock},
+		"orphaned changes are restored":             {seen: []func(*facts){planless, journalOf("other", false)}, want: stepRestoreOther, wantReason: v1alpha1.ReasonRestoring, wantMessage: "bench/other"},
+		"its own changes stay":                      {seen: []func(*facts){journalOf("s", false)}, want: stepApply},
+		"the plan":                                  {seen: []func(*facts){planless}, want: stepPlan, wantReason: v1alpha1.ReasonPreparing},
+		"a plan that did not come":                  {seen: []func(*facts){planless, waited("plan")}, want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable},
 		"a cluster that did not become quiet": {
 			seen: []func(*facts){planless, waited("plan"), with(v1alpha1.ConditionReady, "False", v1alpha1.ReasonWaitingForQuiescence)},
 			want: stepFail, wantReason: v1alpha1.ReasonWaitingForQuiescence, wantMessage: "of X",
@@ -285,7 +285,7 @@ func TestDecide(t *testing.T) {
 			}},
 			want: stepFail, wantReason: v1alpha1.ReasonPlannerChanged, wantMessage: "runID",
 		},
-		"a ledger that somebody has edited": {
+		"an edited ledger": {
 			seen: []func(*facts){func(f *facts) {
 				f.sweep.Status.Runs = []v1alpha1.SweepRun{"1 1.1.0 0 fast"}
 				f.observePlan()
@@ -312,8 +312,8 @@ func TestDecide(t *testing.T) {
 		"a verdict, where nothing is allowed any more": {
 			seen: []func(*facts){concluded, func(f *facts) { f.settings.Clusters = nil }}, want: stepRestore, wantThen: endsComplete,
 		},
-		"a verdict, and the cluster is not there":   {seen: []func(*facts){concluded, notThere, waited("cluster")}, want: stepRestore, wantThen: endsComplete},
-		"a verdict, and somebody else has the lock": {seen: []func(*facts){concluded, unlocked}, want: stepRestore, wantThen: endsComplete},
+		"a verdict, and the cluster is not there": {seen: []func(*facts){concluded, notThere, waited("cluster")}, want: stepRestore, wantThen: endsComplete},
+		"a verdict, and another has the lock":     {seen: []func(*facts){concluded, unlocked}, want: stepRestore, wantThen: endsComplete},
 		"a winner to be kept, and the cluster is not there for too long": {
 			seen: []func(*facts){concluded, notThere, waited("cluster"), func(f *facts) {
 				f.sweep.Spec.OnCompletion, f.next.Conclusion.Winner = v1alpha1.CompletionKeepBest, 1
@@ -338,7 +338,7 @@ func TestDecide(t *testing.T) {
 		"so is the end of a window that is open again": {
 			seen: []func(*facts){func(f *facts) { f.memory.pauses = endsClosed }}, want: stepRestore, wantThen: endsClosed,
 		},
-		"a benchmark that removes what it has made": {
+		"a benchmark that tears down": {
 			seen: []func(*facts){child(v1alpha1.ConditionComplete, v1alpha1.ConditionReconciling), waited("plan")}, want: stepWatch,
 		},
 		"one that cannot": {

@@ -144,7 +144,7 @@ type editor struct {
 	loses bool
 	lost  time.Time
 
-	//nolint:containedctx // It is the life of a process.
+	//nolint:containedctx // It ends with the process.
 	life    context.Context
 	manager *Reconciler
 	keeper  *keeper

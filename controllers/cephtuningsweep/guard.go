@@ -80,7 +80,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	}
 	if err := seen.memory.endangered(status, seen.stoppedOSDs()); err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonClusterUnhealthy, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
 	limits := seen.sweep.Spec.Guardrails.ForeignClients
 	if len(limits) == 0 {
@@ -91,7 +91,7 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	}
 	breach, err := sweepspec.Breached(limits, seen.memory.foreign)
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
 	if breach != nil {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonGuardrailBroken, Message: breach.Message}), nil

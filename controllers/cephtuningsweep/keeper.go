@@ -105,7 +105,7 @@ func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 		known.failures = 0
 	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		logf.FromContext(ctx).Error(err, "What a sweep may have left in the Ceph cluster cannot be restored", "cluster", name, "nextAttempt", known.notBefore)
+		logf.FromContext(ctx).Error(err, "Cannot restore what a sweep may have left in the Ceph cluster", "cluster", name, "nextAttempt", known.notBefore)
 	}
 }
 

@@ -147,7 +147,7 @@ func (f *facts) observePlan() {
 // observeChild reads the benchmark of the next run.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
-		return nil //nolint:nilerr // It is a fact, about which a rule decides.
+		return nil //nolint:nilerr // A rule decides about the error later.
 	}
 	child := &v1alpha1.CephBenchmark{}
 	key := types.NamespacedName{Namespace: seen.sweep.Namespace, Name: sweepspec.ChildName(seen.sweep, seen.run())}
@@ -225,7 +225,7 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	case info.FSID == "":
 		f.rookErr = fmt.Errorf("CephCluster %s/%s has no Ceph cluster yet: Rook is in phase %s", info.Namespace, info.Name, info.Phase)
 	case planned != "" && planned != info.FSID:
-		f.otherCeph = fmt.Sprintf("CephCluster %s/%s is another Ceph cluster now, %s: the sweep was planned for, and has measured, %s", info.Namespace, info.Name, info.FSID, planned)
+		f.otherCeph = fmt.Sprintf("CephCluster %s/%s is now Ceph cluster %s, but the sweep was planned for %s and measured that one", info.Namespace, info.Name, info.FSID, planned)
 		f.rookErr = errors.New(f.otherCeph)
 	}
 	f.rook = &info
@@ -247,16 +247,16 @@ func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, erro
 // not handle, even if it can read the sweep.
 func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
 	if !r.Namespaces.Handles(left.Namespace) {
-		return nil, nil //nolint:nilnil // Documented.
+		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
 	s := &v1alpha1.CephTuningSweep{}
 	switch err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, s); {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // Documented.
+		return nil, nil //nolint:nilnil // The docstring documents nil.
 	case err != nil:
 		return nil, fmt.Errorf("look for sweep %s, whose settings are not restored: %w", left, err)
 	case string(s.UID) != left.UID:
-		return nil, nil //nolint:nilnil // Another one of that name.
+		return nil, nil //nolint:nilnil // It is another object of that name.
 	}
 	return s, nil
 }

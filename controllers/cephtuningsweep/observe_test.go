@@ -15,7 +15,7 @@ import (
 )
 
 // A sweep that the manager does not handle restores nothing, even if the manager may read it.
-func TestWhoIsThere(t *testing.T) {
+func TestIsThere(t *testing.T) {
 	left := tuning.Sweep{Namespace: "bench", Name: "s", UID: "u"}
 	of := func(uid types.UID, working metav1.ConditionStatus) client.Object {
 		s := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: left.Namespace, Name: left.Name, UID: uid}}
@@ -27,12 +27,12 @@ func TestWhoIsThere(t *testing.T) {
 		objects []client.Object
 		want    bool
 	}{
-		"it is at work":                        {nil, []client.Object{of("u", "True")}, true},
-		"it is at work where this one is":      {[]string{"bench"}, []client.Object{of("u", "True")}, true},
-		"it is in a namespace that nobody has": {[]string{"other"}, []client.Object{of("u", "True")}, false},
-		"it has ended":                         {nil, []client.Object{of("u", "False")}, false},
-		"another one has its name":             {nil, []client.Object{of("x", "True")}, false},
-		"it is gone":                           {nil, nil, false},
+		"it is at work":                            {nil, []client.Object{of("u", "True")}, true},
+		"it is at work where this one is":          {[]string{"bench"}, []client.Object{of("u", "True")}, true},
+		"it is in a namespace that is not handled": {[]string{"other"}, []client.Object{of("u", "True")}, false},
+		"it has ended":                             {nil, []client.Object{of("u", "False")}, false},
+		"another one has its name":                 {nil, []client.Object{of("x", "True")}, false},
+		"it is gone":                               {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scheme := runtime.NewScheme()

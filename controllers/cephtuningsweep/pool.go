@@ -73,7 +73,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 // beginAgain discards the runs of the block, because its pool no longer exists.
 func (f facts) beginAgain() (effect, error) {
 	came, err := f.interrupted()
-	message := fmt.Sprintf("Something removed the scratch pool of block %d, so the block begins again on another one: find out what.", f.next.Slot.Block)
+	message := fmt.Sprintf("The scratch pool of block %d disappeared, so the block starts again on a new pool. Find out what removed it.", f.next.Slot.Block)
 	came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonScratchPoolGone, message})
 	return came, err
 }
@@ -124,7 +124,7 @@ func abandonedPool(waits reconcile.Wait, err error) eventRecord {
 		why = err.Error()
 	}
 	return eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, fmt.Sprintf(
-		"The scratch pool is not gone, and the sweep does not wait for it: %s Look whether CephBlockPool %s goes, and delete it if it does not.", sentence(why), settings.ScratchPool)}
+		"The sweep no longer waits for the removal of its scratch pool: %s Delete CephBlockPool %s if it stays.", sentence(why), settings.ScratchPool)}
 }
 
 // removePoolBefore requests the removal of the previous block's pool, so that OSDs remove its PGs while the

@@ -16,14 +16,14 @@ import (
 
 func TestSentence(t *testing.T) {
 	for given, want := range map[string]string{
-		"":                               "",
-		"the pool is gone":               "The pool is gone.",
-		"The pool is gone.":              "The pool is gone.",
-		"it is gone!":                    "It is gone!",
-		"pg_num of pool open is 32":      "pg_num of pool open is 32.",
-		"profile=fast leaves the race":   "profile=fast leaves the race.",
-		"osd.1: they run with balanced":  "osd.1: they run with balanced.",
-		"3 copies of objects to be made": "3 copies of objects to be made.",
+		"":                              "",
+		"the pool is gone":              "The pool is gone.",
+		"The pool is gone.":             "The pool is gone.",
+		"it is gone!":                   "It is gone!",
+		"pg_num of pool open is 32":     "pg_num of pool open is 32.",
+		"profile=fast leaves the race":  "profile=fast leaves the race.",
+		"osd.1: they run with balanced": "osd.1: they run with balanced.",
+		"3 copies of objects to create": "3 copies of objects to create.",
 	} {
 		if got := sentence(given); got != want {
 			t.Errorf("%q became %q, want %q", given, got, want)

@@ -125,7 +125,7 @@ func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error
 func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
 	grant, err := r.ask(ctx, seen)
 	if err != nil {
-		return ceph.Fence{}, fmt.Errorf("make sure of the lock of the Ceph cluster: %w", err)
+		return ceph.Fence{}, fmt.Errorf("check the lock of the Ceph cluster: %w", err)
 	}
 	return grant.Fence(seen.rook.FSID)
 }

@@ -154,7 +154,7 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
 		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
 	if n := len(s.Plan.Refusals); n > 0 {
-		message = fmt.Sprintf("The plan is in status. It could not be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
+		message = fmt.Sprintf("The plan cannot be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
 	}
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
@@ -175,7 +175,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
 	case len(report.Entries) == 0: // Another client has removed the journal.
 		status = metav1.ConditionFalse
-		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal is gone, so what to restore is unknown: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal was removed, so the original values are unknown: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: strings.TrimSpace(strings.Join(messages, " ") + " " + unrestarted)}

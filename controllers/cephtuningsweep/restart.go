@@ -138,7 +138,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 		return effect{again: reconcile.AtOnce}, nil
 	case memory.late(seen.now, look):
 		return r.without(ctx, seen, sweepspec.Evidence{
-			Failure: fmt.Sprintf("Not all OSDs have been restarted within %v. Waited for %s.", memory.limit(look), memory.pending(look)),
+			Failure: fmt.Sprintf("Restarting all OSDs took more than %v. Last waited for %s.", memory.limit(look), memory.pending(look)),
 		})
 	}
 	waits, err := r.restartNext(ctx, seen, look, memory)
@@ -240,7 +240,7 @@ func (m *restartMemory) pending(l restartLook) string {
 	switch {
 	case len(texts) > 0:
 	case m.awaits(l):
-		texts = append(texts, names([]int{m.so.Last})+" to end")
+		texts = append(texts, names([]int{m.so.Last})+" to go down")
 	case m.refused != "":
 		texts = append(texts, "the cluster to spare "+names([]int{l.next})+": "+m.refused)
 	default:
@@ -354,13 +354,13 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	for _, change := range changes {
 		options = append(options, change.Setting.Option)
 	}
-	text := fmt.Sprintf("OSDs take %s only when they start, and it was restored since (%s).", strings.Join(options, ", "), why)
+	text := fmt.Sprintf("OSDs read %s only when they start, and not all have restarted since the restore (%s).", strings.Join(options, ", "), why)
 	if len(l.due) > 0 {
-		text += fmt.Sprintf(" Until they are restarted, these may run with a value of the sweep's: %s. Restart them one after another, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
+		text += fmt.Sprintf(" These may still run with the sweep's value: %s. Restart them one by one, each when all PGs are active+clean and `ceph osd ok-to-stop ID` agrees: `kubectl -n %s delete pod -l app=rook-ceph-osd,ceph-osd-id=ID`.",
 			someNames(l.due), f.sweep.Spec.ClusterRef.Namespace)
 	}
 	if len(l.down) > 0 {
-		text += fmt.Sprintf(" Down, and with their old value once they start: %s.", someNames(l.down))
+		text += fmt.Sprintf(" These are down, and will start with the original value: %s.", someNames(l.down))
 	}
 	return text
 }

@@ -255,7 +255,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything is restored; the remaining activity is not the sweep's.
 	}
-	return "That is done; the cluster has yet to settle: " + settled.Progress + ".", err
+	return "Settings are restored; waiting for the cluster to settle: " + settled.Progress + ".", err
 }
 
 // afterRestore records how the sweep continues, and drops the memory of the ended run.
@@ -320,7 +320,7 @@ func (f facts) interrupted() (effect, error) {
 // need not wait for the restore. It returns nil without a verdict.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
 	if p.then != endsComplete {
-		return nil, nil //nolint:nilnil // Documented.
+		return nil, nil //nolint:nilnil // The docstring documents nil.
 	}
 	var pools map[v1alpha1.PoolName]string
 	if f.memory.survey != nil {
@@ -437,8 +437,8 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 		if err != nil {
 			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
 		}
-		if unrestarted, err = r.unrestarted(ctx, seen, report, "the restore was given up"); err != nil {
-			unrestarted = "Which OSDs need a restart to take the restored values is unknown: " + err.Error()
+		if unrestarted, err = r.unrestarted(ctx, seen, report, "the restore was abandoned"); err != nil {
+			unrestarted = "Cannot tell which OSDs need a restart to take the restored values: " + err.Error()
 		}
 	}
 	if unrestarted != "" {
@@ -490,7 +490,7 @@ func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, e
 		if to, err := r.connect(ctx, seen); err == nil {
 			left, err = tuning.NewConfigKey(r.Ceph, to.Observer).Load(ctx, to.FSID)
 			if err != nil {
-				logf.FromContext(ctx).Error(err, "The journal in Ceph cannot be read, and is given up with the settings")
+				logf.FromContext(ctx).Error(err, "The journal in Ceph cannot be read, so it is abandoned with the settings")
 			}
 		}
 	}
@@ -539,7 +539,7 @@ func givenUp(report tuning.Report, failure error) []eventRecord {
 		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, sentence(entry.Message())})
 	}
 	if len(all) > 0 && failure != nil {
-		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt failed: " + failure.Error()})
+		all = append(all, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The last attempt to restore failed: " + failure.Error()})
 	}
 	return all
 }

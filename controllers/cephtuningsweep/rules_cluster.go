@@ -62,11 +62,11 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	case before.RookVersion != "" && now.RookVersion != "" && now.RookVersion != before.RookVersion:
 		change = fmt.Sprintf("Rook was upgraded from %s to %s", before.RookVersion, now.RookVersion)
 	case before.CephVersion != "" && before.CephVersion != "mixed" && len(now.CephVersions) > 0 && (len(now.CephVersions) > 1 || now.CephVersions[before.CephVersion] == 0):
-		change = fmt.Sprintf("Ceph was at version %s, and its daemons are at %s now", before.CephVersion, strings.Join(slices.Sorted(maps.Keys(now.CephVersions)), " and "))
+		change = fmt.Sprintf("Ceph's daemons changed from version %s to %s", before.CephVersion, strings.Join(slices.Sorted(maps.Keys(now.CephVersions)), " and "))
 	default:
 		return plan{}, false
 	}
-	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over when that is over."), true
+	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over after the upgrade."), true
 }
 
 // outOfWindow reports whether the window is closed, so that no run may begin. A started run

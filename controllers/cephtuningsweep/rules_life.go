@@ -36,7 +36,7 @@ func suspended() kstatus.Outcome {
 // failAfterEdit ends a sweep whose spec was changed without a new runID. Admission cannot
 // prevent that if the runID is changed and changed back while the sweep is suspended.
 func failAfterEdit(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, and its runID belongs to a run planned with the old one. Change runID to a new value to start over with this spec."),
+	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, but runID still names the run of the old spec. Change runID to start over with the new spec."),
 		seen.atWork() && seen.edited
 }
 
@@ -71,7 +71,7 @@ func stallAbandoned(seen facts) (plan, bool) {
 func stillAbandoned(s *v1alpha1.CephTuningSweep) kstatus.Outcome {
 	return kstatus.Outcome{
 		Reason: v1alpha1.ReasonAbandoned,
-		Message: fmt.Sprintf("Putting back was given up with the annotation %[1]s, which would hold for this run as well. Take it off first: "+
+		Message: fmt.Sprintf("Annotation %[1]s abandoned a restore and would also abandon that of this run. Remove it first: "+
 			"`kubectl -n %s annotate cephsweep %s %[1]s-`.", v1alpha1.AnnotationAbandonRestore, s.Namespace, s.Name),
 	}
 }

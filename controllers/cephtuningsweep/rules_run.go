@@ -30,7 +30,7 @@ func keepWinner(seen facts) (plan, bool) {
 		}
 	}
 	return plan{step: stepKeep, again: seen.pace.Settle, progress: "keeping the winner", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Leaving %s applied, which has won.", seen.configuration().Name),
+		Reason: v1alpha1.ReasonSettling, Message: fmt.Sprintf("Leaving the winner, %s, applied.", seen.configuration().Name),
 	}}, true
 }
 

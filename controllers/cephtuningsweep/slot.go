@@ -183,7 +183,7 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
 	case seen.asksAgain(settled.Inert):
-		return effect{outcome: seen.settling("Looking who has changed it.")}, nil
+		return effect{outcome: seen.settling("Checking what changed it.")}, nil
 	case len(settled.Inert) > 0:
 		return r.without(ctx, seen, inertEvidence(settled.Inert))
 	}
@@ -322,7 +322,7 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	}
 	child, err := sweepspec.Child{Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.configuration(), Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep)}.Benchmark()
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
 	if err := r.share(seen, child); err != nil {
 		return effect{}, err

@@ -18,8 +18,8 @@ func crashStories() map[string]story {
 	stories := map[string]story{
 		"killed while a benchmark runs":                        killedWhileABenchmarkRuns,
 		"killed after a benchmark ended, before it is entered": killedBeforeTheEntry,
-		"killed while a deleted sweep is put back":             killedWhileDeleted,
-		"somebody removes the benchmark of a run":              aBenchmarkIsRemoved,
+		"killed while a deleted sweep is restored":             killedWhileDeleted,
+		"another client removes the benchmark of a run":        aBenchmarkIsRemoved,
 		"the journal cannot be read":                           theJournalCannotBeRead,
 	}
 	for _, step := range tuning.Steps() {

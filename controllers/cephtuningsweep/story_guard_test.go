@@ -311,7 +311,7 @@ func optionsThatCannotBeVaried(w *world) {
 		return strings.Replace(profile, "{option: osd_mclock_profile}, values: [high_client_ops]", "{option: "+option+`}, values: ["`+value+`"]`, 1)
 	}
 	for name, refused := range map[string]struct{ spec, says string }{
-		"not-allowed":   {vary("osd_memory_target", "8G"), "osd osd_memory_target: it has to be among the options"},
+		"not-allowed":   {vary("osd_memory_target", "8G"), "osd osd_memory_target: add it to the options"},
 		"unknown":       {vary("osd_nonsense", "1"), "no option osd_nonsense"},
 		"out-of-bounds": {vary("osd_client_message_cap", "8"), "no less than 16"},
 		"not-a-value":   {vary("osd_mclock_profile", "fast"), "balanced, high_recovery_ops"},

@@ -13,13 +13,13 @@ import (
 
 func inertStories() map[string]story {
 	return map[string]story{
-		"mClock locks an option: refused":               mClockLocks,
-		"mClock takes an option back":                   mClockTakesBack,
-		"an OSD has a value of its own":                 anOSDHasItsOwn,
-		"an entry for one OSD comes before: refused":    anEntryShadows,
-		"Rook sets the option: refused":                 rookSetsTheOption,
-		"Rook sets a pool back in mid-sweep":            rookSetsBack,
-		"somebody turns the autoscaler on in mid-sweep": theAutoscalerIsTurnedOn,
+		"mClock locks an option: refused":                     mClockLocks,
+		"mClock takes an option back":                         mClockTakesBack,
+		"an OSD has a value of its own":                       anOSDHasItsOwn,
+		"an entry for one OSD comes before: refused":          anEntryShadows,
+		"Rook sets the option: refused":                       rookSetsTheOption,
+		"Rook sets a pool back in mid-sweep":                  rookSetsBack,
+		"another client turns the autoscaler on in mid-sweep": theAutoscalerIsTurnedOn,
 	}
 }
 

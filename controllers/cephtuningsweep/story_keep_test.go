@@ -19,7 +19,7 @@ func keepStories() map[string]story {
 	const keep = profile + "onCompletion: KeepBest\n"
 	osd := ceph.ConfigWho{Section: "osd"}
 	return map[string]story{
-		"a winner stays, and the rest is put back": func(w *world) {
+		"a winner stays, and the rest is restored": func(w *world) {
 			w.bench.set(func(b *bench) { b.speed = w.faster() })
 			s := w.create("s", keep)
 			w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -66,7 +66,7 @@ func keepStories() map[string]story {
 			w.await(s, "complete", is(v1alpha1.ConditionComplete))
 			w.wantState(before)
 		},
-		"a winner that daemons do not take any more is put back": func(w *world) {
+		"a winner that daemons no longer take is restored": func(w *world) {
 			before := w.state()
 			w.bench.set(func(b *bench) {
 				b.speed = w.faster()
@@ -80,7 +80,7 @@ func keepStories() map[string]story {
 			w.wantState(before)
 		},
 		"a sweep that is suspended while its winner is applied keeps it later": suspendedWhileKeeping,
-		"a winner that cannot be applied for too long is put back":             theWinnerCannotBeApplied,
+		"a winner that cannot be applied for too long is restored":             theWinnerCannotBeApplied,
 	}
 }
 

@@ -35,8 +35,8 @@ func keeperStories() map[string]story {
 		"only Ceph has it, and it does not say whose it is": orphanedByAnEarlierVersion,
 		"another Kubernetes cluster works on Ceph":          orphanedWhileOthersWork,
 		"the sweep is at work, after an outage":             notOrphanedByAnOutage,
-		"the sweep was given up":                            notOrphanedButGivenUp,
-		"somebody else's finalizer keeps the sweep":         orphanedWithAnothersFinalizer,
+		"the restore was abandoned":                         notOrphanedButGivenUp,
+		"a foreign finalizer keeps the sweep":               orphanedWithAnothersFinalizer,
 		"the next sweep is there at once":                   orphanedBeforeTheNext,
 	}
 }

@@ -33,7 +33,7 @@ import (
 
 func lifeStories() map[string]story {
 	return map[string]story{
-		"an option that helps is found superior, and put back":     anOptionThatHelps,
+		"an option that helps is found superior, and restored":     anOptionThatHelps,
 		"an option that does nothing is found equivalent":          anOptionThatDoesNothing,
 		"every run soaks, changed or not":                          everyRunSoaks,
 		"a grid with an axis of the load":                          aGridWithAnAxisOfTheLoad,
@@ -49,20 +49,20 @@ func lifeStories() map[string]story {
 		"an administrator who allows less than before":             anAdministratorWhoAllowsLess,
 		"suspended in the first run of a block":                    suspendedInTheFirstRun,
 		"suspended from the beginning":                             suspendedFromTheBeginning,
-		"suspended, and resumed while it puts back":                resumedWhileItPutsBack,
+		"suspended, and resumed during the restore":                resumedWhileItPutsBack,
 		"suspended, and resumed before its benchmark has gone":     resumedBeforeItsBenchmarkGoes,
-		"the load alone is varied, and the balancer is off":        nothingIsHeldStill,
+		"only the load is varied, and the balancer is off":         nothingIsHeldStill,
 		"the window is closed at the start":                        theWindowIsClosed,
 		"the window closes in the middle of a block":               theWindowCloses,
 		"the nodes and the data of the first run are those of all": nodesAndDataStay,
 		"old benchmarks are removed":                               oldBenchmarksAreRemoved,
 		"a namesake of an old benchmark stays":                     aNamesakeOfAnOldBenchmark,
-		"what was written is read from the results":                whatWasWritten,
+		"bytes written come from the results":                      whatWasWritten,
 		"conditions and events on the way":                         conditionsOnTheWay,
 		"scrubs are paused meanwhile":                              scrubsArePaused,
-		"without an identity for tuning the load alone is varied":  withoutATuner,
+		"without an identity for tuning only the load is varied":   withoutATuner,
 		"in a namespace that is none of benchmarks":                inANamespaceThatIsNoneOfBenchmarks,
-		"in one of which that is not known at first":               inANamespaceThatCannotBeAskedAbout,
+		"in a namespace whose check fails at first":                inANamespaceThatCannotBeAskedAbout,
 		"a benchmark that may not begin does not begin later":      aBenchmarkThatMayNotBegin,
 	}
 }

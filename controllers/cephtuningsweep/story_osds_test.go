@@ -13,14 +13,14 @@ import (
 
 func osdStories() map[string]story {
 	return map[string]story{
-		"more OSDs help":                   moreOSDsHelp,
-		"another device class helps":       anotherDeviceClassHelps,
-		"a device class that there is not": aDeviceClassThatThereIsNot,
-		"more OSDs than there are":         moreOSDsThanThereAre,
-		"copies that cannot be apart":      copiesThatCannotBeApart,
-		"on one host, without chosen OSDs": onOneHost,
-		"OSDs and nobody who may place":    nobodyMayPlace,
-		"a run whose OSDs were not kept":   osdsWereNotKept,
+		"more OSDs help":                              moreOSDsHelp,
+		"another device class helps":                  anotherDeviceClassHelps,
+		"a device class that there is not":            aDeviceClassThatThereIsNot,
+		"more OSDs than there are":                    moreOSDsThanThereAre,
+		"copies that cannot be apart":                 copiesThatCannotBeApart,
+		"on one host, without chosen OSDs":            onOneHost,
+		"OSDs without an identity that may place PGs": nobodyMayPlace,
+		"a run whose OSDs were not kept":              osdsWereNotKept,
 	}
 }
 
@@ -172,7 +172,7 @@ func onOneHost(w *world) {
 	})
 	s := w.create("s", "mode: Plan\n"+scratchPGs)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	if refusals := s.Status.Plan.Refusals; len(refusals) != 1 || !strings.Contains(refusals[0], "kept apart by host") {
+	if refusals := s.Status.Plan.Refusals; len(refusals) != 1 || !strings.Contains(refusals[0], "failure domains of type host") {
 		w.t.Errorf("refusals %q, want one about hosts, for all configurations", refusals)
 	}
 }
@@ -183,7 +183,7 @@ func nobodyMayPlace(w *world) {
 	w.start()
 	s := w.create("s", onOSDs)
 	w.await(s, "stalled", hasReason(v1alpha1.ReasonNotAllowed))
-	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "leave out scratchPool.osds and osdCount")
+	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "remove scratchPool.osds and osdCount")
 }
 
 // A problem with the OSDs in the benchmark makes the run invalid, and it is repeated once.

@@ -15,11 +15,11 @@ import (
 func outageStories() map[string]story {
 	return map[string]story{
 		"one of its own benchmarks has an OSD down": anOSDIsDownOnPurpose,
-		"an OSD goes that nobody has stopped":       anOSDIsDown,
+		"another OSD goes down":                     anOSDIsDown,
 		"an OSD that a benchmark has left down": func(w *world) {
 			w.anOSDIsLeftDown(journals.New(w, w, w.namespace).ForOutages())
 		},
-		"one of which only Ceph tells": func(w *world) {
+		"a journal that only Ceph has": func(w *world) {
 			w.anOSDIsLeftDown(tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForOutages())
 		},
 	}

@@ -27,7 +27,7 @@ func poolStories() map[string]story {
 		"suspended, and resumed":                       aPoolSuspended,
 		"deleted in mid-run":                           aPoolDeleted,
 		"deleted while Rook cannot be asked":           aPoolThatCannotBeRemoved,
-		"given up":                                     aPoolGivenUp,
+		"abandoned":                                    aPoolGivenUp,
 		"a sweep that fails":                           aPoolOfASweepThatFails,
 		"the pool is gone between two runs of a block": thePoolOfABlockIsGone,
 		"the pool goes while a run measures":           thePoolGoesInMidRun,
@@ -309,7 +309,7 @@ func thePoolOfABlockIsGone(w *world) {
 	w.rook.set(func(f *fakeRook) { f.pool.owner = objectref.Ref{} })
 	w.start()
 	w.awaitAfterCrash(s, "complete and at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "removed the scratch pool of block 1")
+	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
 	w.wantPools(s)
 	if runsThatAre(s, v1alpha1.SweepRunDiscarded) != 2 {
 		w.t.Errorf("runs %v, want the first and its place in the block discarded", s.Status.Runs)
@@ -329,7 +329,7 @@ func thePoolGoesInMidRun(w *world) {
 	})
 	w.goOn()
 	w.await(s, "complete and at rest", is(v1alpha1.ConditionReady))
-	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "removed the scratch pool of block 1")
+	w.awaitEvent(v1alpha1.ReasonScratchPoolGone, "scratch pool of block 1 disappeared")
 	w.wantPools(s)
 	w.wantState(before)
 }

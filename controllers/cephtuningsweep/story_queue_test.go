@@ -18,7 +18,7 @@ func queueStories() map[string]story {
 	return map[string]story{
 		"one after the other":                                 oneAfterTheOther,
 		"another Kubernetes cluster is at work":               anotherKubernetesCluster,
-		"the lock is lost to somebody else":                   theLockIsLost,
+		"the lock is lost to another":                         theLockIsLost,
 		"the manager was away for longer than the lock lasts": awayForLongerThanTheLock,
 		"another manager takes the lock over in a run":        anotherManagerTakesOver,
 	}

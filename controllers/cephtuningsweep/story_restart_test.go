@@ -15,15 +15,15 @@ import (
 // Stories of options that OSDs read only when they start.
 func restartStories() map[string]story {
 	return map[string]story{
-		"OSDs are restarted one after another, and again with what they had": osdsAreRestarted,
-		"without leave to restart it is refused by name":                     restartsAreRefused,
-		"an OSD does not start with a value":                                 anOSDDoesNotStart,
-		"another OSD goes down while one restarts":                           anotherOSDGoesDown,
-		"in the end an OSD does not restart":                                 anOSDDoesNotEnd,
-		"in the end Ceph cannot spare any OSD":                               noOSDIsSpared,
-		"in the end Ceph is wrong that it can spare one":                     theClusterIsWronglySpared,
-		"in the end OSDs may not be restarted any more":                      theRestarterIsWithdrawn,
-		"it is gone, and the next one does not restart OSDs":                 theNextDoesNotRestart,
+		"OSDs are restarted one by one, and again after the restore": osdsAreRestarted,
+		"without leave to restart it is refused by name":             restartsAreRefused,
+		"an OSD does not start with a value":                         anOSDDoesNotStart,
+		"another OSD goes down while one restarts":                   anotherOSDGoesDown,
+		"in the end an OSD does not restart":                         anOSDDoesNotEnd,
+		"in the end Ceph cannot spare any OSD":                       noOSDIsSpared,
+		"in the end Ceph is wrong that it can spare one":             theClusterIsWronglySpared,
+		"in the end OSDs may not be restarted any more":              theRestarterIsWithdrawn,
+		"it is gone, and the next one does not restart OSDs":         theNextDoesNotRestart,
 	}
 }
 

@@ -34,33 +34,33 @@ import (
 
 func restoreStories() map[string]story {
 	return map[string]story{
-		"deleted in the middle of a run":                        deletedInMidRun,
-		"deleted before anything was done":                      deletedBeforeAnything,
-		"deleted while Ceph does not answer":                    deletedWhileCephIsAway,
-		"deleted after the CephCluster, and given up":           abandoned,
-		"given up while Ceph answers, the next has the cluster": abandonedWithCephThere,
-		"given up while Ceph does not take one value back":      abandonedPools,
-		"given up, and nothing is in the way":                   abandonedForNothing,
-		"given up where Ceph has the journal of another":        abandonedWithAnotherSweep,
-		"somebody else changes what is varied":                  changedByAnother,
-		"somebody else changes what is varied, in the last run": changedBeforeTheRestore,
-		"somebody removes the journal":                          theJournalIsRemoved,
-		"somebody takes the finalizer off":                      theFinalizerIsTakenOff,
-		"and the operator's namespace is deleted too":           onlyCephKnows,
-		"given up while somebody edits the sweep":               abandonedAndEdited,
-		"given up, and Ceph's copy stays":                       abandonedAndLeftInCeph,
-		"the namespace is deleted":                              theNamespaceIsDeleted,
-		"the namespace is deleted while no manager is there":    theNamespaceIsDeletedMeanwhile,
-		"the pool is deleted in mid-sweep":                      thePoolIsGone,
-		"the administrator takes the permission back":           thePermissionIsTakenBack,
-		"Ceph refuses to take a value back":                     cephRefusesTheRestore,
-		"keys rotate to a type that the tools cannot read":      keysThatToolsCannotRead,
-		"ceph-mgr is away for too long":                         theManagerOfCephIsAway,
-		"deleted when the keys are gone":                        deletedWithoutKeys,
-		"a benchmark that does not go":                          aBenchmarkThatDoesNotGo,
-		"given up for another run, which waits":                 givenUpForAnotherRun,
-		"another Ceph cluster in its place":                     anotherCephCluster,
-		"deleted after changes that status does not tell of":    deletedBeforeStatusIsWritten,
+		"deleted in the middle of a run":                         deletedInMidRun,
+		"deleted before anything was done":                       deletedBeforeAnything,
+		"deleted while Ceph does not answer":                     deletedWhileCephIsAway,
+		"deleted after the CephCluster, and abandoned":           abandoned,
+		"abandoned while Ceph answers, the next has the cluster": abandonedWithCephThere,
+		"abandoned while Ceph refuses one value":                 abandonedPools,
+		"abandoned, and nothing is in the way":                   abandonedForNothing,
+		"abandoned while Ceph has the journal of another":        abandonedWithAnotherSweep,
+		"another client changes a varied option":                 changedByAnother,
+		"another client changes a varied option in the last run": changedBeforeTheRestore,
+		"another client removes the journal":                     theJournalIsRemoved,
+		"another client removes the finalizer":                   theFinalizerIsTakenOff,
+		"and the operator's namespace is deleted too":            onlyCephKnows,
+		"abandoned while the sweep is edited":                    abandonedAndEdited,
+		"abandoned, and Ceph's copy stays":                       abandonedAndLeftInCeph,
+		"the namespace is deleted":                               theNamespaceIsDeleted,
+		"the namespace is deleted while no manager is there":     theNamespaceIsDeletedMeanwhile,
+		"the pool is deleted in mid-sweep":                       thePoolIsGone,
+		"the administrator takes the permission back":            thePermissionIsTakenBack,
+		"Ceph refuses to take a value back":                      cephRefusesTheRestore,
+		"keys rotate to a type that the tools cannot read":       keysThatToolsCannotRead,
+		"ceph-mgr is away for too long":                          theManagerOfCephIsAway,
+		"deleted when the keys are gone":                         deletedWithoutKeys,
+		"a benchmark that does not go":                           aBenchmarkThatDoesNotGo,
+		"abandoned for another run, which waits":                 givenUpForAnotherRun,
+		"another Ceph cluster in its place":                      anotherCephCluster,
+		"deleted after changes that status does not tell of":     deletedBeforeStatusIsWritten,
 	}
 }
 
@@ -191,7 +191,7 @@ func abandonedPools(w *world) {
 	w.giveUp(s)
 	w.awaitGone(s)
 	w.wantGivenUp("pg_num of pool open was 32 before, and was not restored", "balancer", "pg_autoscale_mode", "noscrub")
-	w.awaitEvent(v1alpha1.ReasonAbandoned, "The last attempt failed: restore pg_num of pool open to 32")
+	w.awaitEvent(v1alpha1.ReasonAbandoned, "The last attempt to restore failed: restore pg_num of pool open to 32")
 	w.wantState("open 64 on map[]\nbalancer true, flags [], keys map[]")
 }
 

@@ -295,7 +295,7 @@ func constraintInSession(w *world) {
 	if !slices.Equal(outcomes, []v1alpha1.ConstraintOutcome{v1alpha1.ConstraintKept, v1alpha1.ConstraintBroken}) || w.sessions(s).Valid != 1 || len(s.Status.Patches) > 0 {
 		w.t.Errorf("constraints %q, sessions %q, patches %v", outcomes, s.Status.Runs, s.Status.Patches)
 	}
-	if !strings.Contains(s.Status.Summary, "It is no winner: write Bandwidth is broken.") {
+	if !strings.Contains(s.Status.Summary, "It does not win: write Bandwidth is broken.") {
 		w.t.Errorf("summary %q", s.Status.Summary)
 	}
 	w.wantReplayed(s, 1)

@@ -573,12 +573,12 @@ func (w *world) awaitAfterCrash(s *v1alpha1.CephTuningSweep, what string, is fun
 // more, if the sweep waits for that.
 func (w *world) waitOutJournal(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
-	if !strings.Contains(messageOf(s), "may not have ended yet") {
+	if !strings.Contains(messageOf(s), "an earlier manager requested") {
 		return
 	}
 	w.advance(s, ceph.LongestChange+2*time.Second)
 	w.await(s, "past the wait", func(s *v1alpha1.CephTuningSweep) bool {
-		return !strings.Contains(messageOf(s), "may not have ended yet")
+		return !strings.Contains(messageOf(s), "an earlier manager requested")
 	})
 }
 

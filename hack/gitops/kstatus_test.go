@@ -108,7 +108,7 @@ func waited(t *testing.T, object *unstructured.Unstructured, condition string) b
 }
 
 // If kstatus were Current before the operator has seen an object, Flux would continue at once.
-func TestWhatIsNewIsNotDone(t *testing.T) {
+func TestNewObjectsAreInProgress(t *testing.T) {
 	for _, kind := range kinds() {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,

@@ -176,7 +176,7 @@ func TestOutputIsKeptAsThePolicySays(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsDroppedInOrder(t *testing.T) {
+func TestOversizedPartsAreDroppedInOrder(t *testing.T) {
 	const limit = 20_000
 	for name, c := range map[string]struct {
 		size sized
@@ -261,7 +261,7 @@ func TestFiguresAreKeptToTheLast(t *testing.T) {
 	}
 }
 
-func TestWhatNeverFits(t *testing.T) {
+func TestMarshalRefusesOversizedRuns(t *testing.T) {
 	run := example(t, v1alpha1.RunValid, sized{clients: 1})
 	run.Environment = json.RawMessage(`"` + randomText(rand.New(rand.NewPCG(3, 4)), 2*MaxBytes) + `"`)
 	if _, err := Marshal(run); err == nil || !strings.Contains(err.Error(), "more than") {
@@ -269,7 +269,7 @@ func TestWhatNeverFits(t *testing.T) {
 	}
 }
 
-func TestMarshalRefusesWhatCannotBe(t *testing.T) {
+func TestMarshalRefusesInvalidRuns(t *testing.T) {
 	for name, change := range map[string]func(*Run){
 		"no number":             func(r *Run) { r.Number = 0 },
 		"a result without time": func(r *Run) { r.Phases[0].Observation.Result.Read.Seconds = math.NaN() },
@@ -375,7 +375,7 @@ func benchmark(name string) *v1alpha1.CephBenchmark {
 }
 
 // Names of results are predictable, so an object with such a name may be foreign.
-func TestOfReadsOwnResultsAlone(t *testing.T) {
+func TestOfRefusesForeignResults(t *testing.T) {
 	b := benchmark("nightly")
 	run := example(t, v1alpha1.RunValid, sized{clients: 1, seconds: 60})
 	cm, err := ConfigMap(b, run)

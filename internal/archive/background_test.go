@@ -68,7 +68,7 @@ func TestTheBackgroundMakesRoom(t *testing.T) {
 	}
 }
 
-func TestWhatTheBackgroundWroteCounts(t *testing.T) {
+func TestBackgroundWritesCount(t *testing.T) {
 	run := &Run{Background: &Background{Observation: &figure.Observation{Result: &result.Result{Write: &result.Direction{Bytes: 7}}}}}
 	if got := run.WrittenBytes(); got != 7 {
 		t.Errorf("%d bytes", got)

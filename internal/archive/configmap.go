@@ -47,7 +47,7 @@ const (
 // same owner (metav1.IsControlledBy).
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
 	if benchmark.Status.StartTime == nil || benchmark.UID == "" {
-		return nil, errors.New("archive: the benchmark has no UID or its status no startTime, which name its results")
+		return nil, errors.New("archive: the names of results need the benchmark's UID and status.startTime, and one is missing")
 	}
 	document := *run
 	document.Benchmark = Benchmark{Namespace: benchmark.Namespace, Name: benchmark.Name, UID: benchmark.UID}
@@ -83,7 +83,7 @@ type ForeignError struct {
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("ConfigMap %s is in the way of the results and not of benchmark %s: keep what you need of it, and delete it with kubectl delete configmap -n %s %s",
+	return fmt.Sprintf("ConfigMap %s has the name that the results need, but does not belong to benchmark %s: save what you need of it, and run kubectl delete configmap -n %s %s",
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 

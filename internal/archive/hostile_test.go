@@ -161,7 +161,7 @@ func TestMarshalTakesNoMoreMemoryThanARunMay(t *testing.T) {
 	})
 }
 
-func TestALimitIsTold(t *testing.T) {
+func TestUnmarshalNamesTheLimit(t *testing.T) {
 	_, err := Unmarshal(repeated(t, `{"schemaVersion":1,"phases":[{}`, `,{}`, `]}`, 1_000_000))
 	if _, ok := errors.AsType[*limits.Error](err); !ok {
 		t.Errorf("got %v, want a limit", err)

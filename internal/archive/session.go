@@ -131,7 +131,7 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 		return summary, false, nil
 	}
 	if len(q.Constraints) > 0 {
-		return summary, false, fmt.Errorf("%w: %w: those of its constraints had no room", errSession, session.ErrNotKept)
+		return summary, false, fmt.Errorf("%w: %w: figures of its constraints were left out for lack of space", errSession, session.ErrNotKept)
 	}
 	summary.Objective, err = s.Counted.Entries()
 	return summary, err == nil, err

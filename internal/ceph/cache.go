@@ -32,7 +32,7 @@ func memoryTarget(ctx context.Context, from Client, at Connection, osd int) (int
 	}
 	bytes, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("osd.%d has osd_memory_target %q, which is no number", osd, text)
+		return 0, fmt.Errorf("osd.%d has osd_memory_target %q, which is not a number", osd, text)
 	}
 	return bytes, nil
 }

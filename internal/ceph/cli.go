@@ -298,7 +298,7 @@ func (m *matching) Write(p []byte) (int, error) {
 	for {
 		line, rest, whole := bytes.Cut(m.partial, []byte("\n"))
 		if !whole && len(line) > maxLine {
-			return 0, errors.New("it printed a line that no object can be named")
+			return 0, errors.New("it printed a line that is not the name of an object")
 		}
 		if !whole {
 			return len(p), nil

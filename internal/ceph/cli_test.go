@@ -69,7 +69,7 @@ func pretend(args []string) int {
 		return removeWithSnapshots(kept)
 	}
 	var status int
-	fmt.Sscan(os.Getenv("FAKE_STATUS"), &status) //nolint:errcheck // 0 without
+	fmt.Sscan(os.Getenv("FAKE_STATUS"), &status) //nolint:errcheck // Without a count, it is 0.
 	return status
 }
 
@@ -291,7 +291,7 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 			_, _, err := c.GetKey(ctx, someone, "mgr/dashboard/key")
 			return err
 		},
-		"a key beside ours":   func(ctx context.Context, c *CLI) error { return c.SetKey(ctx, someone, "cephtune-x/owner", "v") },
+		"a foreign key":       func(ctx context.Context, c *CLI) error { return c.SetKey(ctx, someone, "cephtune-x/owner", "v") },
 		"all of our keys":     func(ctx context.Context, c *CLI) error { return c.RemoveKey(ctx, someone, "cephtune/") },
 		"an image of others":  func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "csi-vol-1") },
 		"an image in a pool/": func(ctx context.Context, c *CLI) error { return c.RemoveImage(ctx, someone, "p", "cephtune/../x") },
@@ -306,7 +306,7 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 			_, err := c.Objects(ctx, someone, "p", "ns", "rbd_data", 1)
 			return err
 		},
-		"objects of somebody's own rados bench": func(ctx context.Context, c *CLI) error {
+		"foreign objects of rados bench": func(ctx context.Context, c *CLI) error {
 			_, err := c.Objects(ctx, someone, "p", "", "benchmark_data_host", 1)
 			return err
 		},
@@ -356,7 +356,7 @@ func TestCallsThatAreRefusedUnasked(t *testing.T) {
 }
 
 // The texts and states are from Ceph 18.2.7.
-func TestErrorsTellWhatCephSaid(t *testing.T) {
+func TestErrorsContainCephsMessage(t *testing.T) {
 	tests := map[string]struct {
 		stdout, stderr, status string
 		want                   error
@@ -401,7 +401,7 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 		stderr string
 		want   string
 	}{
-		"the tools are too old":             {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the key of client.cephtune: that is of a newer type; use a tools image made from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in its settings"},
+		"the tools are too old":             {newer, complains + failed, "the tools image has Ceph of an older version, which cannot read the newer type of key of client.cephtune; use a tools image built from quay.io/ceph/ceph:v20.2.4, in the manager's Deployment and in the operator config"},
 		"an I/O error of another kind":      {newer, failed, "ceph auth: " + strings.TrimSpace(failed)},
 		"a key that every Ceph reads":       {someone, strings.ReplaceAll(complains, key, someone.Key) + failed, "ceph auth: " + strings.TrimSpace(failed)},
 		"a key in all that there is to say": {newer, strings.ReplaceAll(complains, malformedKey, "a key "), ""},
@@ -424,7 +424,7 @@ func TestAKeyThatIsTooNewForTheTools(t *testing.T) {
 	}
 }
 
-func TestTheToolsTellTheirVersion(t *testing.T) {
+func TestToolsVersion(t *testing.T) {
 	for says, want := range map[string]string{
 		"ceph version 18.2.7 (6b0e988052ec84cf2d4a54ff9bbbc5e720b621ad) reef (stable)\n": "18.2.7", "no version\n": "",
 	} {
@@ -481,7 +481,7 @@ func TestObjectsThatAreMissingDoNotKeepOthers(t *testing.T) {
 	}
 }
 
-func TestListingEndsWhenThereIsEnough(t *testing.T) {
+func TestListingStopsAtTheLimit(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{stdout: strings.Repeat("object\n", 100), hang: "1m"})
 	began := time.Now()
 	got, err := cli.Objects(t.Context(), someone, "p", "cephtune-ns", "", 3)

@@ -75,7 +75,7 @@ func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, r
 	if err != nil {
 		return s.unanswered(ctx, verb, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // there is nothing to lose in reading
+	defer answer.Body.Close() //nolint:errcheck // Reading left nothing to lose.
 	if err := readAnswer(answer, result); err != nil {
 		err = s.unanswered(ctx, verb, err)
 		if errors.Is(err, fs.ErrPermission) {
@@ -137,7 +137,7 @@ func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error 
 	case ctx.Err() != nil:
 		return fmt.Errorf("the ceph sidecar did not answer to %s in time: %w", verb, ctx.Err())
 	default:
-		return fmt.Errorf("the ceph sidecar on %s, asked for %s: %w", s.socket, verb, err)
+		return fmt.Errorf("no answer of the ceph sidecar on %s to %s: %w", s.socket, verb, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
 	args := append(patience(ctx, do.program), "--conf="+conf, "--id="+at.User, "--keyring="+keyring)
-	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // argv, of names that were checked
+	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // There is no shell, and the names were checked.
 	cmd.Env = environment(os.Environ())
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout
@@ -87,7 +87,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 // process continues before its timers fire.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
-		return fmt.Errorf("ceph %s was not begun in time: %w", verb, context.DeadlineExceeded)
+		return fmt.Errorf("ceph %s did not start in time: %w", verb, context.DeadlineExceeded)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func failure(ctx context.Context, verb string, err error, stderr string, stdout 
 	}
 	if ctx.Err() != nil {
 		if message != "" {
-			message = ", having said: " + message
+			message = ", after this output: " + message
 		}
 		return fmt.Errorf("ceph %s did not end in time%s: %w", verb, message, ctx.Err())
 	}
@@ -191,7 +191,7 @@ type limited struct {
 // Write implements io.Writer.
 func (l *limited) Write(p []byte) (int, error) {
 	if len(p) > l.left && l.refuse {
-		return 0, errors.New("it printed more than can be read")
+		return 0, errors.New("its output is too long")
 	}
 	keep := p[:min(len(p), l.left)]
 	l.left -= len(keep)

@@ -33,10 +33,10 @@ type usage struct {
 func newConnections(within string) (*connections, error) {
 	folder := filepath.Join(within, "connections")
 	if err := os.RemoveAll(folder); err != nil {
-		return nil, fmt.Errorf("remove what an earlier process left: %w", err)
+		return nil, fmt.Errorf("remove files of an earlier process: %w", err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for keys: %w", err)
+		return nil, fmt.Errorf("create a directory for keys: %w", err)
 	}
 	return &connections{folder: folder, used: map[string]*usage{}}, nil
 }
@@ -98,7 +98,7 @@ err_to_stderr = false
 admin_socket =
 `, at.MonHost, keyring)
 	if err := os.MkdirAll(filepath.Dir(conf), 0o700); err != nil {
-		return fmt.Errorf("make a folder for a connection: %w", err)
+		return fmt.Errorf("create a directory for a connection: %w", err)
 	}
 	if err := os.WriteFile(keyring, fmt.Appendf(nil, "[client.%s]\nkey = %s\n", at.User, at.Key), 0o600); err != nil {
 		return fmt.Errorf("write a keyring: %w", err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestKeysAreRemovedWhenNobodyUsesThem(t *testing.T) {
+func TestUnusedKeysAreRemoved(t *testing.T) {
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := newConnections(folder)

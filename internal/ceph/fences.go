@@ -44,7 +44,7 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 	case cluster.turn <- struct{}{}:
 	case <-ctx.Done():
 		cancel()
-		return nil, nil, fmt.Errorf("another change to the Ceph cluster %s was being made: %w", fence.FSID, ctx.Err())
+		return nil, nil, fmt.Errorf("another change to the Ceph cluster %s was under way: %w", fence.FSID, ctx.Err())
 	}
 	leave = func() { <-cluster.turn; cancel() }
 	// While this change waited, a higher epoch may have arrived or its deadline passed.
@@ -79,7 +79,7 @@ func (f *fences) see(fence Fence) (*fenced, error) {
 		f.known[fence.FSID] = cluster
 	}
 	if fence.Epoch < cluster.epoch {
-		return nil, &FencedError{fmt.Sprintf("the lock of the Ceph cluster %s was taken over: the epoch is %d, and this is %d; should its Lease have been deleted while a clock was wrong, restart the manager",
+		return nil, &FencedError{fmt.Sprintf("the lock of the Ceph cluster %s was taken over (epoch %d, this request has %d); if its Lease was deleted while a clock was wrong, restart the manager",
 			fence.FSID, cluster.epoch, fence.Epoch)}
 	}
 	cluster.epoch = fence.Epoch

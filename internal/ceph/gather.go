@@ -80,7 +80,7 @@ func (g *gathering) join(ctx context.Context, key gatherKey, verb string, ask fu
 	if r == nil {
 		r = &round{done: make(chan struct{})}
 		g.open[key] = r
-		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) }) //nolint:contextcheck // It is for others too, who may wait for longer.
+		time.AfterFunc(gatherFor, func() { g.begin(key, r, ask) }) //nolint:contextcheck // Other callers share the request, and may wait longer.
 	}
 	r.askers++
 	deadline, bounded := ctx.Deadline()

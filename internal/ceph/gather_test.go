@@ -82,7 +82,7 @@ func callsOf(t *testing.T) []string {
 }
 
 // A caller gets an answer even if another question in the same round was refused.
-func TestWhoeverIsNotAnsweredAsksAlone(t *testing.T) {
+func TestRefusedRoundIsRetriedAlone(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{stdout: `{"fsid": "f"}`}) // it answers every question with one document
 	var asking sync.WaitGroup
 	asking.Go(func() {
@@ -95,7 +95,7 @@ func TestWhoeverIsNotAnsweredAsksAlone(t *testing.T) {
 }
 
 // A caller that stops waiting must not end the round of the others.
-func TestWhoGoesLeavesTheOthersTheirAnswers(t *testing.T) {
+func TestCancelledCallerDoesNotEndTheRound(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{})
 	t.Setenv("FAKE_ECHO", "yes")
 	hasty, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -110,7 +110,7 @@ func TestWhoGoesLeavesTheOthersTheirAnswers(t *testing.T) {
 }
 
 // A round without waiting callers ends, together with its process.
-func TestARoundThatNobodyWaitsForIsNotAsked(t *testing.T) {
+func TestRoundWithoutCallersIsNotRun(t *testing.T) {
 	cli, _ := fakeCLI(t, fake{hang: "1m"})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -30,7 +30,7 @@ type UnreadableKeyError struct {
 
 // Error implements error.
 func (e *UnreadableKeyError) Error() string {
-	return fmt.Sprintf("the tools image has %s, which cannot read the key of client.%s: that is of a newer type; use a tools image made from %s, in the manager's Deployment and in its settings",
+	return fmt.Sprintf("the tools image has %s, which cannot read the newer type of key of client.%s; use a tools image built from %s, in the manager's Deployment and in the operator config",
 		"Ceph "+cmp.Or(e.Version, "of an older version"), e.User, cmp.Or(e.Image, "the image of the CephCluster"))
 }
 
@@ -58,7 +58,7 @@ var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
 
 // version returns the version of the ceph command; empty if unknown.
 func (c *CLI) version(ctx context.Context) string {
-	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // the program of every command
+	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // The program's name is a constant.
 	cmd.Env = environment(os.Environ())
 	var stdout bytes.Buffer
 	cmd.Stdout = &limited{to: &stdout, left: maxMessage}

@@ -99,7 +99,7 @@ func scratchPool(name string) error {
 		return err
 	}
 	if !strings.HasPrefix(name, scratchPrefix) {
-		return &InvalidError{fmt.Sprintf("%q does not begin with %q: the placement groups of other pools are left where they are", name, scratchPrefix)}
+		return &InvalidError{fmt.Sprintf("%q does not begin with %q: cephtune does not move placement groups of other pools", name, scratchPrefix)}
 	}
 	return nil
 }

@@ -473,7 +473,7 @@ func parsePGs(out []byte) ([]PG, error) {
 		pool, _, _ := strings.Cut(pg.ID, ".") // 3.1f is a PG of pool 3
 		id, err := strconv.ParseInt(pool, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("placement group %q is of no pool", pg.ID)
+			return nil, fmt.Errorf("placement group %q belongs to no pool", pg.ID)
 		}
 		pgs = append(pgs, PG{ID: pg.ID, State: pg.State, PoolID: id, Acting: onOSDs(pg.Acting), Primary: pg.Primary})
 	}
@@ -718,7 +718,7 @@ func parseBalancer(out []byte) (*Balancer, error) {
 		return nil, err
 	}
 	if raw.Active == nil {
-		return nil, errors.New("it does not say whether the balancer is active")
+		return nil, errors.New("it lacks the state of the balancer")
 	}
 	return &Balancer{Active: *raw.Active, Mode: raw.Mode, Plans: raw.Plans}, nil
 }
@@ -734,7 +734,7 @@ func parseStop(out []byte) (*Stop, error) {
 		return nil, err
 	}
 	if raw.OK == nil {
-		return nil, errors.New("it does not say whether the OSD may be stopped")
+		return nil, errors.New("it lacks whether the OSD may be stopped")
 	}
 	return &Stop{OK: *raw.OK, OSDs: raw.OSDs, PGs: raw.PGs, BadPGs: raw.BadPGs}, nil
 }

@@ -148,7 +148,7 @@ func TestOSDIOIsOfOSDsThatAreUp(t *testing.T) {
 			`{"OSDs": [{"id": 0, "state": ["exists"], "write ops rate": 40}, {"id": 1, "state": ["exists", "up"], "write ops rate": 5}]}`,
 			[]OSDIO{{ID: 1, WriteOperationsPerSecond: 5}},
 		},
-		"no OSDs, of which there is not even a list": {`{}`, []OSDIO{}},
+		"no OSDs, without a list": {`{}`, []OSDIO{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // An OSD with noup, as 18.2.7 prints it.
-func TestOSDMapTellsWhatKeepsAnOSDDown(t *testing.T) {
+func TestOSDMapHasFlagsOfOSDs(t *testing.T) {
 	m, err := parseOSDMap([]byte(`{"fsid":"f","osds":[
 		{"osd":1,"up":0,"up_from":9,"state":["exists","noup"]},{"osd":0,"up":1,"up_from":7,"state":["exists","up"]}],
 		"osd_xinfo":[{"osd":0,"down_stamp":"0.000000"},{"osd":1,"down_stamp":"2026-11-21T15:27:40.436823+0000"}]}`))

@@ -45,7 +45,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("verb")
 	do, known := h.verbs[name]
 	if !known {
-		h.answer(w, http.StatusNotFound, failed{Invalid: true, Message: fmt.Sprintf("the ceph sidecar knows no verb %q: is it of another version?", name)})
+		h.answer(w, http.StatusNotFound, failed{Invalid: true, Message: fmt.Sprintf("the ceph sidecar does not know the verb %q: check that manager and sidecar have the same version", name)})
 		return
 	}
 	began := time.Now()
@@ -158,9 +158,9 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("look for an old socket: %w", err)
+		return nil, fmt.Errorf("check for an old socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return nil, fmt.Errorf("%s is there and not a socket", socket)
+		return nil, fmt.Errorf("%s exists and is not a socket", socket)
 	default:
 		if other, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket); err == nil {
 			return nil, errors.Join(fmt.Errorf("another process answers on %s", socket), other.Close())
@@ -174,7 +174,7 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	if err := os.Chmod(socket, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("keep others from the socket: %w", err), listener.Close())
+		return nil, errors.Join(fmt.Errorf("restrict access to the socket: %w", err), listener.Close())
 	}
 	return listener, nil
 }

@@ -170,7 +170,7 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 		"a deadline":     {fmt.Errorf("ceph status did not end in time: %w", context.DeadlineExceeded), context.DeadlineExceeded, "ceph status did not end in time: context deadline exceeded"},
 		"an unreadable key": {
 			&ceph.UnreadableKeyError{User: "u", Version: "18.2.7", Image: "ceph:20"}, nil,
-			"the tools image has Ceph 18.2.7, which cannot read the key of client.u: that is of a newer type; use a tools image made from ceph:20, in the manager's Deployment and in its settings",
+			"the tools image has Ceph 18.2.7, which cannot read the newer type of key of client.u; use a tools image built from ceph:20, in the manager's Deployment and in the operator config",
 		},
 		"something else":  {errors.New("no such program"), nil, "no such program"},
 		"without a word ": {&ceph.Error{Verb: "config show", Errno: 2, Message: "Error ENOENT:"}, fs.ErrNotExist, "ceph config show: refused without a message (errno 2)"},
@@ -198,7 +198,7 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 	}
 }
 
-func TestASidecarThatIsNotThereIsNamed(t *testing.T) {
+func TestErrorNamesMissingSidecar(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "none")
 	_, err := ceph.NewSidecar(socket).Status(t.Context(), someone)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "the ceph sidecar does not answer on "+socket) {

@@ -266,5 +266,5 @@ func (f Fence) inTime(now time.Time) error {
 	if now.Before(f.Until) && now.Round(0).Before(f.Until.Round(0)) {
 		return nil
 	}
-	return &FencedError{fmt.Sprintf("the change of the Ceph cluster %s was held up until its time was over, and was not made: whether the lock is still held has to be asked again", f.FSID)}
+	return &FencedError{fmt.Sprintf("the change of the Ceph cluster %s was delayed beyond its deadline and not made: check the lock again", f.FSID)}
 }

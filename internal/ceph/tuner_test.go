@@ -153,12 +153,12 @@ func TestAChangeThatIsHeldUpIsNotMade(t *testing.T) {
 func TestASidecarThatChangesNothingSaysSo(t *testing.T) {
 	client, _ := sidecar(t, &cephtest.Fake{})
 	err := client.SetBalancer(t.Context(), someone, fence(1), true)
-	if err == nil || !strings.Contains(err.Error(), "changes nothing") {
+	if err == nil || !strings.Contains(err.Error(), "may not change settings") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-func TestWhatIsUnsure(t *testing.T) {
+func TestUncertainOutcomes(t *testing.T) {
 	tests := map[string]struct {
 		err  error
 		want bool

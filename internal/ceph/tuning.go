@@ -297,9 +297,9 @@ func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {
 	case pg.Number < 0 || pg.Number >= p.PGNum:
-		return &InvalidError{fmt.Sprintf("pool %s has %d placement groups, and none of number %d", p.Name, p.PGNum, pg.Number)}
+		return &InvalidError{fmt.Sprintf("pool %s has %d placement groups, but none of number %d", p.Name, p.PGNum, pg.Number)}
 	case len(pg.OSDs) != p.Size || len(distinct) != p.Size || distinct[0] < 0:
-		return &InvalidError{fmt.Sprintf("placement group %s is to be on OSDs %v, and pool %s keeps it on %d different ones", pg.ID(p.ID), pg.OSDs, p.Name, p.Size)}
+		return &InvalidError{fmt.Sprintf("placement group %s cannot be moved to OSDs %v: pool %s needs %d different OSDs", pg.ID(p.ID), pg.OSDs, p.Name, p.Size)}
 	}
 	return nil
 }
@@ -365,7 +365,7 @@ func (f Fence) Tunable(s Setting) error {
 // TunableFlag refuses a flag that SetFlag never changes.
 func TunableFlag(flag string) error {
 	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
-		return &InvalidError{fmt.Sprintf("the flag %q is not one that may be changed, which are %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
+		return &InvalidError{fmt.Sprintf("the flag %q must not be changed, only %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
 	}
 	return nil
 }
@@ -396,7 +396,7 @@ func neverPoolOption(option string) bool {
 // tunableWho refuses sections other than osd.
 func tunableWho(who ConfigWho) error {
 	if who.Section != "osd" {
-		return &InvalidError{fmt.Sprintf("section %q: options are changed for OSDs and nothing else", who.Section)}
+		return &InvalidError{fmt.Sprintf("section %q: only options of OSDs can be changed", who.Section)}
 	}
 	if who.Mask != "" {
 		return named("a mask, such as class:ssd or host:node-1,", who.Mask, maskForm)
@@ -410,7 +410,7 @@ func ValidValue(value string) error { return plainValue(value) }
 // plainValue refuses values that Ceph might not read as one word.
 func plainValue(value string) error {
 	if len(value) > maxValue || !valueForm.MatchString(value) {
-		return &InvalidError{fmt.Sprintf("%.80q is not a value that options are set to", value)}
+		return &InvalidError{fmt.Sprintf("%.80q is not a valid value of an option", value)}
 	}
 	return nil
 }

@@ -221,18 +221,18 @@ func TestPlacementGroupsAreThoseOfTheScratchPool(t *testing.T) {
 			[]string{"ceph osd pg-upmap 12.0 2 1", "ceph osd pg-upmap 12.1f 0 2"},
 			"",
 		},
-		"of another pool":                {"rbd", place(1, 0, 2), inHours(1), nil, "are left where they are"},
+		"of another pool":                {"rbd", place(1, 0, 2), inHours(1), nil, "does not move placement groups"},
 		"of a pool that is not there":    {"cephtune-scratch-data", place(1, 0, 2), inHours(1), nil, "there is no pool cephtune-scratch-data"},
 		"of a pool like a flag":          {"--cephtune-scratch", place(1, 0, 2), inHours(1), nil, "not the name of a pool"},
 		"one that there is not":          {"cephtune-scratch", place(32, 0, 2), inHours(1), nil, "none of number 32"},
 		"one below nought":               {"cephtune-scratch", place(-1, 0, 2), inHours(1), nil, "none of number -1"},
-		"on fewer OSDs than copies":      {"cephtune-scratch", place(1, 0), inHours(1), nil, "keeps it on 2 different ones"},
-		"on more":                        {"cephtune-scratch", place(1, 0, 1, 2), inHours(1), nil, "keeps it on 2 different ones"},
-		"on one OSD twice":               {"cephtune-scratch", place(1, 2, 2), inHours(1), nil, "keeps it on 2 different ones"},
-		"on an OSD that there never is":  {"cephtune-scratch", place(1, 2, -1), inHours(1), nil, "keeps it on 2 different ones"},
+		"on fewer OSDs than copies":      {"cephtune-scratch", place(1, 0), inHours(1), nil, "needs 2 different OSDs"},
+		"on more":                        {"cephtune-scratch", place(1, 0, 1, 2), inHours(1), nil, "needs 2 different OSDs"},
+		"on one OSD twice":               {"cephtune-scratch", place(1, 2, 2), inHours(1), nil, "needs 2 different OSDs"},
+		"on an OSD that there never is":  {"cephtune-scratch", place(1, 2, -1), inHours(1), nil, "needs 2 different OSDs"},
 		"far too many":                   {"cephtune-scratch", many, inHours(1), nil, "at most 32"},
 		"without an epoch":               {"cephtune-scratch", place(1, 0, 2), inHours(0), nil, "no epoch"},
-		"one wrong one among right ones": {"cephtune-scratch", append(place(1, 0, 2), place(2, 0)...), inHours(1), nil, "keeps it on 2"},
+		"one wrong one among right ones": {"cephtune-scratch", append(place(1, 0, 2), place(2, 0)...), inHours(1), nil, "needs 2 different"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestPlacementIsFenced(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedBeforeAChange(t *testing.T) {
+func TestReadsBeforeAChange(t *testing.T) {
 	tests := map[string]struct {
 		fake
 		do   func(context.Context, *CLI) (any, error)
@@ -343,7 +343,7 @@ func TestAFence(t *testing.T) {
 		"an earlier one":                    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "was taken over"},
 		"an earlier one of another cluster": {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: other, Epoch: 2}},
 		"one that ends before the caller's": {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(10 * time.Second)}, timeout: 20 * time.Second},
-		"one that is over":                  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Millisecond)}, want: "held up"},
+		"one that is over":                  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Millisecond)}, want: "delayed beyond its deadline"},
 		"no cluster":                        {fence: Fence{FSID: "ceph", Epoch: 1}, want: "not the FSID"},
 	}
 	for name, test := range tests {

@@ -243,7 +243,7 @@ func decodeStrictly(from io.Reader, into any) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind the document")
+		return errors.New("something follows the document")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func change[A any](do func(context.Context, Tuner, Connection, Fence, A) error) 
 	return func(ctx context.Context, to Client, r request) (any, error) {
 		tuner, is := to.(Tuner)
 		if !is {
-			return nil, &InvalidError{"this ceph sidecar changes nothing"}
+			return nil, &InvalidError{"this ceph sidecar may not change settings"}
 		}
 		if r.Fence == nil {
 			return nil, &InvalidError{"a change needs a fence"}

@@ -56,7 +56,7 @@ func Canonical(valueType, text string) (string, error) {
 	case String:
 		return text, nil
 	}
-	return "", fmt.Errorf("cephtune cannot compare values of type %q, and so could not restore one", valueType)
+	return "", fmt.Errorf("cephtune cannot compare values of type %q, and so cannot restore them", valueType)
 }
 
 // Number returns the value of any numeric type as a number, for comparisons with bounds. For times,
@@ -93,7 +93,7 @@ func boolean(text string) (string, error) {
 	case "false", "0":
 		return "false", nil
 	}
-	return "", fmt.Errorf("%q is not true or false: Ceph takes no yes, no, on or off", text)
+	return "", fmt.Errorf("%q is not true or false: Ceph rejects yes, no, on and off", text)
 }
 
 var withUnit = regexp.MustCompile(`^(-?\d+)(?:([KMGTPE])([iB]?)|B)?$`)
@@ -176,7 +176,7 @@ func unitSeconds(unit string) (int64, bool) {
 func milliseconds(text string) (string, error) {
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return "", errors.New("write milliseconds as a whole number without a unit: Ceph takes 5s for 5")
+		return "", errors.New("write milliseconds as a whole number without a unit: Ceph reads 5s as 5")
 	}
 	return strconv.FormatUint(number, 10), nil
 }

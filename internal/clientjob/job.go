@@ -28,7 +28,7 @@ const LabelSession = "cephtune.dev/session"
 const (
 	runnerPath = "/cephtune/runner"
 	workPath   = "/cephtune/work"
-	secretPath = "/etc/ceph" //nolint:gosec // a directory
+	secretPath = "/etc/ceph" //nolint:gosec // This is a directory, not a secret.
 	keyFile    = secretPath + "/" + SessionKey
 	// TasksPath is the file of a standalone client's tasks.
 	TasksPath = secretPath + "/" + TasksFile

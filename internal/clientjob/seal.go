@@ -117,14 +117,14 @@ func (s Session) Seal(master []byte, job *batchv1.Job) error {
 // manager made; "" if it does not.
 func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
 	if !metav1.IsControlledBy(job, b) {
-		return fmt.Sprintf("There is a Job %s that is not this benchmark's. Remove it, and change runID to run again.", job.Name), nil
+		return fmt.Sprintf("Job %s does not belong to this benchmark but has the name that it needs. Remove the Job, and change runID to run again.", job.Name), nil
 	}
 	want, err := s.sealOf(master, job.Annotations)
 	if err != nil {
 		return "", err
 	}
 	if !hmac.Equal([]byte(want), []byte(job.Annotations[AnnotationSeal])) {
-		return fmt.Sprintf("What Job %s was made for was changed, and not by the operator.", job.Name), nil
+		return fmt.Sprintf("Job %s was changed, and not by the operator: its seal does not match.", job.Name), nil
 	}
 	return "", nil
 }

@@ -18,7 +18,7 @@ type Followers struct {
 	dial    Dial
 	now     func() time.Time
 	news    func()
-	context context.Context //nolint:containedctx // they are followed for longer than any call lasts
+	context context.Context //nolint:containedctx // Following outlasts the call that starts it.
 
 	mu      sync.Mutex
 	runners map[int]*follower

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
+func TestStatusesOfAStandaloneClient(t *testing.T) {
 	planned := []task.Task{
 		{ID: "data-d"},
 		{ID: "r1-p1", Measure: &task.Measurement{}},
@@ -48,7 +48,7 @@ func TestStatusesOfAClientThatWorksAlone(t *testing.T) {
 			logWith("!data-d", "r1-p1"), false,
 			[]string{"data-d Failed ToolFailed", "r1-p1 Failed ToolFailed", "tidy-r1-p1 Preparing"},
 		},
-		"nobody knows about the tidying": {
+		"it is unknown whether tidying ended": {
 			logWith("data-d", "r1-p1", "r2-p1"), false,
 			[]string{"data-d Done", "r1-p1 Done", "tidy-r1-p1 Failed ReportLost", "r2-p1 Failed ReportLost", "cleanup Preparing"},
 		},

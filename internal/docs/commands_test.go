@@ -175,9 +175,9 @@ func exists(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// TestWhatDoesNotExistIsFound checks that commands with a missing target, subcommand, flag or file
+// TestCheckerReportsMissingTargets checks that commands with a missing target, subcommand, flag or file
 // are reported, and that valid commands are not.
-func TestWhatDoesNotExistIsFound(t *testing.T) {
+func TestCheckerReportsMissingTargets(t *testing.T) {
 	for _, command := range []string{
 		"make no-such-target",
 		"kubectl cephtune no-such-command",

@@ -77,7 +77,7 @@ func TestABackgroundWithoutALoadIsRefused(t *testing.T) {
 
 // rados bench ends without a summary when it is stopped. Its rows contain nearly as much if the
 // size of an operation is known.
-func TestRowsOfRadosBenchAreAResultOfWhatWasStopped(t *testing.T) {
+func TestStoppedRadosBenchHasAResultFromRows(t *testing.T) {
 	whole, err := os.ReadFile("radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	if err != nil {
 		t.Fatal(err)

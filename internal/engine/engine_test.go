@@ -80,7 +80,7 @@ func TestParseSaysWhichFormatItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // It was only read.
+	defer file.Close() //nolint:errcheck // Reading left nothing to lose.
 	res, err := Parse(file, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.
 	sum := &result.Histogram{}
 	for _, run := range runs {
 		if run.Result == nil {
-			return nil, nil //nolint:nilnil // Documented: there is none.
+			return nil, nil //nolint:nilnil // The docstring documents nil.
 		}
 		d, err := selectDirection(run.Result, direction)
 		if err != nil || d == nil {
@@ -140,7 +140,7 @@ func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.
 		}
 		latency, _ := latencyOf(d)
 		if latency == nil || latency.Histogram == nil {
-			return nil, nil //nolint:nilnil // Documented: there is none.
+			return nil, nil //nolint:nilnil // The docstring documents nil.
 		}
 		if sum, err = result.AddHistograms(sum, latency.Histogram); err != nil {
 			return nil, err

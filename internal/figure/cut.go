@@ -27,7 +27,7 @@ func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 		if !latencyKnown && part.Latency != nil {
 			cut.Warnings = append(slices.Clip(cut.Warnings), result.Warning{
 				Code:    result.WarnRampIncluded,
-				Message: string(d.Name) + ": the mean latency is that of the whole run, ramp included",
+				Message: string(d.Name) + ": the mean latency includes the ramp",
 			})
 		}
 	}
@@ -40,7 +40,7 @@ func directionAfter(d *result.Direction, ramp float64) (part *result.Direction, 
 	}
 	s := d.Series
 	if s == nil || s.OperationsPerSecond == nil || s.BytesPerSecond == nil {
-		return nil, false, fmt.Errorf("the output has no course over time, from which the ramp of %v s could be cut", ramp)
+		return nil, false, fmt.Errorf("the output has no values over time, so the ramp of %v s cannot be cut", ramp)
 	}
 	course := seriesAfter(s, ramp)
 	var operations, bytes, latency float64

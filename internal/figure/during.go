@@ -18,7 +18,7 @@ const (
 )
 
 // ErrNoCourse says that a result has no time series.
-var ErrNoCourse = errors.New("the result has no course over time")
+var ErrNoCourse = errors.New("the result has no values over time")
 
 // During computes the figures of one client between two moments, in seconds since it began to
 // measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. It returns no figures if

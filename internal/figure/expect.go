@@ -90,12 +90,12 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	i := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == e.Phase })
 	if i < 0 || phases[i].ValidRuns == 0 {
 		c.verdict = v1alpha1.BenchmarkInvalid
-		c.clause = name(e) + " is not known: no run is valid"
+		c.clause = name(e) + " is unknown: no run is valid"
 		return c, nil
 	}
 	m, ok := findResult(phases[i], e.Metric, e.Direction)
 	if !ok {
-		c.clause = name(e) + " is not known: the runs did not report it"
+		c.clause = name(e) + " is unknown: the runs did not report it"
 		return c, nil
 	}
 	f, err := readMetric(m)

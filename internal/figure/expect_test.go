@@ -111,20 +111,20 @@ func TestExpect(t *testing.T) {
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
-			"Inconclusive: one LatencyP99 is not known: the runs did not report it.",
+			"Inconclusive: one LatencyP99 is unknown: the runs did not report it.",
 		},
 		"no valid run outweighs all": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "6k"), atMost("none", v1alpha1.MetricLatencyP99, "1s")},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Missed", "Unknown"},
 			"Invalid",
-			"Invalid: none LatencyP99 is not known: no run is valid.",
+			"Invalid: none LatencyP99 is unknown: no run is valid.",
 		},
 		"no such phase": {
 			[]v1alpha1.Expectation{atMost("other", v1alpha1.MetricLatencyP99, "1s")},
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
-			"Invalid", "Invalid: other LatencyP99 is not known: no run is valid.",
+			"Invalid", "Invalid: other LatencyP99 is unknown: no run is valid.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,7 +112,7 @@ func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direc
 	case mixed && name == v1alpha1.DirectionWrite:
 		return res.Write, nil
 	}
-	return nil, nil //nolint:nilnil // Documented: there is none.
+	return nil, nil //nolint:nilnil // The docstring documents nil.
 }
 
 func figuresOf(name v1alpha1.Direction, d *result.Direction) []Figure {

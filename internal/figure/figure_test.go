@@ -170,7 +170,7 @@ func TestClientsAreAddedWithoutTheirRamps(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObservation(t *testing.T) {
+func TestObserveRefusesInvalidReports(t *testing.T) {
 	steady := course(wobbling(60, 100), 0.1)
 	withoutCourse := course(wobbling(60, 100), 0.1)
 	withoutCourse.Write.Series = nil
@@ -191,7 +191,7 @@ func TestWhatIsNoObservation(t *testing.T) {
 		"a client that was cancelled":  {[]task.Report{cancelled}, "it is Cancelled"},
 		"a client without result":      {[]task.Report{report(nil)}, "it has no result"},
 		"a result that cannot be":      {[]task.Report{report(broken)}, "took NaN seconds"},
-		"no course to cut the ramp of": {[]task.Report{report(withoutCourse)}, "no course over time"},
+		"no course to cut the ramp of": {[]task.Report{report(withoutCourse)}, "no values over time"},
 		"ended within the ramp":        {[]task.Report{report(course([]float64{5, 5}, 0.1))}, "within its ramp of 10 s"},
 		"stalled after the ramp":       {[]task.Report{report(course(append(make([]float64, 0, 40), append(wobbling(10, 9), make([]float64, 20)...)...), 0.1))}, "nothing completed after the ramp"},
 		"different tools":              {[]task.Report{report(steady), report(other)}, "do not belong together"},
@@ -396,7 +396,7 @@ func TestMarksOfSpec(t *testing.T) {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{RateIOPS: rate}},
 			[]v1alpha1.ResultMark{v1alpha1.MarkSharedImage},
 		},
-		"one client shares with nobody": {image(v1alpha1.ImageSharingClients), 1, v1alpha1.Phase{RBDBench: &v1alpha1.RBDBench{}}, nil},
+		"a single client": {image(v1alpha1.ImageSharingClients), 1, v1alpha1.Phase{RBDBench: &v1alpha1.RBDBench{}}, nil},
 		"fio on objects": {
 			image(v1alpha1.ImageSharingClients), 2,
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, RateIOPS: rate}},

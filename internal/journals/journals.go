@@ -135,14 +135,14 @@ func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	text, has := o.Data[Key]
 	if !has {
-		return nil, fmt.Errorf("ConfigMap %s/%s has no %s, which says what to restore in Ceph: recover it from a backup, or compare Ceph's settings with what you want and delete the ConfigMap", o.Namespace, o.Name, Key)
+		return nil, fmt.Errorf("ConfigMap %s/%s lacks %s, the settings to restore in Ceph: recover it from a backup, or check Ceph's settings yourself and delete the ConfigMap", o.Namespace, o.Name, Key)
 	}
 	j, err := tuning.Decode([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %s/%s: %w", o.Namespace, o.Name, err)
 	}
 	if j.FSID != fsid {
-		return nil, fmt.Errorf("ConfigMap %s/%s is for the cluster %s, and its name is for %s: if it was copied, delete it", o.Namespace, o.Name, j.FSID, fsid)
+		return nil, fmt.Errorf("ConfigMap %s/%s is for cluster %s, but its name is for %s: if it was copied, delete it", o.Namespace, o.Name, j.FSID, fsid)
 	}
 	return j, nil
 }
@@ -166,7 +166,7 @@ func with(m map[string]string, key, value string) map[string]string {
 // state describes the remaining work, for people who find the ConfigMap.
 func state(j *tuning.Journal) string {
 	if j.Done() {
-		return "Ceph has nothing left to restore. cephtune removes this by itself."
+		return "All settings of Ceph are restored. cephtune will remove this ConfigMap."
 	}
 	open := 0
 	for _, entry := range j.Entries {
@@ -174,7 +174,7 @@ func state(j *tuning.Journal) string {
 			open++
 		}
 	}
-	return fmt.Sprintf("Settings to restore in Ceph: %d of %d. Keep this: it has the original values.", open, len(j.Entries))
+	return fmt.Sprintf("Settings to restore in Ceph: %d of %d. Do not delete this ConfigMap: it has the original values.", open, len(j.Entries))
 }
 
 // failed adds to an error what was attempted and what to do now. It returns nil for nil.
@@ -185,9 +185,9 @@ func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	doing := fmt.Sprintf("%s the journal in ConfigMap %s/%s%s", what, s.namespace, s.prefix, fsid)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), what == "write" && apierrors.IsNotFound(err):
-		return fmt.Errorf("%s: %w; if that repeats, look for a second manager: %w", doing, tuning.ErrOvertaken, err)
+		return fmt.Errorf("%s: %w; if that repeats, check for a second manager: %w", doing, tuning.ErrOvertaken, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: the Role cephtune-cluster-locks, which the chart makes (rbac.create) and config/rbac has, has to be there in namespace %s: %w", doing, s.namespace, err)
+		return fmt.Errorf("%s: create the Role cephtune-cluster-locks in namespace %s, with the chart (rbac.create) or config/rbac: %w", doing, s.namespace, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

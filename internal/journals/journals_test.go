@@ -93,14 +93,14 @@ func TestAJournalIsKept(t *testing.T) {
 	wantAbout := map[string]string{
 		"app.kubernetes.io/managed-by": "cephtune",
 		"cephtune.dev/sweep":           "bench/pg-num",
-		"cephtune.dev/state":           "Settings to restore in Ceph: 2 of 3. Keep this: it has the original values.",
+		"cephtune.dev/state":           "Settings to restore in Ceph: 2 of 3. Do not delete this ConfigMap: it has the original values.",
 	}
 	if diff := cmp.Diff(wantAbout, about); diff != "" {
 		t.Errorf("labels and annotations, -want +got:\n%s", diff)
 	}
 
 	mustSave(t, s, journal("pg-num", 3, 2, tuning.Restored, tuning.Restored, tuning.LeftAlone))
-	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "nothing left to restore") {
+	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "All settings of Ceph are restored") {
 		t.Errorf("state of a journal that is done: %q", got)
 	}
 	if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {
@@ -111,7 +111,7 @@ func TestAJournalIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatOthersPutThereStays(t *testing.T) {
+func TestForeignFieldsOfTheConfigMapStay(t *testing.T) {
 	c := newAPI()
 	s := storeOf(c)
 	mustSave(t, s, journal("a", 1, 1, tuning.Open))
@@ -126,7 +126,7 @@ func TestWhatOthersPutThereStays(t *testing.T) {
 	}
 }
 
-func TestWhichJournalFollowsWhich(t *testing.T) {
+func TestJournalSuccession(t *testing.T) {
 	const open, done = tuning.Open, tuning.Restored
 	overtaken := func(err error) bool { return errors.Is(err, tuning.ErrOvertaken) }
 	otherSweep := func(err error) bool {
@@ -288,7 +288,7 @@ func TestAJournalThatCannotBeReadStays(t *testing.T) {
 	}{
 		"emptied":             {nil, "from a backup"},
 		"damaged":             {map[string]string{journals.Key: `{"schemaVersion":1,`}, "damaged"},
-		"of a later version":  {map[string]string{journals.Key: `{"schemaVersion":2,"fsid":"` + fsid + `"}`}, "restore with the version that wrote it"},
+		"of a later version":  {map[string]string{journals.Key: `{"schemaVersion":2,"fsid":"` + fsid + `"}`}, "restore with the cephtune version that wrote it"},
 		"copied from another": {map[string]string{journals.Key: `{"schemaVersion":1,"fsid":"f"}`}, "if it was copied, delete it"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -94,7 +94,7 @@ func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string,
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
 	}
 	return v1alpha1.ConditionFailed, Outcome{
-		Reason: v1alpha1.ReasonFailedOnVerdict, Message: fmt.Sprintf("The verdict is %s, on which spec.failOn has it fail. %s", verdict, sentence),
+		Reason: v1alpha1.ReasonFailedOnVerdict, Message: fmt.Sprintf("The verdict is %s, which spec.failOn lists. %s", verdict, sentence),
 	}
 }
 

@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 			"Bad",
 			[]verdict{"Unclear", "Bad"},
 			v1alpha1.ConditionFailed, v1alpha1.ReasonFailedOnVerdict,
-			"The verdict is Bad, on which spec.failOn has it fail. So it is.",
+			"The verdict is Bad, which spec.failOn lists. So it is.",
 		},
 		"there is no verdict": {"", []verdict{""}, v1alpha1.ConditionComplete, v1alpha1.ReasonComplete, "So it is."},
 	}

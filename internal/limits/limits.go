@@ -69,7 +69,7 @@ const entryBytes = 48
 
 // costOf returns the memory of a value of a type. A field counts twice: in its struct and by itself.
 func costOf(t reflect.Type) int64 {
-	cost := int64(t.Size()) //nolint:gosec // No type is so large.
+	cost := int64(t.Size()) //nolint:gosec // No type is large enough to overflow.
 	if t.Kind() == reflect.String {
 		cost += entryBytes // It may be a key or a value of a map, or an element.
 	}

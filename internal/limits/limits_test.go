@@ -78,7 +78,7 @@ func TestDecodeStopsAtLimits(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesWhatIsNoDocument(t *testing.T) {
+func TestDecodeRefusesInvalidDocuments(t *testing.T) {
 	broken := errors.New("broken")
 	if err := Decode(iotest.ErrReader(broken), &outer{}, generous); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)

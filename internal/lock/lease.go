@@ -63,7 +63,7 @@ func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref,
 		grant.Asked = now
 		return grant, nil
 	}
-	return Grant{}, fmt.Errorf("take Lease %s/%s%s: others write it all the time", l.namespace, leasePrefix, fsid)
+	return Grant{}, fmt.Errorf("take Lease %s/%s%s: other clients keep writing it", l.namespace, leasePrefix, fsid)
 }
 
 func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
@@ -72,7 +72,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 		return Grant{}, err
 	}
 	if l.superseded(fsid, lease) && now.Before(expires(lease)) {
-		return Grant{}, &SupersededError{fmt.Sprintf("another process of the operator, %s, has taken the lock over from this one, %s: this one stops while the other is at work; run one operator at a time",
+		return Grant{}, &SupersededError{fmt.Sprintf("another operator process, %s, took the lock from this one, %s, which now pauses; run one operator at a time",
 			lease.Annotations[annotationProcess], l.process)}
 	}
 	current := ptr.Deref(lease.Spec.HolderIdentity, "")
@@ -126,7 +126,7 @@ func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 func nextEpoch(last int64, now time.Time) int32 {
 	// began is 2026-01-01 in UTC.
 	const began = 1767225600
-	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // It is bounded right here.
+	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // min and max bound it.
 }
 
 // Peek returns the lock's holder, and Held if it is the given one. It writes nothing.
@@ -148,7 +148,7 @@ func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref)
 		err = l.write(ctx, lease)
 	}
 	if err != nil {
-		return fmt.Errorf("give Lease %s/%s%s back: %w", l.namespace, leasePrefix, fsid, err)
+		return fmt.Errorf("release Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
 	}
 	return nil
 }

@@ -84,14 +84,14 @@ func TestLease(t *testing.T) {
 		wantWrites int
 	}
 	cases := map[string][]step{
-		"who has it is told so, and renews it seldom": {
+		"the holder keeps it, and renews it seldom": {
 			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: time.Second, who: nightly, wantHeld: true, wantHolder: nightly},
 			{after: RenewAfter - 1, who: nightly, wantHeld: true, wantHolder: nightly},
 			{after: RenewAfter, who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: RenewAfter + time.Second, who: nightly, wantHeld: true, wantHolder: nightly},
 		},
-		"who comes second is told who has it, namesake or not": {
+		"the second gets the holder's name, namesake or not": {
 			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: Duration - time.Second, who: reborn, wantHolder: nightly},
 		},
@@ -106,18 +106,18 @@ func TestLease(t *testing.T) {
 			{who: nightly, release: true, wantWrites: 1},
 			{who: nightly, wantHeld: true, wantEpoch: 1, wantHolder: nightly, wantWrites: 1},
 		},
-		"nobody gives back what another one has, or what there is not": {
+		"a foreign or missing lock cannot be released": {
 			{who: nightly, release: true},
 			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{who: reborn, release: true},
 			{who: nightly, wantHeld: true, wantHolder: nightly},
 		},
-		"one that has expired goes to whoever asks": {
+		"an expired one goes to the next": {
 			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: Duration, who: reborn, wantHeld: true, wantEpoch: 600, wantHolder: reborn, wantSince: Duration, wantWrites: 1},
 			{after: Duration, who: nightly, wantEpoch: 600, wantHolder: reborn, wantSince: Duration},
 		},
-		"its holder goes on with one that has expired, if nobody took it": {
+		"the holder renews an expired one": {
 			{who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: 3 * Duration, who: nightly, wantHeld: true, wantHolder: nightly, wantWrites: 1},
 			{after: 3*Duration + time.Second, who: reborn, wantHolder: nightly},
@@ -265,7 +265,7 @@ func TestLost(t *testing.T) {
 }
 
 // A sidecar that has seen an epoch refuses lower ones, so epochs must never start again.
-func TestEpochsRiseWhateverBecomesOfTheLease(t *testing.T) {
+func TestEpochsAlwaysIncrease(t *testing.T) {
 	k := newKubernetes(t)
 	leases := NewLeases(k, k, namespace, "first")
 	last, now := int64(0), began
@@ -401,12 +401,12 @@ func TestRecord(t *testing.T) {
 	const elsewhere = " of the Kubernetes cluster whose cephtune namespace has UID "
 	me, namesake := nightly.Identity(), reborn.Identity()
 	cases := map[string][]step{
-		"who has it is told so, and renews it seldom": {
+		"the holder keeps it, and renews it seldom": {
 			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
 			{after: RenewAfter - 1, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1},
 			{after: RenewAfter, where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
 		},
-		"another cluster is told who has it, whatever its epoch, until it has expired": {
+		"another cluster gets the holder's name until it expires, whatever its epoch": {
 			{where: "here", epoch: 1, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 1, wantWrites: 1},
 			{after: Duration - 1, where: "there", epoch: 7, holder: reborn, wantHolder: me + elsewhere + "here", wantEpoch: 1},
 			{after: Duration, where: "there", epoch: 7, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 7, wantWrites: 1},
@@ -432,7 +432,7 @@ func TestRecord(t *testing.T) {
 			{where: "here", epoch: 1, holder: nightly, drop: true},
 			{where: "there", epoch: 1, holder: reborn, wantHeld: true, wantHolder: namesake, wantEpoch: 1, wantWrites: 1},
 		},
-		"nobody drops what is another one's": {
+		"a foreign record cannot be removed": {
 			{where: "here", epoch: 2, holder: nightly, wantHeld: true, wantHolder: me, wantEpoch: 2, wantWrites: 1},
 			{where: "here", epoch: 1, holder: nightly, drop: true},
 			{where: "there", epoch: 2, holder: nightly, drop: true},

@@ -32,7 +32,7 @@ func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
 func ClusterID(ctx context.Context, reader client.Reader, namespace string) (types.UID, error) {
 	own := &corev1.Namespace{}
 	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, own); err != nil {
-		return "", fmt.Errorf("read namespace %s, by whose UID Ceph knows this Kubernetes cluster: %w", namespace, err)
+		return "", fmt.Errorf("read namespace %s, whose UID identifies this Kubernetes cluster in Ceph: %w", namespace, err)
 	}
 	return own.UID, nil
 }
@@ -100,7 +100,7 @@ func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) err
 		return nil
 	}
 	if err := r.ceph.RemoveKey(ctx, at, recordKey); err != nil {
-		return fmt.Errorf("remove the record of who works on Ceph: %w", err)
+		return fmt.Errorf("remove the record of the lock in Ceph: %w", err)
 	}
 	return nil
 }
@@ -108,14 +108,14 @@ func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) err
 func (r *Records) read(ctx context.Context, at ceph.Connection) (record, bool, error) {
 	text, there, err := r.ceph.GetKey(ctx, at, recordKey)
 	if err != nil {
-		return record{}, false, fmt.Errorf("read who works on Ceph: %w", err)
+		return record{}, false, fmt.Errorf("read the record of the lock in Ceph: %w", err)
 	}
 	if !there {
 		return record{}, false, nil
 	}
 	var found record
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
-		return record{}, false, fmt.Errorf("the record of the lock in Ceph is damaged: %w; if no operator works on Ceph, remove it with `ceph config-key rm %s`", err, recordKey)
+		return record{}, false, fmt.Errorf("the record of the lock in Ceph is damaged: %w; if no operator uses Ceph, remove it with `ceph config-key rm %s`", err, recordKey)
 	}
 	return found, true, nil
 }
@@ -127,14 +127,14 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 		return Grant{}, err
 	}
 	if err := r.ceph.SetKey(ctx, at, recordKey, string(text)); err != nil {
-		return Grant{}, fmt.Errorf("write who works on Ceph: %w", err)
+		return Grant{}, fmt.Errorf("write the record of the lock in Ceph: %w", err)
 	}
 	found, there, err := r.read(ctx, at)
 	if err != nil {
 		return Grant{}, err
 	}
 	if !there {
-		return Grant{}, fmt.Errorf("the record of the lock in Ceph, %s, was removed as soon as it was written", recordKey)
+		return Grant{}, fmt.Errorf("the record of the lock in Ceph, %s, was removed right after it was written", recordKey)
 	}
 	return r.granted(found, wanted)
 }
@@ -143,7 +143,7 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 // another process has taken over from this one.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
-		return Grant{}, &SupersededError{"another process of the operator has taken over the record of the lock in Ceph: this one stops while the other is at work; run one operator at a time"}
+		return Grant{}, &SupersededError{"another operator process took over the record of the lock in Ceph, so this one pauses; run one operator at a time"}
 	}
 	holder := found.Holder
 	if found.Cluster != r.cluster {

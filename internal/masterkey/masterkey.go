@@ -18,7 +18,7 @@ import (
 
 const (
 	// SecretName names the Secret, in the manager's namespace.
-	SecretName = "cephtune-session-keys" //nolint:gosec // It is a name and no secret.
+	SecretName = "cephtune-session-keys" //nolint:gosec // This is a name, not a secret.
 
 	field = "master"
 	// bytes is the length of the key.
@@ -34,7 +34,7 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	}
 	made := make([]byte, bytes)
 	if _, err := rand.Read(made); err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	immutable := true
 	err = c.Create(ctx, &corev1.Secret{
@@ -46,7 +46,7 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	case apierrors.IsAlreadyExists(err): // Another manager was faster.
 		return load(ctx, c, namespace)
 	case err != nil:
-		return nil, fmt.Errorf("keep the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
+		return nil, fmt.Errorf("store the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
 	}
 	return made, nil
 }
@@ -71,7 +71,7 @@ func load(ctx context.Context, c client.Client, namespace string) ([]byte, error
 		return nil, fmt.Errorf("read the key of sessions: %w", err)
 	}
 	if len(secret.Data[field]) != bytes {
-		return nil, fmt.Errorf("read the key of sessions: Secret %s/%s has no %s of %d bytes; delete it, and a new one is made", namespace, SecretName, field, bytes)
+		return nil, fmt.Errorf("read the key of sessions: Secret %s/%s has no %s of %d bytes; delete the Secret, and the manager creates a new one", namespace, SecretName, field, bytes)
 	}
 	return secret.Data[field], nil
 }

@@ -35,7 +35,7 @@ func TestADamagedKeyIsRefused(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: masterkey.SecretName},
 		Data:       map[string][]byte{"master": []byte("short")},
 	}).Build()
-	if _, err := masterkey.LoadOrCreate(t.Context(), c, "system"); err == nil || !strings.Contains(err.Error(), "delete it") {
+	if _, err := masterkey.LoadOrCreate(t.Context(), c, "system"); err == nil || !strings.Contains(err.Error(), "delete the Secret") {
 		t.Errorf("got %v, want an error that says what to do", err)
 	}
 }

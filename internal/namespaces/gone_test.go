@@ -91,7 +91,7 @@ func TestRefusedObjectIsGoneWithItsNamespace(t *testing.T) {
 		"it is there":               {answer{}, false},
 		"it is being deleted":       {answer{going: true}, true},
 		"it is gone":                {notFound("bench"), true},
-		"nobody may say":            {answer{err: refusal("get")}, false},
+		"the check is forbidden":    {answer{err: refusal("get")}, false},
 		"the API server is at work": {answer{err: apierrors.NewServiceUnavailable("at work")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,8 +53,8 @@ func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error)
 		return "", fmt.Errorf("ask whether the operator may run benchmarks in namespace %s: %w", namespace, err)
 	}
 	if !review.Status.Allowed {
-		return fmt.Sprintf("Namespace %s is not one of benchmarks: the operator may not make Jobs there. "+
-			"Use one that is, or ask the administrator to make it one: with Helm among benchmarkNamespaces, otherwise with config/bench.", namespace), nil
+		return fmt.Sprintf("Namespace %s is not a benchmark namespace: the operator may not create Jobs in it. "+
+			"Use another namespace, or ask the administrator to add it: with Helm to benchmarkNamespaces, otherwise with config/bench.", namespace), nil
 	}
 	c.known[namespace] = true
 	return "", nil

@@ -38,7 +38,7 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 	at := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.ID == pg.PoolID })
 	if at < 0 {
-		return "is of a pool that is not in the OSD map"
+		return "belongs to a pool that is not in the OSD map"
 	}
 	if state := ceph.PGState(pg.State); state.IsUnclean() {
 		return fmt.Sprintf("is %q, not clean", state)
@@ -50,7 +50,7 @@ func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 		}
 	}
 	if least := max(1, m.Pools[at].MinSize); left < least {
-		return fmt.Sprintf("would have %d OSDs left, and needs %d (min_size of pool %s)", left, least, m.Pools[at].Name)
+		return fmt.Sprintf("would have %d OSDs left but needs %d (min_size of pool %s)", left, least, m.Pools[at].Name)
 	}
 	return ""
 }

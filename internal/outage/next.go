@@ -135,7 +135,7 @@ func (p Plan) failure(so Progress, look Look, now time.Time) string {
 		return p.failureBefore(so, look, now)
 	}
 	if other := p.otherDown(look.OSDMap); other >= 0 {
-		return fmt.Sprintf("osd.%d went down, which is none of those that were stopped", other)
+		return fmt.Sprintf("osd.%d went down, but the benchmark did not stop it", other)
 	}
 	if so.NoupUnset.IsZero() {
 		return p.failureOfOutage(so, look, now)
@@ -148,7 +148,7 @@ func (p Plan) failureBefore(so Progress, look Look, now time.Time) string {
 	case look.PhaseOver:
 		return "the phase ended before the OSDs were to be stopped"
 	case now.Sub(so.Start.Add(p.Before)) > lateAfter:
-		return fmt.Sprintf("the OSDs were to be stopped %v after the phase began, and were not until %v later", p.Before, lateAfter)
+		return fmt.Sprintf("the OSDs were due to stop %v into the phase, and had not stopped %v later", p.Before, lateAfter)
 	}
 	return ""
 }
@@ -156,16 +156,16 @@ func (p Plan) failureBefore(so Progress, look Look, now time.Time) string {
 func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	switch {
 	case so.Down.IsZero() && now.Sub(so.Stop) > downWithin:
-		return fmt.Sprintf("not all OSDs were down within %v: Ceph did not take it, or they came up again", downWithin)
+		return fmt.Sprintf("not all OSDs went down within %v: Ceph ignored the command, or they came up again", downWithin)
 	case look.PhaseOver:
 		return "the phase ended while the OSDs were down"
 	case p.cameUpEarly(so, look):
-		return "an OSD came up before the outage was over: did somebody unset its flag noup?"
+		return "an OSD came up before the outage was over: something may have unset its flag noup"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
 		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
 		// and forever if they are all OSDs of a large CRUSH bucket.
-		return "Ceph did not take all of the OSDs for lost during the outage, so that no data was moved: make it longer, " +
-			"or see mon_osd_down_out_subtree_limit"
+		return "Ceph did not mark all of the OSDs out during the outage, so it moved no data: make the outage longer, " +
+			"or check mon_osd_down_out_subtree_limit"
 	}
 	return ""
 }
@@ -185,9 +185,9 @@ func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {
 	case so.Up.IsZero() && now.Sub(so.NoupUnset) > UpWithin:
 		return fmt.Sprintf("not all OSDs came up within %v: look at their pods", UpWithin)
 	case so.Clean.IsZero() && look.PhaseOver:
-		return "the phase ended before the cluster was whole again: make it longer, or its rate lower"
+		return "the phase ended before all placement groups were clean: make the phase longer, or lower its rate"
 	case !so.Clean.IsZero() && !wasUnclean(look.Samples, so):
-		return "no placement group lacked a copy while the OSDs were down: do they hold any?"
+		return "no placement group lacked a copy while the OSDs were down: check that they hold data"
 	}
 	return ""
 }

@@ -75,13 +75,13 @@ func TestRefuse(t *testing.T) {
 		"an OSD that is out":                   {func(c *Cluster, _ *Plan) { c.Status.InOSDs = 2 }, "1 of 3 OSDs are out"},
 		"data that is not whole":               {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+recovering"] = 1 }, "active+clean"},
 		"data that is not where it is to be":   {func(c *Cluster, _ *Plan) { c.Status.PGsByState["active+clean+remapped"] = 1 }, "active+clean"},
-		"data that nobody has heard of":        {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
-		"nobody who tells":                     {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no ceph-mgr is active"},
+		"data of an unknown pool":              {func(c *Cluster, _ *Plan) { c.Status.PGsByState["stale+active+clean"] = 1 }, "active+clean"},
+		"no manager":                           {func(c *Cluster, _ *Plan) { c.Status.ManagerActive = false }, "no ceph-mgr is active"},
 		"an outage as long as Ceph's patience": {func(_ *Cluster, p *Plan) { p.Duration = 9*time.Minute + time.Second }, "1m0s shorter"},
 		"one that is just shorter":             {func(_ *Cluster, p *Plan) { p.Duration = 9 * time.Minute }, ""},
-		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
+		"a cluster with less patience":         {set("mon", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
 		"one with endless patience":            {set("global", "mon_osd_down_out_interval", "0"), ""},
-		"a monitor with less patience":         {set("mon.b", "mon_osd_down_out_interval", "90"), "lost that are down for 1m30s"},
+		"a monitor with less patience":         {set("mon.b", "mon_osd_down_out_interval", "90"), "out that are down for 1m30s"},
 		"one with endless patience, of some":   {set("mon.b", "mon_osd_down_out_interval", "0"), ""},
 		"an OSD that would stay out":           {set("mon", "mon_osd_auto_mark_auto_out_in", "false"), "mon_osd_auto_mark_auto_out_in"},
 		"one that would not":                   {set("mon", "mon_osd_auto_mark_auto_out_in", "true"), ""},
@@ -98,13 +98,13 @@ func TestRefuse(t *testing.T) {
 			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
 			p.Backfill, p.Duration, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
 		}, ""},
-		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "1 pools of others have data on these OSDs (theirs)"},
+		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "1 other pools have data on these OSDs and would be degraded too (theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, pg(3, 0, 2)), 1
 		}, ""},
 		"the data of others, who would lose it": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, pg(3, 2)), 1
-		}, "3.0 would have 0 OSDs left, and needs 1 (min_size of pool theirs)"},
+		}, "3.0 would have 0 OSDs left but needs 1 (min_size of pool theirs)"},
 		"early on, it does not matter what is left": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools, c.Stop, c.Status = append(c.PGs, pg(3, 2)), 1, nil, nil
 		}, ""},
@@ -125,7 +125,7 @@ func TestRefuse(t *testing.T) {
 
 // With the shortest permitted spacing, an OSD must stay below the count at which it gives up, even
 // if another user marks it down once.
-func TestSpacingStaysBelowWhatAnOSDBears(t *testing.T) {
+func TestSpacingStaysBelowMarkdownLimit(t *testing.T) {
 	for _, count := range []int{1, 2, 3, 5, 10} {
 		config := []ceph.ConfigEntry{{Section: "osd", Name: "osd_max_markdown_count", Value: fmt.Sprint(count)}}
 		period := 600 * time.Second
@@ -145,7 +145,7 @@ func TestSpacingIsThatOfTheMostSensitiveOSD(t *testing.T) {
 
 // If an outage is not ended in time, the keeper must end it before Ceph marks the OSDs out: the
 // journal has the end, and the keeper looks every half minute.
-func TestWhatEndsAnOverdueOutageComesInTime(t *testing.T) {
+func TestOverdueOutageEndsInTime(t *testing.T) {
 	p := plan()
 	p.Duration = defaultOutAfter - outMargin // the longest possible duration
 	if latest := p.Until(begin).Sub(begin) + 30*time.Second; latest >= defaultOutAfter {
@@ -211,34 +211,34 @@ func TestNext(t *testing.T) {
 		failed string
 		note   func(Progress) bool
 	}{
-		"the phase has begun":         {so: start, now: 5, want: StepWait, again: 35 * time.Second},
-		"it is time":                  {so: start, now: 40, want: StepStop},
-		"it is a little late":         {so: start, now: 54, want: StepStop},
-		"it is much too late":         {so: start, now: 56, want: StepDone, failed: "were not until"},
-		"the phase ended before":      {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
-		"they are told to go":         {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
-		"they are down":               {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
-		"they do not go":              {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs were down"},
-		"one is up before it may":     {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
-		"nobody knows how many were":  {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
-		"they are as few as they can": {so: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
-		"another one goes":            {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepUnsetNoup, failed: "osd.0 went down"},
-		"the outage is nearly over":   {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
-		"the outage is over":          {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepUnsetNoup},
-		"nobody could look for long":  {so: down, now: 500, want: StepUnsetNoup},
-		"the phase ends meanwhile":    {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
-		"they were let back":          {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
-		"they are up":                 {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(so Progress) bool { return so.Up.Equal(at(102)) }},
-		"they do not come":            {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
-		"the cluster recovers":        {so: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
-		"it is whole once":            {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
-		"it is whole":                 {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
-		"the phase ends before it is": {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make it longer"},
-		"nothing was missing":         {so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107, want: StepDone, failed: "do they hold any"},
-		"the only copy was missing":   {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
-		"data still has to move":      {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
-		"it was refused":              {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
-		"it went wrong in the middle": {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
+		"the phase has begun":              {so: start, now: 5, want: StepWait, again: 35 * time.Second},
+		"it is time":                       {so: start, now: 40, want: StepStop},
+		"it is a little late":              {so: start, now: 54, want: StepStop},
+		"it is much too late":              {so: start, now: 56, want: StepDone, failed: "had not stopped"},
+		"the phase ended before":           {so: start, look: Look{PhaseOver: true}, now: 20, want: StepDone, failed: "before the OSDs were to be stopped"},
+		"they are marked down":             {so: stopped, look: Look{OSDMap: osds()}, now: 41, want: StepWait, again: 2 * time.Second},
+		"they are down":                    {so: stopped, look: Look{OSDMap: osds(2)}, now: 42, want: StepWait, again: 58 * time.Second, note: func(so Progress) bool { return so.Down.Equal(at(42)) }},
+		"they do not go":                   {so: stopped, look: Look{OSDMap: osds()}, now: 61, want: StepUnsetNoup, failed: "not all OSDs went down"},
+		"one is up before it may":          {so: down, look: Look{OSDMap: osds(2), Samples: early, UpBefore: 3}, now: 50, want: StepUnsetNoup, failed: "came up before the outage was over"},
+		"unknown number of OSDs up before": {so: down, look: Look{OSDMap: osds(2), Samples: early}, now: 50, want: StepWait, again: 50 * time.Second},
+		"they are as few as they can":      {so: down, look: Look{OSDMap: osds(2), Samples: early[:1], UpBefore: 3}, now: 50, want: StepWait, again: 50 * time.Second},
+		"another one goes":                 {so: down, look: Look{OSDMap: osds(2, 0)}, now: 50, want: StepUnsetNoup, failed: "osd.0 went down"},
+		"the outage is nearly over":        {so: down, look: Look{OSDMap: osds(2)}, now: 99.5, want: StepWait, again: 500 * time.Millisecond},
+		"the outage is over":               {so: down, look: Look{OSDMap: osds(2)}, now: 100, want: StepUnsetNoup},
+		"no samples for long":              {so: down, now: 500, want: StepUnsetNoup},
+		"the phase ends meanwhile":         {so: down, look: Look{PhaseOver: true, OSDMap: osds(2)}, now: 70, want: StepUnsetNoup, failed: "while the OSDs were down"},
+		"noup is unset":                    {so: back, look: Look{OSDMap: osds(2)}, now: 101, want: StepWait, again: 2 * time.Second},
+		"they are up":                      {so: back, look: Look{OSDMap: osds()}, now: 102, want: StepWait, again: 2 * time.Second, note: func(so Progress) bool { return so.Up.Equal(at(102)) }},
+		"they do not come":                 {so: back, look: Look{OSDMap: osds(2)}, now: 281, want: StepDone, failed: "look at their pods"},
+		"the cluster recovers":             {so: up, look: Look{OSDMap: osds(), Samples: recovering}, now: 105, want: StepWait, again: 2 * time.Second},
+		"it is whole once":                 {so: up, look: Look{OSDMap: osds(), Samples: whole[:3]}, now: 111, want: StepWait, again: 2 * time.Second},
+		"it is whole":                      {so: up, look: Look{OSDMap: osds(), Samples: whole}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"the phase ends before it is":      {so: up, look: Look{PhaseOver: true, OSDMap: osds(), Samples: recovering}, now: 200, want: StepDone, failed: "make the phase longer"},
+		"nothing was missing":              {so: up, look: Look{OSDMap: osds(), Samples: []quiescence.Sample{sample(60, 0, clean), sample(104, 0, clean), sample(106, 0, clean)}}, now: 107, want: StepDone, failed: "check that they hold data"},
+		"the only copy was missing":        {so: up, look: Look{OSDMap: osds(), Samples: onlyCopy}, now: 113, want: StepDone, note: func(so Progress) bool { return so.Clean.Equal(at(110)) }},
+		"data still has to move":           {so: up, look: Look{OSDMap: osds(), Samples: remapped}, now: 113, want: StepWait, again: 2 * time.Second},
+		"it was refused":                   {so: Progress{Start: begin, Failed: "no"}, now: 45, want: StepDone, failed: "no"},
+		"it went wrong in the middle":      {so: Progress{Start: begin, Stop: at(40), Failed: "no"}, now: 45, want: StepUnsetNoup, failed: "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.look.OSDMapAt = at(tc.now)
@@ -268,11 +268,11 @@ func TestBackfill(t *testing.T) {
 		failed          string
 		out, backfilled time.Time
 	}{
-		"they stay in":                    {samples: waiting, inBefore: 3, failed: "did not take all of the OSDs for lost"},
-		"nobody knows how many were in":   {samples: out, failed: "did not take all of the OSDs for lost"},
-		"data is still moved":             {samples: out, inBefore: 3, out: at(70)},
-		"it is moved":                     {samples: moved, inBefore: 3, out: at(70), backfilled: at(80)},
-		"one of four was out for another": {samples: out, inBefore: 2, failed: "did not take all of the OSDs for lost"},
+		"they stay in":                     {samples: waiting, inBefore: 3, failed: "did not mark all of the OSDs out"},
+		"unknown number of OSDs in before": {samples: out, failed: "did not mark all of the OSDs out"},
+		"data is still moved":              {samples: out, inBefore: 3, out: at(70)},
+		"it is moved":                      {samples: moved, inBefore: 3, out: at(70), backfilled: at(80)},
+		"one of four was out for another":  {samples: out, inBefore: 2, failed: "did not mark all of the OSDs out"},
 	} {
 		p := plan()
 		p.Backfill = true
@@ -291,9 +291,9 @@ func TestBackfill(t *testing.T) {
 		samples []quiescence.Sample
 		want    time.Time
 	}{
-		"it is told late that data is moved back": {stale, time.Time{}},
-		"it was moved back":                       {back, at(112)},
-		"nothing was":                             {idle, at(101)},
+		"Ceph reports late that data moves back": {stale, time.Time{}},
+		"it was moved back":                      {back, at(112)},
+		"nothing was":                            {idle, at(101)},
 	} {
 		so := Progress{Stop: at(40), Out: at(70), Backfilled: at(80), NoupUnset: at(100), Up: at(100.5)}
 		if got := wholeFrom(tc.samples, so); !got.Equal(tc.want) {
@@ -388,7 +388,7 @@ func TestMeasureOfAnEndInTheMiddle(t *testing.T) {
 }
 
 // An OSD map from before a command must not count as its result.
-func TestAnOldMapTellsNothing(t *testing.T) {
+func TestOldOSDMapIsIgnored(t *testing.T) {
 	so := Progress{Start: begin, Stop: at(40), Down: at(41), NoupUnset: at(100)}
 	so, _, _ = plan().Next(so, Look{OSDMap: osds(), OSDMapAt: at(39)}, at(101))
 	if !so.Up.IsZero() {

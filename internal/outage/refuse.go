@@ -35,7 +35,7 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 		}
 	}
 	if wait := p.Rested(c.Config, c.OSDMap).Sub(now); c.Status != nil && wait > 0 {
-		return fmt.Sprintf("one of the OSDs was marked down within the last %v: an OSD that is marked down too often ends its process",
+		return fmt.Sprintf("one of the OSDs was marked down within the last %v: an OSD that is marked down too often stops its process",
 			spacing(c.Config))
 	}
 	return ""
@@ -76,7 +76,7 @@ func (p Plan) removedByRook(c Cluster) string {
 	if !c.RemovesOSDs {
 		return ""
 	}
-	return "the CephCluster has removeOSDsIfOutAndSafeToRemove, with which Rook takes away OSDs that are out: set it to false"
+	return "the CephCluster sets removeOSDsIfOutAndSafeToRemove, so Rook would remove OSDs that are out: set it to false"
 }
 
 func (p Plan) unknown(c Cluster) string {
@@ -93,12 +93,12 @@ func (p Plan) unknown(c Cluster) string {
 func (p Plan) flagged(c Cluster) string {
 	for _, flag := range c.OSDMap.Flags {
 		if flag != ceph.FlagNoScrub && flag != ceph.FlagNoDeepScrub {
-			return fmt.Sprintf("the flag %s is set: OSDs would not go, come or recover as they do otherwise; unset it with `ceph osd unset %s`", flag, flag)
+			return fmt.Sprintf("the flag %s is set and changes how OSDs go down, come up or recover: unset it with `ceph osd unset %s`", flag, flag)
 		}
 	}
 	for _, osd := range c.OSDMap.OSDs {
 		if len(osd.Flags) > 0 {
-			return fmt.Sprintf("osd.%d has the flag %s: somebody is at work on it; unset it with `ceph osd unset-group %[2]s osd.%[1]d`", osd.ID, osd.Flags[0])
+			return fmt.Sprintf("osd.%d has the flag %s, so maintenance may be going on: unset it with `ceph osd unset-group %[2]s osd.%[1]d`", osd.ID, osd.Flags[0])
 		}
 	}
 	return ""
@@ -131,16 +131,16 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 	lost, lostAtLatest := outAfter(c.Config)
 	switch {
 	case staysOut(c.Config):
-		return "with mon_osd_auto_mark_auto_out_in off, an OSD that Ceph takes for lost stays out of the cluster when it is back: " +
-			"an outage that takes longer than it should would not be over with it"
+		return "mon_osd_auto_mark_auto_out_in is off, so an OSD that Ceph marks out would stay out after the outage: " +
+			"set it to true"
 	case !p.Backfill && lost > 0 && p.Duration+outMargin > lost:
-		return fmt.Sprintf("Ceph takes OSDs for lost that are down for %v (mon_osd_down_out_interval), and moves their data: "+
-			"an outage of %v has to be %v shorter than that, or outage.backfill Expect", lost, p.Duration, outMargin)
+		return fmt.Sprintf("Ceph marks OSDs out that are down for %v (mon_osd_down_out_interval), and moves their data: "+
+			"make the outage of %v at least %v shorter than that, or set outage.backfill to Expect", lost, p.Duration, outMargin)
 	case p.Backfill && lostAtLatest == 0:
-		return "Ceph never takes OSDs for lost here (mon_osd_down_out_interval is 0), so there is no backfill to expect"
+		return "Ceph never marks OSDs out here (mon_osd_down_out_interval is 0), so no backfill will begin"
 	case p.Backfill && !p.allGoOut(c):
-		return fmt.Sprintf("Ceph takes no more OSDs for lost once less than %g of them are in (mon_osd_min_in_ratio), "+
-			"so that not all of %d would go out: name fewer", minInRatio(c.Config), len(p.OSDs))
+		return fmt.Sprintf("Ceph marks no more OSDs out once less than %g of them are in (mon_osd_min_in_ratio), "+
+			"so not all %d OSDs would go out: name fewer", minInRatio(c.Config), len(p.OSDs))
 	case p.Backfill && p.Duration <= lostAtLatest+outMargin:
 		return fmt.Sprintf("outage.backfill is Expect, and Ceph moves data only after %v (mon_osd_down_out_interval): raise outage.duration above %v",
 			lostAtLatest, lostAtLatest+outMargin)
@@ -178,7 +178,7 @@ func (p Plan) shared(c Cluster) string {
 		return ""
 	}
 	slices.Sort(others)
-	return fmt.Sprintf("%d pools of others have data on these OSDs (%s), which would be degraded too: "+
+	return fmt.Sprintf("%d other pools have data on these OSDs and would be degraded too (%s): "+
 		"name OSDs that hold none, or raise outage.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
 }
 

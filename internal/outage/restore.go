@@ -31,20 +31,20 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 	}
 	report, err := journal.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return reconcile.Wait(fmt.Sprintf("%s are brought back after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
+		return reconcile.Wait(fmt.Sprintf("noup of %s will be unset after %s: %s.", Names(OSDsOf(j)), wait.Until.UTC().Format(time.TimeOnly), wait.Why)), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("unset noup of %s: %w", Names(OSDsOf(j)), err)
 	}
 	if !report.Done {
-		return reconcile.Wait(fmt.Sprintf("%s are to be brought back: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
+		return reconcile.Wait(fmt.Sprintf("noup of %s is not unset yet: %s.", Names(OSDsOf(j)), strings.Join(report.Waiting, "; "))), nil
 	}
 	m, err := from.OSDMap(ctx, at)
 	if err != nil {
 		return "", err
 	}
 	if down := downOf(OSDsOf(j), m); len(down) > 0 {
-		return reconcile.Wait(fmt.Sprintf("%s may come up again, and are not up yet: if that lasts, look at their pods.", Names(down))), nil
+		return reconcile.Wait(fmt.Sprintf("noup is unset, but %s are not up yet: if that lasts, check their pods.", Names(down))), nil
 	}
 	return "", journal.Close(ctx)
 }

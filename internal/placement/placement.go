@@ -89,7 +89,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 // SupportsUpmap says why a cluster cannot place single placement groups; nil if it can.
 func SupportsUpmap(m *ceph.OSDMap) error {
 	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Release names are in alphabetical order.
-		return refuse("the cluster serves clients of release %s, which do not understand upmap: run `ceph osd set-require-min-compat-client luminous` if no such client is left", m.MinCompatClient)
+		return refuse("the cluster allows clients of release %s, which do not support upmap: if none is left, run `ceph osd set-require-min-compat-client luminous`", m.MinCompatClient)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 	}
 	for _, pool := range w.Pools {
 		if pool.Copies > len(domains) {
-			return refuse("%d copies or chunks are to be kept apart by %s, and the OSDs%s are in %d of those: set scratchPool.failureDomain to osd or to another level that has as many, or use a smaller size",
+			return refuse("%d copies or chunks need as many failure domains of type %s, and the OSDs%s are in %d: set scratchPool.failureDomain to a level that has enough, such as osd, or use a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		}
 	}
@@ -174,7 +174,7 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	}
 	if w.DeviceClass == "" && len(classes) > 1 {
 		slices.Sort(classes)
-		return nil, refuse("OSDs of different device classes (%s) would be drawn together, and results would depend on the draw: name one in scratchPool.deviceClass", strings.Join(classes, ", "))
+		return nil, refuse("OSDs of different device classes (%s) would be drawn, and results would depend on the draw: name one class in scratchPool.deviceClass", strings.Join(classes, ", "))
 	}
 	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
 }
@@ -201,7 +201,7 @@ func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) b
 		domains[name] = append(domains[name], osd.ID)
 	}
 	if len(domains) == 0 && nowhere > 0 {
-		return nil, refuse("no OSD is in a CRUSH bucket of type %s: `ceph osd tree` shows the types that there are, one of which scratchPool.failureDomain has to name", w.FailureDomain)
+		return nil, refuse("no OSD is in a CRUSH bucket of type %s: set scratchPool.failureDomain to a type that `ceph osd tree` shows", w.FailureDomain)
 	}
 	return domains, nil
 }
@@ -226,9 +226,9 @@ func (w Request) possible(domains map[string][]int) error {
 	for _, pool := range w.Pools {
 		switch {
 		case pool.Copies > w.Count:
-			return refuse("a pool with %d copies or chunks cannot be confined to %d OSDs: it takes as many OSDs as that, or a smaller size", pool.Copies, w.Count)
+			return refuse("a pool with %d copies or chunks cannot be confined to %d OSDs: use at least one OSD for each, or a smaller size", pool.Copies, w.Count)
 		case pool.Copies > len(domains):
-			return refuse("%d copies or chunks are to be kept apart by %s, and the OSDs%s that are up and in are in %d of those: use failureDomain osd, or a smaller size",
+			return refuse("%d copies or chunks need as many failure domains of type %s, and the OSDs%s that are up and in are in %d: use failureDomain osd, or a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		case pool.PGs > 0 && pool.PGs*pool.Copies < w.Count:
 			return refuse("%d placement groups of %d copies or chunks cannot use all of %d OSDs: use a larger pg_num", pool.PGs, pool.Copies, w.Count)
@@ -248,7 +248,7 @@ func (w Request) ofClass() string {
 // the stream of a PCG but not how rand.Shuffle uses it, and a draw must survive an upgrade of the
 // toolchain.
 func shuffle[T any](xs []T, seed int64, stream uint64) {
-	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // Any bits will do.
+	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // All bit patterns are valid seeds.
 	for i := len(xs) - 1; i > 0; i-- {
 		j, _ := bits.Mul64(source.Uint64(), uint64(i+1))
 		xs[i], xs[j] = xs[j], xs[i]
@@ -367,7 +367,7 @@ func CheckConfined(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	}
 	for _, osd := range osds {
 		if !used[osd] {
-			return fmt.Sprintf("osd.%d has no placement group of pool %s, which was to use %d OSDs", osd, pool.Name, len(osds))
+			return fmt.Sprintf("osd.%d has no placement group of pool %s, although the pool has to use all %d OSDs", osd, pool.Name, len(osds))
 		}
 	}
 	return ""

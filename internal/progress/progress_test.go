@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestProgressLinesRoundTrip(t *testing.T) {
 	for text, line := range map[string]Line{
 		"cephtune-progress-1 task=r1-write-4m seconds=12 MiB/s=412.5 IOPS=103.1 latencyMs=155.2": {
 			Task: "r1-write-4m", Elapsed: 12 * time.Second,
@@ -37,7 +37,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestALaterVersionMayTellMore(t *testing.T) {
+func TestParseIgnoresUnknownFields(t *testing.T) {
 	got, ok := Parse("cephtune-progress-1 task=r1-a seconds=1 MiB/s=2 IOPS=3 queue=7 note=x")
 	if !ok || got.Rate.OperationsPerSecond != 3 {
 		t.Errorf("%t, %+v", ok, got)

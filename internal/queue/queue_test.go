@@ -121,7 +121,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-func TestWhoHasTheLockWaitsForNobody(t *testing.T) {
+func TestLockHolderDoesNotWait(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestWhoHasTheLockWaitsForNobody(t *testing.T) {
 	}{
 		"somebody else":     {names: 1},
 		"it has it":         {held: true},
-		"nobody knows that": {err: errors.New("no answer")},
+		"an unknown object": {err: errors.New("no answer")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			names, err := Ahead(t.Context(), reader, place, func() (bool, error) { return tc.held, tc.err })

@@ -138,14 +138,14 @@ func noManager(in input) *Obstacle {
 	if in.Status.ManagerActive {
 		return nil
 	}
-	return waits("NoManager", "there is no active ceph-mgr, so that nothing is known of PGs and I/O; bring one back")
+	return waits("NoManager", "no ceph-mgr is active, so the state of PGs and I/O is unknown; bring one back")
 }
 
 func upgrade(in input) *Obstacle {
 	if in.Phase == "Ready" || in.Phase == "Connected" {
 		return nil
 	}
-	return waits("ClusterNotReady", "the CephCluster is in phase %q: Rook is at work on it, or has failed to; see its conditions", in.Phase)
+	return waits("ClusterNotReady", "the CephCluster is in phase %q: Rook is reconciling it or has failed; see its conditions", in.Phase)
 }
 
 func mixedVersions(in input) *Obstacle {
@@ -156,7 +156,7 @@ func mixedVersions(in input) *Obstacle {
 	for _, version := range slices.Sorted(maps.Keys(in.Versions.Overall)) {
 		texts = append(texts, fmt.Sprintf("%d of %s", in.Versions.Overall[version], version))
 	}
-	return waits("MixedVersions", "daemons run different versions of Ceph (%s); let the upgrade end", strings.Join(texts, ", "))
+	return waits("MixedVersions", "daemons run different versions of Ceph (%s); wait until the upgrade has ended", strings.Join(texts, ", "))
 }
 
 func osdsDown(in input) *Obstacle {
@@ -194,7 +194,7 @@ func flagsSet(in input) *Obstacle {
 	if len(flags) == 0 || muted || matches(flagsCode, in.allowed) {
 		return nil
 	}
-	return waits("FlagsSet", "the flags %s are set: someone is at work on the cluster; unset them with `ceph osd unset`, or name %s in quiescence.allowedWarnings",
+	return waits("FlagsSet", "the flags %s are set: maintenance may be going on; unset them with `ceph osd unset`, or name %s in quiescence.allowedWarnings",
 		strings.Join(flags, ", "), flagsCode)
 }
 
@@ -231,7 +231,7 @@ func pgsScrubbing(in input) *Obstacle {
 	if found == "" || (in.spec.Scrub != v1alpha1.ScrubInvalidate && in.spec.Scrub != v1alpha1.ScrubAbort) {
 		return nil
 	}
-	return waits("Scrubbing", "PGs are scrubbed (%s), which quiescence.scrub %s does not allow", found, in.spec.Scrub)
+	return waits("Scrubbing", "PGs are being scrubbed (%s), which quiescence.scrub %s does not allow", found, in.spec.Scrub)
 }
 
 // foreignIO checks all pools except the benchmark's.

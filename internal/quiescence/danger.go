@@ -41,7 +41,7 @@ func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 		}
 	}
 	if len(found) > 0 {
-		return &Danger{Message: "OSDs run out of room: " + strings.Join(found, ", ")}
+		return &Danger{Message: "OSDs are running out of space: " + strings.Join(found, ", ")}
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func TestFingerprintChanges(t *testing.T) {
 		},
 		"a setting set": {
 			func(in *Inputs) { in.Config = append(in.Config, ceph.ConfigEntry{Section: "osd", Name: "x"}) },
-			[]string{"config osd x: (empty), and was not there before"},
+			[]string{"config osd x: (empty), and was absent before"},
 		},
 		"what an OSD measured": {
 			func(in *Inputs) { in.Config[1].Value = "30000" },
@@ -125,11 +125,11 @@ func TestFingerprintChanges(t *testing.T) {
 		"an image": {func(in *Inputs) { in.Images = map[string]string{"tools": "sha256:3", "runner": "sha256:2"} }, []string{"image tools: sha256:3, and was sha256:1"}},
 		"another node": {
 			func(in *Inputs) { in.Nodes[0].Name = "c" },
-			[]string{"node b: was with clients, and is absent now", "node c: with clients, and was not there before"},
+			[]string{"node b: was with clients, and is absent now", "node c: with clients, and was absent before"},
 		},
-		"a load beside the phases": {
+		"a background load": {
 			func(in *Inputs) { in.Background, in.BackgroundNodes = "fio", []Node{{Name: "c"}} },
-			[]string{"background: fio, and was not there before", "node of the background load c: with clients, and was not there before"},
+			[]string{"background: fio, and was absent before", "node of the background load c: with clients, and was absent before"},
 		},
 		"data that are rolled back": {
 			func(in *Inputs) { in.InitialState = v1alpha1.InitialStateRollback },

@@ -26,7 +26,7 @@ func TestPoolWarnings(t *testing.T) {
 		"both":                                     {own: []ceph.Pool{pool("s", 1, 60)}, want: []Expectation{single, odd}},
 		"two of them":                              {own: []ceph.Pool{pool("s", 3, 20), pool("s-data", 3, 40)}, want: []Expectation{{Code: odd.Code, Pools: 2}}},
 		"one of two":                               {own: []ceph.Pool{pool("s", 1, 32), pool("s-data", 3, 40)}, want: []Expectation{single, odd}},
-		"beside others without it":                 {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("s", 3, 20), pool("p", 1, 32)}, want: []Expectation{odd}},
+		"together with others":                     {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("s", 3, 20), pool("p", 1, 32)}, want: []Expectation{odd}},
 		"another has it too":                       {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("p", 3, 40), pool("s", 3, 20)}},
 		"another has it, and the own pool has not": {own: []ceph.Pool{pool("s", 3, 32)}, all: []ceph.Pool{pool("p", 3, 40)}},
 		"no pool":                                  {all: []ceph.Pool{pool("p", 3, 40)}},

@@ -210,7 +210,7 @@ func Compare(a, b Detail) []string {
 		after, has := is[name]
 		switch {
 		case !had:
-			differences = append(differences, fmt.Sprintf("%s: %s, and was not there before", name, after))
+			differences = append(differences, fmt.Sprintf("%s: %s, and was absent before", name, after))
 		case !has:
 			differences = append(differences, fmt.Sprintf("%s: was %s, and is absent now", name, before))
 		case before != after:

@@ -45,7 +45,7 @@ func muteKeyErrors(errors []ceph.HealthCheck) string {
 		return ""
 	}
 	slices.Sort(mutes)
-	return "as an administrator allow runs until then: " + strings.Join(mutes, " and ")
+	return "let an administrator allow runs until then: " + strings.Join(mutes, " and ")
 }
 
 // OldWarnings returns health codes about past events. They are allowed if they existed before

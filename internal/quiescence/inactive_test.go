@@ -30,7 +30,7 @@ func TestInactive(t *testing.T) {
 			{0, []ceph.PG{pg("1.3", "peering")}}, {10 * time.Second, []ceph.PG{pg("1.4", "peering")}}, {11 * time.Second, []ceph.PG{pg("1.5", "peering")}},
 		}, ""},
 		"again, after it was active":        {[]look{{0, []ceph.PG{down}}, {10 * time.Second, nil}, {2 * time.Second, []ceph.PG{down}}, {11 * time.Second, []ceph.PG{down}}}, ""},
-		"nobody has looked for a while":     {[]look{{0, []ceph.PG{down}}, {16 * time.Second, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down}}}, ""},
+		"no samples for a while":            {[]look{{0, []ceph.PG{down}}, {16 * time.Second, []ceph.PG{down}}, {10 * time.Second, []ceph.PG{down}}}, ""},
 		"a manager that knows nothing yet":  {[]look{{0, []ceph.PG{pg("1.3", "unknown")}}, {11 * time.Second, []ceph.PG{pg("1.3", "unknown")}}, {11 * time.Second, []ceph.PG{pg("1.3", "unknown")}}}, ""},
 		"a runner that does not tell of it": {[]look{{0, []ceph.PG{pg("1.3", "")}}, {11 * time.Second, []ceph.PG{pg("1.3", "")}}, {11 * time.Second, []ceph.PG{pg("1.3", "")}}}, ""},
 	} {
@@ -59,10 +59,10 @@ func TestHasInactive(t *testing.T) {
 		manager bool
 		want    bool
 	}{
-		"peering":                      {"peering", true, true},
-		"active":                       {"active+clean", true, false},
-		"unknown":                      {"unknown", true, false},
-		"peering, and nobody knows it": {"peering", false, false},
+		"peering":                   {"peering", true, true},
+		"active":                    {"active+clean", true, false},
+		"unknown":                   {"unknown", true, false},
+		"peering, without a sample": {"peering", false, false},
 	} {
 		if got := HasInactive(&ceph.Status{ManagerActive: tc.manager, PGsByState: map[string]int{tc.state: 1}}); got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)

@@ -231,7 +231,7 @@ func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if !status.ManagerActive || status.CountPGs(ceph.PGState.IsUnknown) > 0 {
 		return []seen{{
 			kind: KindUnobserved, action: v1alpha1.DisturbanceRecord,
-			message: "the active ceph-mgr changed or is missing, so that nothing is known of PGs and I/O",
+			message: "the active ceph-mgr changed or is missing, so the state of PGs and I/O is unknown",
 		}}
 	}
 	var all []seen
@@ -242,15 +242,15 @@ func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if found := status.ListPGs(ceph.PGState.IsRecovering); found != "" || moving > 0 {
 		all = append(all, seen{
 			kind: KindRecovery, action: cmp.Or(spec.Recovery, v1alpha1.DisturbanceInvalidate),
-			message: fmt.Sprintf("data is recovered or moved: PGs: %s; %d objects misplaced, %d degraded, %d bytes per second",
+			message: fmt.Sprintf("data is being recovered or moved: PGs: %s; %d objects misplaced, %d degraded, %d bytes per second",
 				cmp.Or(found, "none"), status.MisplacedObjects, status.DegradedObjects, status.RecoveryBytesPerSecond),
 		})
 	}
 	if found := status.ListPGs(ceph.PGState.IsScrubbing); found != "" {
-		all = append(all, seen{kind: KindScrub, action: scrubAction(spec.Scrub), message: "PGs are scrubbed: " + found})
+		all = append(all, seen{kind: KindScrub, action: scrubAction(spec.Scrub), message: "PGs are being scrubbed: " + found})
 	}
 	if found := status.ListPGs(ceph.PGState.IsTrimming); found != "" {
-		all = append(all, seen{kind: KindSnapTrim, action: v1alpha1.DisturbanceRecord, message: "snapshots are trimmed: " + found})
+		all = append(all, seen{kind: KindSnapTrim, action: v1alpha1.DisturbanceRecord, message: "snapshots are being trimmed: " + found})
 	}
 	return all
 }
@@ -279,7 +279,7 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 		was.OSDsUpSince == status.OSDsUpSince && was.OSDsInSince == status.OSDsInSince {
 		return ""
 	}
-	return fmt.Sprintf("OSDs changed: from %d up and %d in of %d to %d up and %d in of %d; one that restarted counts",
+	return fmt.Sprintf("OSDs changed: from %d up and %d in of %d to %d up and %d in of %d; a restart counts as a change",
 		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 

@@ -108,7 +108,7 @@ var judgeCases = map[string]struct {
 	"a pool's odd number of PGs":              {of: observed(nil, oddPools(1)), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
 	"one that is the caller's":                {of: oneOddPool(observed(oddPools(1), oddPools(1)))},
 	"one that is the caller's, and another's": {of: oneOddPool(observed(oddPools(1), oddPools(2))), want: []judged{{KindHealthWarning, invalidate, 5, 5, 1}}},
-	"another warning beside":                  {of: oneOddPool(observed(warned("SLOW_OPS", ""))), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
+	"together with another warning":           {of: oneOddPool(observed(warned("SLOW_OPS", ""))), want: []judged{{KindHealthWarning, invalidate, 0, 0, 1}}},
 	"recovery":                                {of: observed(nil, recovering), want: []judged{{KindRecovery, invalidate, 5, 5, 1}}},
 	"misplaced objects": {
 		of: observed(func(s *Sample) { s.Status.MisplacedObjects = 1 }), want: []judged{{KindRecovery, invalidate, 0, 0, 1}},
@@ -137,7 +137,7 @@ var judgeCases = map[string]struct {
 	"PGs that were removed when it began": {
 		of: from(12, observed(strays(50), strays(48), strays(17), nil)), want: []judged{{KindStrayPGs, record, 10, 10, 1}},
 	},
-	"PGs that were removed long before a phase, and nobody has looked since": {
+	"PGs that were removed long before a phase, without samples since": {
 		of: from(22, observed(strays(48), nil, nil, nil, nil, nil)), want: []judged{{KindStrayPGs, record, 0, 0, 1}},
 	},
 	"PGs that were gone when it began": {of: from(7, observed(strays(48), strays(0), nil))},

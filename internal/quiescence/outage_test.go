@@ -32,7 +32,7 @@ func both(changes ...func(*Sample)) func(*Sample) {
 }
 
 // Effects of the benchmark's own outage are expected, and nothing else is.
-func TestAnOutageExplainsWhatItCauses(t *testing.T) {
+func TestOutageExplainsItsDisturbances(t *testing.T) {
 	stopped := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10)}
 	back := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), NoupUnset: after(40), Clean: after(50)}
 	moved := &Outage{OSDs: 1, UpOSDs: 3, InOSDs: 3, Begin: after(9), Stop: after(10), Out: true}
@@ -62,13 +62,13 @@ func TestAnOutageExplainsWhatItCauses(t *testing.T) {
 		"without an outage":                {observed(lasting(1)...), nil, []Kind{KindHealthWarning, KindOSDChange, KindRecovery}, false},
 		"before it":                        {observed(without(1), whole, whole), stopped, []Kind{KindHealthWarning, KindRecovery}, false},
 		"PGs that peer":                    {observed(whole, whole, whole, inactive, without(1)), stopped, nil, false},
-		"PGs that do not get on":           {observed(lasting(4, inactive)...), stopped, []Kind{KindInactivePGs}, true},
+		"PGs without progress":             {observed(lasting(4, inactive)...), stopped, []Kind{KindInactivePGs}, true},
 		"another OSD":                      {observed(lasting(1, without(2))...), stopped, []Kind{KindOSDChange}, true},
 		"another one, in its place":        {observed(lasting(9)...), &up, []Kind{KindOSDChange}, true},
 		"an OSD that is taken for lost":    {observed(lasting(1, out)...), stopped, []Kind{KindOSDChange}, true},
 		"one that is meant to be":          {observed(lasting(1, out)...), moved, nil, false},
 		"PGs that peer then":               {observed(lasting(5, both(out, unavailable), out, both(out, unavailable), out)...), moved, nil, false},
-		"PGs that do not get on then":      {observed(lasting(5, both(out, unavailable), both(out, unavailable))...), moved, []Kind{KindInactivePGs}, true},
+		"PGs without progress then":        {observed(lasting(5, both(out, unavailable), both(out, unavailable))...), moved, []Kind{KindInactivePGs}, true},
 		"HEALTH_ERR":                       {observed(lasting(1, both(without(1), failed))...), stopped, []Kind{KindHealthError}, true},
 		"a warning that has nothing to do": {observed(lasting(1, both(without(1), warned("MON_DOWN", "1/3")))...), stopped, []Kind{KindHealthWarning}, false},
 		"other clients":                    {observed(lasting(1, both(without(1), busy))...), stopped, []Kind{KindForeignIO}, false},

@@ -35,7 +35,7 @@ func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Du
 	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {
 		return ""
 	}
-	return fmt.Sprintf("%s; the run begins when they have, or after %v, marked as disturbed; %s in quiescence.allowedWarnings does without the wait",
+	return fmt.Sprintf("%s; the run begins when they are removed, or after %v, marked as disturbed; to skip the wait, name %s in quiescence.allowedWarnings",
 		removed(strays), within, removalCode)
 }
 
@@ -58,7 +58,7 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 		}
 		found.add(i, look.Time, seen{
 			kind: KindStrayPGs, action: v1alpha1.DisturbanceRecord,
-			message: removed(*look.Strays) + ", by the last look before the run",
+			message: removed(*look.Strays) + ", in the last sample before the run",
 		})
 	}
 	return found

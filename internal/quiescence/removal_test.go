@@ -24,7 +24,7 @@ func TestWaitForRemoval(t *testing.T) {
 	}{
 		"nothing to remove":            {spec: patient(30 * time.Minute)},
 		"a pool that was deleted":      {strays: left, spec: patient(30 * time.Minute), says: "3 OSDs still remove 48 PGs of pools that were deleted or of data that was moved; "},
-		"the bound is told":            {strays: left, spec: patient(30 * time.Minute), waited: time.Minute, says: "after 2m0s"},
+		"the limit is named":           {strays: left, spec: patient(30 * time.Minute), waited: time.Minute, says: "after 2m0s"},
 		"just before the bound":        {strays: left, spec: patient(30 * time.Minute), waited: RemovalWait - 1, says: "48 PGs"},
 		"at the bound":                 {strays: left, spec: patient(30 * time.Minute), waited: RemovalWait},
 		"long after it":                {strays: left, spec: patient(30 * time.Minute), waited: time.Hour},

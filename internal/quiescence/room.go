@@ -76,7 +76,7 @@ func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
 	}
-	return []Obstacle{*waits("NoRoom", "each client that writes new objects has room for %s before an OSD may be nearfull or half of what a quota leaves is used, and wants at least %s; make room",
+	return []Obstacle{*waits("NoRoom", "each client that writes new objects can write %s before an OSD may be nearfull or half of what a quota leaves is used, and needs at least %s; free space",
 		quantity(bytes), quantity(LeastRoom))}
 }
 
@@ -110,7 +110,7 @@ func nearFull(in input) *Obstacle {
 	if len(full) == 0 {
 		return nil
 	}
-	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; make room", 100*in.nearFullRatio(), strings.Join(full, ", "))
+	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; free space", 100*in.nearFullRatio(), strings.Join(full, ", "))
 }
 
 // noRoom checks the OSD that would become the fullest, since Ceph stops at the first full
@@ -118,7 +118,7 @@ func nearFull(in input) *Obstacle {
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
-		return stays("NoOSDs", "no OSD of device class %q can store anything; see `ceph osd df` for the classes that there are", in.Demand.DeviceClass)
+		return stays("NoOSDs", "no OSD of device class %q can store anything; `ceph osd df` shows the classes", in.Demand.DeviceClass)
 	}
 	var total int64
 	for _, osd := range osds {
@@ -135,7 +135,7 @@ func noRoom(in input) *Obstacle {
 		}
 		// OSDs free the space of removed pools within minutes. So waiting can help if the
 		// data would fit into an empty cluster.
-		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; make room, or write less",
+		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; free space, or write less",
 			quantity(in.Demand.RawBytes), osd.ID, 100*fill, 100*in.nearFullRatio())
 		obstacle.Waits = added < in.nearFullRatio()
 		return obstacle

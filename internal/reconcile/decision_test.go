@@ -62,7 +62,7 @@ func TestDecisionsLogChangesOnly(t *testing.T) {
 	}
 }
 
-func TestDecisionTellsEverything(t *testing.T) {
+func TestDecisionLogsAllFields(t *testing.T) {
 	var line string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, said string) { line = said }, funcr.Options{}))
 	(&Decisions{}).Note(ctx, object("u"), Decision{RunID: "a", Run: 2, Rule: "nextMove", Step: "Move", Detail: "Start r2-p1", Reason: "Running"})

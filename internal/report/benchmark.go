@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-const benchmarkMethod = `All phases are run in order, as often as the benchmark has repetitions. Rates and mean latencies of all runs together are geometric means; a percentile is that of all operations of all runs, from their histograms added up, since percentiles cannot be averaged; those of a window of an outage are the median of the runs', whose windows are of different lengths; LatencyMax is the longest of all. The interval is Student's, at 95 %, on the logarithms of the runs' values: that of a typical run. It takes three valid runs. Runs that are not valid count for nothing. A ramp is not measured.`
+const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
 
 // Benchmark returns the report of a benchmark that has ended or is running. runs has the runs
 // with full results, by number; without any, the report uses only status.
@@ -230,7 +230,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 	return []Part{
 		{Table: table},
-		text("By the commit latency that OSDs report: of writes alone, and against the median of the OSDs of their class that serve the target. One with more placement groups than its peers has more to do, and need not be the slower disk. Work is what clients of all pools asked of it, reads and writes, without copies for other OSDs, recovery and scrubs: who took longer over no more than its peers is slow, who did more may only be busy."),
+		text("OSDs report a commit latency, of writes only. It is compared with the median of the OSDs of the same class that serve the target. An OSD with more placement groups than its peers has more work, and its disk need not be slower. Work counts reads and writes of clients of all pools, without copies for other OSDs, recovery and scrubs. An OSD that took longer but had no more work than its peers is slow; one with more work may only be busy."),
 	}
 }
 

@@ -77,7 +77,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
 	}
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
-	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "Within what time that share of all operations completed, on a logarithmic scale; bars are 95 % intervals of a typical run. Where no rate is offered (ClosedLoop), a client that waits for the cluster asks for less while it is slow."}
+	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which that share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (ClosedLoop), clients that wait for a slow cluster send less."}
 }
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
@@ -319,7 +319,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
 	}
 	c.height = c.legend(names, numbers, left, bottom+46)
-	return &Plot{SVG: c.svg(fmt.Sprintf("Course of %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Where clients do not cover a second alike, it is left out.", name, direction)}
+	return &Plot{SVG: c.svg(fmt.Sprintf("Course of %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction)}
 }
 
 func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {

@@ -23,7 +23,7 @@ func (d *Document) HTML() ([]byte, error) {
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"svg": func(p *Plot) template.HTML {
-			return template.HTML(p.SVG) //nolint:gosec // Made here; every text in it is escaped by canvas.
+			return template.HTML(p.SVG) //nolint:gosec // This program draws the SVG; canvas escapes every text in it.
 		},
 	}).Parse(pageTemplate)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Document) HTML() ([]byte, error) {
 		Style   template.CSS
 		Figures template.URL
 	}{
-		d, template.CSS(styleSheet), //nolint:gosec // It is the file beside this one.
+		d, template.CSS(styleSheet), //nolint:gosec // The style sheet is embedded in this program.
 		template.URL("data:text/csv;base64," + base64.StdEncoding.EncodeToString(figures)), //nolint:gosec // Base64 has nothing to escape.
 	})
 	if err != nil {

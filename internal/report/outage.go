@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 )
 
-const outageMethod = `OSDs were marked down in mid-phase, and kept down, while their processes went on; times count from when noup was unset. Ceph reports the state of placement groups every five seconds, so that shorter states are not seen and times are no more exact than that. Degraded object-seconds are the copies of objects that were missing, added up over the time from the stop until none was. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
+const outageMethod = `OSDs were marked down in mid-phase and kept down, while their processes kept running. Times count from when noup was unset. Ceph reports the state of placement groups every five seconds, so times are no more exact than that, and shorter states are missed. Degraded object-seconds add up the missing copies of objects over time, from the stop until no copy was missing. Windows begin two seconds early, because the clients' clocks begin later than the manager's.`
 
 // outageParts shows the cost of each run's outage; it returns nothing without an
 // outage.
 func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
-	backfills := &Table{Header: []string{"Run", "Taken for lost after", "Data moved after that"}}
+	backfills := &Table{Header: []string{"Run", "Marked out after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
 	for _, of := range outagesOf(runs) {
 		d, run := of.result, strconv.Itoa(int(of.run))

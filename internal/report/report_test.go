@@ -374,7 +374,7 @@ func TestPlotsShowEveryRun(t *testing.T) {
 }
 
 // After one block there are ratios without intervals. A point must not be drawn as an interval.
-func TestAPlotHasNoIntervalThatNobodyKnows(t *testing.T) {
+func TestPlotOmitsUnknownInterval(t *testing.T) {
 	s := pgNum(t)
 	for i := range s.Status.Configurations {
 		s.Status.Configurations[i].Low, s.Status.Configurations[i].High = "", ""
@@ -410,7 +410,7 @@ func TestCSVHasARowForEachFigure(t *testing.T) {
 	}
 }
 
-func TestTheBackgroundIsTold(t *testing.T) {
+func TestReportHasBackgroundLoad(t *testing.T) {
 	b, runs := nightly(t)
 	b.Status.Phases[0].BackgroundIOPS = "498.5"
 	runs[0].Phases[0].Background = []figure.Figure{
@@ -440,7 +440,7 @@ func TestALedgerOfAnotherVersionIsAnError(t *testing.T) {
 	}
 }
 
-func TestABenchmarkTellsOfItsOutage(t *testing.T) {
+func TestBenchmarkReportHasOutage(t *testing.T) {
 	recovered := int64(240)
 	stop := metav1.Now()
 	back := metav1.NewTime(stop.Add(2 * 60e9))

@@ -102,7 +102,7 @@ func Found(state v1alpha1.DataState) string {
 	case v1alpha1.DataUsed:
 		return "were as earlier runs had left them"
 	case v1alpha1.DataRolledBack:
-		return "had just been rolled back to what was prefilled"
+		return "had just been rolled back to the prefilled state"
 	}
 	return "were in a state that is unknown to this version"
 }
@@ -113,9 +113,9 @@ func Meaning(mark v1alpha1.ResultMark) string {
 	case v1alpha1.MarkCached:
 		return "the dataset fits into the caches of the OSDs"
 	case v1alpha1.MarkWarmed:
-		return "its data were read once before it: the caches of the OSDs held what of them fits"
+		return "its data were read once before: the caches of the OSDs held as much of them as fits"
 	case v1alpha1.MarkClosedLoop:
-		return "latencies were measured without an offered rate: who waits for the cluster asks for less while it is slow"
+		return "latencies were measured without an offered rate: clients that wait for a slow cluster send less"
 	case v1alpha1.MarkBelowRate:
 		return "clients did less than 95 % of the offered rate: latencies are those of a cluster, or a client, at its limit"
 	case v1alpha1.MarkSharedImage:
@@ -125,7 +125,7 @@ func Meaning(mark v1alpha1.ResultMark) string {
 	case v1alpha1.MarkNotSteady:
 		return "the rate was still changing in the second half: raise ramp or duration"
 	case v1alpha1.MarkDisturbed:
-		return "something else went on in the cluster; see the disturbances with -o yaml"
+		return "the cluster was disturbed; see the disturbances with -o yaml"
 	}
 	return "unknown to this version"
 }

@@ -109,7 +109,7 @@ func TestPercentileIsThatOfTheNearestRank(t *testing.T) {
 	}
 }
 
-func TestNewHistogramRefusesWhatFIOCannotHaveCounted(t *testing.T) {
+func TestNewHistogramRefusesImpossibleCounts(t *testing.T) {
 	cases := map[string][]Bin{
 		"a value between bins":        {{1545, 1}},
 		"the same bin twice":          {{10, 1}, {10, 1}},

@@ -54,7 +54,7 @@ func Unmarshal(data []byte) (*Result, error) {
 		return nil, fmt.Errorf("result: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("result: there is something behind the document")
+		return nil, errors.New("result: something follows the document")
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err

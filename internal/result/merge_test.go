@@ -149,7 +149,7 @@ func TestMergeAddsAndKeepsTheWindow(t *testing.T) {
 	}
 }
 
-func TestMergeDropsWhatNotAllClientsHave(t *testing.T) {
+func TestMergeDropsFiguresThatSomeClientsLack(t *testing.T) {
 	cases := map[string]struct {
 		change   func(d *Direction)
 		wantCode WarningCode

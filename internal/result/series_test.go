@@ -22,7 +22,7 @@ func TestPerSecondLosesAndInventsNothing(t *testing.T) {
 				BytesPerSecond: []float64{175, 175},
 			},
 		},
-		"a second of which a part is not known is left out": {
+		"a partly unknown second is left out": {
 			series: &Series{
 				Boundaries:   NominalBoundaries,
 				StartSeconds: []float64{0, 2.5, 4}, EndSeconds: []float64{1, 3, 5},
@@ -92,7 +92,7 @@ func TestPerSecondLosesAndInventsNothing(t *testing.T) {
 	}
 }
 
-func TestAddSeriesHasWhatAllClientsKnow(t *testing.T) {
+func TestAddSeriesKeepsSecondsOfAllClients(t *testing.T) {
 	a := &Series{
 		Boundaries: NominalBoundaries, StartSeconds: []float64{0, 1, 2}, EndSeconds: []float64{1, 2, 3},
 		OperationsPerSecond: []float64{1, 1, 3}, MeanLatencySeconds: []float64{0.1, 0.3, 0.1}, BytesPerSecond: []float64{9, 9, 9},

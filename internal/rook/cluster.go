@@ -210,7 +210,7 @@ func (i ClusterInfo) Unsettled() string {
 	case i.Deleting:
 		return "the CephCluster is being deleted"
 	case i.Phase != phaseReady && i.Phase != phaseConnected:
-		return fmt.Sprintf("Rook is at work on the CephCluster: phase %q, %s", i.Phase, i.Message)
+		return fmt.Sprintf("Rook is reconciling the CephCluster: phase %q, %s", i.Phase, i.Message)
 	case !i.Reconciled:
 		return "Rook has not seen the latest spec of the CephCluster yet"
 	case i.RunningImage != "" && i.Image != "" && i.RunningImage != i.Image:

@@ -106,7 +106,7 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 		cephxKey = word(secret.Data[keyUserKey])
 	}
 	if cephxKey == "" {
-		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s holds no key of CephClient %s: delete the Secret, and Rook makes it again", at, key.Name)}
+		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s holds no key of CephClient %s: delete the Secret, and Rook recreates it", at, key.Name)}
 	}
 	user := word(secret.Data[keyUser])
 	if user == "" {
@@ -139,7 +139,7 @@ func (c *Connections) monHost(ctx context.Context, namespace string) (string, er
 	}
 	monHost := word(secret.Data[keyMonHost])
 	if monHost == "" {
-		return "", &Error{Reason: ReasonClusterNotReady, Message: fmt.Sprintf("Secret %s has no %s: Rook has not made the cluster in that namespace yet", at, keyMonHost)}
+		return "", &Error{Reason: ReasonClusterNotReady, Message: fmt.Sprintf("Secret %s has no %s: Rook has not created the cluster in that namespace yet", at, keyMonHost)}
 	}
 	return monHost, nil
 }
@@ -151,11 +151,11 @@ func (c *Connections) explainNoKey(ctx context.Context, key client.ObjectKey) er
 			Phase string `json:"phase"`
 		} `json:"status"`
 	}
-	message := fmt.Sprintf("Rook has not made the key of CephClient %s yet", key)
+	message := fmt.Sprintf("Rook has not created the key of CephClient %s yet", key)
 	err := get(ctx, c.reader, object(kindClient, key.Namespace, key.Name), &identity)
 	switch {
 	case apierrors.IsNotFound(err):
-		message = fmt.Sprintf("there is no CephClient %s: the chart makes it (cephClients.create), and config/ceph has it; or name another one in the settings, below identities", key)
+		message = fmt.Sprintf("there is no CephClient %s: create it with the chart (cephClients.create) or config/ceph, or name another in identities of the operator config", key)
 	case err == nil && identity.Status.Phase == phaseReady:
 		message = fmt.Sprintf("CephClient %s is Ready, but there is no Secret %s: its secretName must not be set", key, keyNamePrefix+key.Name)
 	case err == nil && identity.Status.Phase != "":

@@ -22,7 +22,7 @@ func (a *Access) RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, 
 		return fmt.Errorf("find the pod of osd.%d: %w", id, err)
 	}
 	if len(pods.Items) == 0 {
-		return fmt.Errorf("osd.%d has no pod in namespace %s: look why its Deployment rook-ceph-osd-%d has none", id, ref.Namespace, id)
+		return fmt.Errorf("osd.%d has no pod in namespace %s: check why its Deployment rook-ceph-osd-%d has none", id, ref.Namespace, id)
 	}
 	for i := range pods.Items {
 		uid := pods.Items[i].UID

@@ -97,7 +97,7 @@ func (c ownedConfig) options() map[string]map[string]string {
 	}
 	for section, options := range c.Spec.CephConfigFromSecret {
 		for option, from := range options {
-			set(section, option, fmt.Sprintf("what Secret %s has as %s", from.Name, from.Key))
+			set(section, option, fmt.Sprintf("the value of %[2]s in Secret %[1]s", from.Name, from.Key))
 		}
 	}
 	for section, options := range c.Spec.CephConfig {

@@ -52,7 +52,7 @@ func TestOwned(t *testing.T) {
 		"options from Secrets, of which some are overridden": {
 			cluster: `{cephConfigFromSecret: {osd: {osd_max_backfills: {name: s, key: k}, osd_memory_target: {name: s, key: m}}}, cephConfig: {osd: {osd_memory_target: "1"}}}`,
 			want: none(func(o *Owned) {
-				o.CephConfig["osd"] = map[string]string{"osd_max_backfills": "what Secret s has as k", "osd_memory_target": "1"}
+				o.CephConfig["osd"] = map[string]string{"osd_max_backfills": "the value of k in Secret s", "osd_memory_target": "1"}
 			}),
 		},
 		"a pool with parameters, and one without": {
@@ -133,7 +133,7 @@ func blockPoolOf(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-func TestOwnedSaysWhatIsMissing(t *testing.T) {
+func TestOwnedNamesMissingObjects(t *testing.T) {
 	access := func(objects ...client.Object) *Access {
 		reader := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build(), interceptor.Funcs{
 			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
@@ -145,5 +145,5 @@ func TestOwnedSaysWhatIsMissing(t *testing.T) {
 	_, err := access().Owned(t.Context(), clusterRef)
 	wantReason(t, err, ReasonClusterMissing, "clusterRef")
 	_, err = access(fromYAML(t, labCluster)).Owned(t.Context(), clusterRef)
-	wantReason(t, err, ReasonForbidden, "the operator may not list CephBlockPools in namespace rook-ceph: the Role for it in namespace rook-ceph, which the chart makes (rbac.create) and config/ceph has")
+	wantReason(t, err, ReasonForbidden, "the operator may not list CephBlockPools in namespace rook-ceph: create the Role for it in namespace rook-ceph, with the chart (rbac.create) or config/ceph")
 }

@@ -103,7 +103,7 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 	case apierrors.IsNotFound(err) && hasPool(osdMap, pool.name):
 		return "", &Error{
 			Reason:  ReasonForeignPool,
-			Message: fmt.Sprintf("Ceph has a pool %s that no CephBlockPool in namespace %s is for, so cephtune leaves it alone: remove it, since scratch pools have that name", pool.name, namespace),
+			Message: fmt.Sprintf("Ceph has a pool %s without a CephBlockPool in namespace %s, so cephtune does not touch it: remove it, because scratch pools need that name", pool.name, namespace),
 		}
 	case apierrors.IsNotFound(err):
 		return a.create(ctx, pool, key, use.Owner, digest)
@@ -121,10 +121,10 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 		return fmt.Sprintf("CephBlockPool %s of an earlier run is being removed", key), nil
 	}
 	if differs {
-		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was made for another spec or other runs", key)}
+		return "", &Error{Reason: ReasonScratchPoolDiffers, Message: fmt.Sprintf("CephBlockPool %s was created for another spec or other runs", key)}
 	}
 	if read.Status.Phase != phaseReady {
-		return fmt.Sprintf("Rook has not made CephBlockPool %s yet, phase %q: its events say what Rook does", key, read.Status.Phase), nil
+		return fmt.Sprintf("Rook has not created the pool of CephBlockPool %s yet (phase %q): see its events", key, read.Status.Phase), nil
 	}
 	return "", nil
 }
@@ -132,7 +132,7 @@ func (a *Access) ensure(ctx context.Context, pool scratchPool, namespace string,
 func poolGone(key client.ObjectKey) *Error {
 	return &Error{
 		Reason:  ReasonScratchPoolGone,
-		Message: fmt.Sprintf("CephBlockPool %s, on which earlier runs of the block have measured, was removed or made again: find out by what", key),
+		Message: fmt.Sprintf("CephBlockPool %s, which earlier runs of the block used, was removed or recreated: find out what did that", key),
 	}
 }
 
@@ -149,7 +149,7 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 	if err := a.writer.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", explain(err, "create", kindBlockPool, key)
 	}
-	return fmt.Sprintf("CephBlockPool %s was created, Rook makes the pool", key), nil
+	return fmt.Sprintf("CephBlockPool %s was created; Rook is creating the pool", key), nil
 }
 
 // OwnsScratchPool reports whether a scratch pool of the owner exists. For an erasure-coded pool,
@@ -210,7 +210,7 @@ func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner objectr
 	}
 	if since := o.GetDeletionTimestamp(); since != nil {
 		if osdMap != nil && !hasPool(osdMap, key.Name) && a.now().Sub(since.Time) > releaseAfter {
-			return fmt.Sprintf("CephBlockPool %s has no pool in Ceph, its finalizer was taken off", key), a.release(ctx, o)
+			return fmt.Sprintf("CephBlockPool %s has no pool in Ceph, so its finalizer was removed", key), a.release(ctx, o)
 		}
 		return blocked(key, read), nil
 	}
@@ -218,7 +218,7 @@ func (a *Access) remove(ctx context.Context, key client.ObjectKey, owner objectr
 	if err := a.writer.Delete(ctx, o, client.Preconditions{UID: &uid}); err != nil && !apierrors.IsNotFound(err) {
 		return "", explain(err, "delete", kindBlockPool, key)
 	}
-	return fmt.Sprintf("Rook removes CephBlockPool %s", key), nil
+	return fmt.Sprintf("Rook is removing CephBlockPool %s", key), nil
 }
 
 // release removes Rook's finalizer and no other.
@@ -241,7 +241,7 @@ func blocked(key client.ObjectKey, pool blockPool) string {
 			return fmt.Sprintf("Rook does not remove CephBlockPool %s yet: %s", key, c.Message)
 		}
 	}
-	return fmt.Sprintf("Rook removes CephBlockPool %s", key)
+	return fmt.Sprintf("Rook is removing CephBlockPool %s", key)
 }
 
 func hasPool(m *ceph.OSDMap, name string) bool {
@@ -263,7 +263,7 @@ func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	case o.GetAnnotations()[annotationOwnerUID] == "":
 		return &Error{
 			Reason:  ReasonForeignPool,
-			Message: fmt.Sprintf("CephBlockPool %s was not made by cephtune, which leaves it alone: remove it, since scratch pools have that name", key),
+			Message: fmt.Sprintf("cephtune did not create CephBlockPool %s: remove it, because scratch pools need that name", key),
 		}
 	default:
 		return &Error{

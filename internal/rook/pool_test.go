@@ -165,10 +165,10 @@ func TestScratchPoolComesAndGoes(t *testing.T) {
 	w.wantEnsured(erasureCoded, owner, false, "was created")
 	w.wantOwned(owner, true)
 	w.wantOwned(another, false)
-	w.wantEnsured(erasureCoded, owner, false, `CephBlockPool rook-ceph/cephtune-scratch yet, phase ""`)
+	w.wantEnsured(erasureCoded, owner, false, `CephBlockPool rook-ceph/cephtune-scratch yet (phase "")`)
 	w.rookSays("Ready", settings.ScratchPool)
 	w.rookSays("Failure", settings.ScratchDataPool)
-	w.wantEnsured(erasureCoded, owner, false, `cephtune-scratch-data yet, phase "Failure"`)
+	w.wantEnsured(erasureCoded, owner, false, `cephtune-scratch-data yet (phase "Failure")`)
 	w.rookSays("Ready", settings.ScratchDataPool)
 	w.wantEnsured(erasureCoded, owner, true, "")
 
@@ -180,7 +180,7 @@ func TestScratchPoolComesAndGoes(t *testing.T) {
 		t.Errorf("managed by %q", got)
 	}
 
-	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch")
+	w.wantDeleted(owner, nil, false, "Rook is removing CephBlockPool rook-ceph/cephtune-scratch")
 	if w.pool(settings.ScratchDataPool).GetDeletionTimestamp() != nil {
 		t.Error("the data of images goes before the images")
 	}
@@ -195,13 +195,13 @@ func TestScratchPoolComesAndGoes(t *testing.T) {
 	w.wantEnsured(erasureCoded, owner, false, "is being removed")
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 	w.wantOwned(owner, true) // the pool for data
-	w.wantDeleted(owner, nil, false, "Rook removes CephBlockPool rook-ceph/cephtune-scratch-data")
+	w.wantDeleted(owner, nil, false, "Rook is removing CephBlockPool rook-ceph/cephtune-scratch-data")
 	w.change(settings.ScratchDataPool, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 	w.wantDeleted(owner, nil, true, "")
 	w.wantDeleted(owner, nil, true, "")
 }
 
-func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
+func TestForeignScratchPoolIsLeftAlone(t *testing.T) {
 	foreign := object(kindBlockPool, rookNamespace, settings.ScratchPool)
 	taken := foreign.DeepCopy()
 	taken.SetAnnotations(map[string]string{annotationOwner: another.String(), annotationOwnerUID: string(another.UID)})
@@ -210,7 +210,7 @@ func TestScratchPoolOfOthersIsLeftAlone(t *testing.T) {
 		wantReason string
 		wantHint   string
 	}{
-		"a pool that somebody made":   {there: foreign, wantReason: ReasonForeignPool, wantHint: "leaves it alone"},
+		"a foreign pool":              {there: foreign, wantReason: ReasonForeignPool, wantHint: "did not create"},
 		"a pool of another benchmark": {there: taken, wantReason: ReasonScratchPoolTaken, wantHint: "CephBenchmark bench/weekly"},
 		"a pool of a namesake from long ago": {there: func() *unstructured.Unstructured {
 			o := taken.DeepCopy()
@@ -239,7 +239,7 @@ func TestScratchPoolTakesOverNoPoolOfCephs(t *testing.T) {
 	w := newWorld(t)
 	there := &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchDataPool}}}
 	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, erasureCoded, ScratchUse{Owner: owner}, there)
-	wantReason(t, err, ReasonForeignPool, "no CephBlockPool")
+	wantReason(t, err, ReasonForeignPool, "without a CephBlockPool")
 	if w.pool(settings.ScratchDataPool) != nil {
 		t.Error("a CephBlockPool was created for a pool that was there")
 	}
@@ -263,7 +263,7 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	}
 	wantThere(false)
 	_, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "find out by what")
+	wantReason(t, err, ReasonScratchPoolGone, "find out what did that")
 	if _, _, err := w.access.EnsureScratchPool(t.Context(), cluster, replicated, first, &ceph.OSDMap{}); err != nil {
 		t.Fatal(err)
 	}
@@ -275,10 +275,10 @@ func TestScratchPoolThatContinues(t *testing.T) {
 	if there, err := w.access.HasScratchPool(t.Context(), cluster, objectref.Ref{UID: "other"}); err != nil || there {
 		t.Errorf("it is another's, too: %t, %v", there, err)
 	}
-	w.wantDeleted(owner, nil, false, "Rook removes")
+	w.wantDeleted(owner, nil, false, "Rook is removing")
 	wantThere(false)
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, next, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "find out by what")
+	wantReason(t, err, ReasonScratchPoolGone, "find out what did that")
 }
 
 func TestScratchPoolForAnotherSpec(t *testing.T) {
@@ -291,7 +291,7 @@ func TestScratchPoolForAnotherSpec(t *testing.T) {
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1"}, &ceph.OSDMap{})
 	wantReason(t, err, ReasonScratchPoolDiffers, "other runs")
 	_, _, err = w.access.EnsureScratchPool(t.Context(), cluster, replicated, ScratchUse{Owner: owner, Key: "1/2/1", Continues: true}, &ceph.OSDMap{})
-	wantReason(t, err, ReasonScratchPoolGone, "made again")
+	wantReason(t, err, ReasonScratchPoolGone, "was removed or recreated")
 	// Rook adds fields to the spec. The pool still counts as the same.
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
@@ -308,12 +308,12 @@ func TestPoolThatWasNeverMadeIsReleased(t *testing.T) {
 	w.change(settings.ScratchPool, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{poolFinalizer, "example.com/own"}) })
 	without, with := &ceph.OSDMap{Pools: []ceph.Pool{{Name: "other"}}}, &ceph.OSDMap{Pools: []ceph.Pool{{Name: settings.ScratchPool}}}
 
-	w.wantDeleted(owner, without, false, "Rook removes")
-	w.wantDeleted(owner, without, false, "Rook removes") // Rook may still be removing it
+	w.wantDeleted(owner, without, false, "Rook is removing")
+	w.wantDeleted(owner, without, false, "Rook is removing") // Rook may still be removing it
 	w.late = releaseAfter + 2*time.Second
-	w.wantDeleted(owner, with, false, "Rook removes")
-	w.wantDeleted(owner, nil, false, "Rook removes") // Ceph was not asked
-	w.wantDeleted(owner, without, false, "finalizer was taken off")
+	w.wantDeleted(owner, with, false, "Rook is removing")
+	w.wantDeleted(owner, nil, false, "Rook is removing") // Ceph was not asked
+	w.wantDeleted(owner, without, false, "finalizer was removed")
 	if diff := cmp.Diff([]string{"example.com/own"}, w.pool(settings.ScratchPool).GetFinalizers()); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}

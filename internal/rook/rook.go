@@ -114,7 +114,7 @@ func explain(err error, verb, kind string, key client.ObjectKey) error {
 	if apierrors.IsForbidden(err) {
 		return &Error{
 			Reason:  ReasonForbidden,
-			Message: fmt.Sprintf("the operator may not %s %s %s: the Role for it in namespace %s, which the chart makes (rbac.create) and config/ceph has, has to be there and to name it", verb, kind, name, key.Namespace),
+			Message: fmt.Sprintf("the operator may not %s %s %s: create the Role for it in namespace %s, with the chart (rbac.create) or config/ceph", verb, kind, name, key.Namespace),
 			Err:     err,
 		}
 	}

@@ -108,7 +108,7 @@ func TestConnection(t *testing.T) {
 		"no cluster yet":            {wantReason: ReasonClusterNotReady, wantHint: "mon_host"},
 		"a cluster without a mon":   {objects: []client.Object{secret("rook-ceph-config", nil)}, wantReason: ReasonClusterNotReady},
 		"monitors with a line end":  {objects: []client.Object{secret("rook-ceph-config", map[string]string{"mon_host": "a\nkeyring = /x"})}, wantReason: ReasonClusterNotReady},
-		"no CephClient":             {objects: []client.Object{config}, wantReason: ReasonKeyMissing, wantHint: "there is no CephClient rook-ceph/io: the chart makes it (cephClients.create), and config/ceph has it"},
+		"no CephClient":             {objects: []client.Object{config}, wantReason: ReasonKeyMissing, wantHint: "there is no CephClient rook-ceph/io: create it with the chart (cephClients.create) or config/ceph"},
 		"a CephClient in the works": {objects: []client.Object{config, identity("Progressing")}, wantReason: ReasonKeyMissing, wantHint: "in phase Progressing"},
 		"a Secret of another name":  {objects: []client.Object{config, identity("Ready")}, wantReason: ReasonKeyMissing, wantHint: "secretName must not be set"},
 		"a Secret without a key":    {objects: []client.Object{config, secret("rook-ceph-client-io", map[string]string{"userID": "io"})}, wantReason: ReasonKeyMissing, wantHint: "delete the Secret"},
@@ -266,12 +266,12 @@ func TestSpecThatRookHasSeen(t *testing.T) {
 		changed, heartbeat time.Duration // how long ago
 		want               bool
 	}{
-		"it says so":                               {observed: 2, want: true},
-		"a spec that was just changed":             {observed: 1, changed: time.Second, heartbeat: time.Hour},
-		"a cluster that was just made":             {changed: time.Minute, heartbeat: time.Second},
-		"work on a spec from some time ago":        {observed: 1, changed: time.Hour, heartbeat: time.Minute},
-		"work that has ended, and was not told of": {observed: 1, changed: time.Hour, heartbeat: 3 * time.Minute, want: true},
-		"the same of a new cluster":                {changed: 4 * time.Minute, heartbeat: 3 * time.Minute, want: true},
+		"it says so":                        {observed: 2, want: true},
+		"a spec that was just changed":      {observed: 1, changed: time.Second, heartbeat: time.Hour},
+		"a cluster that was just made":      {changed: time.Minute, heartbeat: time.Second},
+		"work on a spec from some time ago": {observed: 1, changed: time.Hour, heartbeat: time.Minute},
+		"ended work that was not reported":  {observed: 1, changed: time.Hour, heartbeat: 3 * time.Minute, want: true},
+		"the same of a new cluster":         {changed: 4 * time.Minute, heartbeat: 3 * time.Minute, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -299,7 +299,7 @@ func TestUnsettled(t *testing.T) {
 		"a calm cluster":            {change: func(*ClusterInfo) {}},
 		"an external cluster":       {change: func(i *ClusterInfo) { i.Phase = "Connected" }},
 		"a cluster being made":      {change: func(i *ClusterInfo) { i.Phase, i.Message = "Progressing", "Configuring Ceph OSDs" }, want: "Configuring Ceph OSDs"},
-		"a cluster just created":    {change: func(i *ClusterInfo) { *i = ClusterInfo{} }, want: "at work"},
+		"a cluster just created":    {change: func(i *ClusterInfo) { *i = ClusterInfo{} }, want: "Rook is reconciling"},
 		"a spec that was changed":   {change: func(i *ClusterInfo) { i.Reconciled = false }, want: "latest spec"},
 		"an upgrade that was asked": {change: func(i *ClusterInfo) { i.Image = "b" }, want: "from image a to b"},
 		"an upgrade under way":      {change: func(i *ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 1, "19.2.0": 4} }, want: "2 versions"},

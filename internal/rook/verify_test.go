@@ -136,13 +136,13 @@ func TestOvertaken(t *testing.T) {
 		pools []ceph.Pool
 		is    bool
 	}{
-		"as it was wanted":         {replicated, []ceph.Pool{pool("cephtune-scratch", 16, 16, "off")}, false},
-		"at rest at another":       {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, true},
-		"on its way":               {replicated, []ceph.Pool{pool("cephtune-scratch", 1, 16, "off")}, false},
-		"its autoscaler is on":     {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on")}, false},
-		"not there":                {replicated, nil, false},
-		"the data of coded ones":   {coded, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on"), pool("cephtune-scratch-data", 32, 32, "off")}, true},
-		"nobody asked for so many": {v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, false},
+		"as it was wanted":          {replicated, []ceph.Pool{pool("cephtune-scratch", 16, 16, "off")}, false},
+		"settled at another number": {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, true},
+		"on its way":                {replicated, []ceph.Pool{pool("cephtune-scratch", 1, 16, "off")}, false},
+		"its autoscaler is on":      {replicated, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on")}, false},
+		"not there":                 {replicated, nil, false},
+		"the data of coded ones":    {coded, []ceph.Pool{pool("cephtune-scratch", 32, 32, "on"), pool("cephtune-scratch-data", 32, 32, "off")}, true},
+		"an unrequested number":     {v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}, []ceph.Pool{pool("cephtune-scratch", 32, 32, "off")}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

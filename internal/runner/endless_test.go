@@ -25,7 +25,7 @@ func TestAToolThatRunsUntilItIsStopped(t *testing.T) {
 	}{
 		"with a summary": {task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "term-exit="+rows) })},
 		"by the signal":  {task: endless("t", func(m *task.Measurement) { m.Argv = append(m.Argv, "print="+rows, "write=said:"+rows, "sleep=1m") })},
-		"fio, told to stop": {task: endless("t", func(m *task.Measurement) {
+		"fio, stopped": {task: endless("t", func(m *task.Measurement) {
 			m.Argv = []string{"fio", "write=out.json:" + captured(t, "fio/testdata/fio-3.33/killed-sigterm-output-file.json"), "term-128"}
 			m.Format, m.OutputFile = "fio-json", "out.json"
 		})},

@@ -51,14 +51,14 @@ func (r *execution) base() string { return filepath.Join(r.session.folder, r.ent
 func (r *execution) folder() (string, error) {
 	dir := filepath.Join(r.base(), "work")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", &failure{task.Failure{Reason: task.NotStarted, Message: "the working directory cannot be made: " + err.Error()}}
+		return "", &failure{task.Failure{Reason: task.NotStarted, Message: "the working directory cannot be created: " + err.Error()}}
 	}
 	return dir, nil
 }
 
 func (r *execution) removeFolder() {
 	if err := os.RemoveAll(r.base()); err != nil {
-		r.note("task %s: its working directory stays: %v", r.entry.task.ID, err)
+		r.note("task %s: cannot remove its working directory: %v", r.entry.task.ID, err)
 	}
 }
 
@@ -183,7 +183,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return notStarted(m.Command, err)
 	}
-	defer stdout.Close() //nolint:errcheck // What was written has been read, and is about to be removed.
+	defer stdout.Close() //nolint:errcheck // The file was read already, and is removed next.
 	bounded := &boundedWriter{w: stdout, left: parse.MaxDocument}
 	var keeper parse.Keeper
 	to := io.MultiWriter(bounded, r.output.stdout)
@@ -198,7 +198,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 		_, _ = bounded.Write(keeper.Last()) // Write never fails.
 	}
 	if err := bounded.complete(); err != nil && m.OutputFile == "" {
-		return badOutput("the output of %s could not be kept: %v", m.Argv[0], err)
+		return badOutput("the output of %s could not be stored: %v", m.Argv[0], err)
 	}
 	r.report.Result, err = readMeasured(dir, m, stdout, r.output.stderr.text())
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -232,7 +232,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	r.report.Output = r.output.text()
 	if m.UntilCancelled && !exit.abandoned {
 		if errors.Is(exit.stopped, errCancelled) {
-			r.note("task %s: %s was stopped, as it was to be: %s", r.entry.task.ID, m.Argv[0], exit)
+			r.note("task %s: %s was stopped as planned: %s", r.entry.task.ID, m.Argv[0], exit)
 			return nil
 		}
 		if exit.stopped == nil && exit.accepted(m.Command) {
@@ -247,7 +247,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	return &failure{task.Failure{
 		Reason:  task.FailureReason(parse.EndedEarly),
-		Message: fmt.Sprintf("%s ended by itself after %v, and was to run until it is stopped", c.Argv[0], took.Round(time.Millisecond)),
+		Message: fmt.Sprintf("%s ended by itself after %v, but must run until it is stopped", c.Argv[0], took.Round(time.Millisecond)),
 		Command: c.Argv, Tail: output.lastLines(maxTailBytes),
 	}}
 }

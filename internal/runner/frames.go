@@ -249,7 +249,7 @@ func (f *frameReader) finish() {
 		f.fail(fmt.Sprintf("has lost lines: %d of %d bytes are there", len(f.data), f.length))
 		return
 	case hex.EncodeToString(digest[:]) != f.digest:
-		f.fail("is damaged: its digest is another")
+		f.fail("is damaged: its digest does not match")
 		return
 	case len(f.reports) >= maxFrames:
 		f.fail(fmt.Sprintf("is one more than the %d that a log can have", maxFrames))

@@ -44,7 +44,7 @@ func told(count int, steps ...step) []string {
 	return lines
 }
 
-func TestProgressIsToldOnceASecond(t *testing.T) {
+func TestProgressIsLoggedOnceASecond(t *testing.T) {
 	second, half := time.Second, time.Second/2
 	for name, tc := range map[string]struct {
 		count int
@@ -69,7 +69,7 @@ func TestProgressIsToldOnceASecond(t *testing.T) {
 }
 
 // A runner logs the rate of its tool, and that must not change its report.
-func TestTheLogTellsProgress(t *testing.T) {
+func TestLogHasProgress(t *testing.T) {
 	r := run(t, options(t))
 	report := r.measure(t, rados("r1-write", "print="+captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")))
 	if report.State != task.Done || report.Result == nil {

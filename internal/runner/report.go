@@ -90,9 +90,9 @@ func readReport(r io.Reader, memory int64) (*task.Report, error) {
 func validateReport(report *task.Report) error {
 	switch {
 	case !isID(report.ID):
-		return fmt.Errorf("the report is of a task %q", report.ID)
+		return fmt.Errorf("the report names a task %q", report.ID)
 	case !report.State.Ended():
-		return fmt.Errorf("the report of task %s is of one that is %s", report.ID, report.State)
+		return fmt.Errorf("the report of task %s has the state %s, which is not a final one", report.ID, report.State)
 	case (report.Result != nil) && report.State != task.Done:
 		return fmt.Errorf("the report of task %s has a result, although it is %s", report.ID, report.State)
 	}

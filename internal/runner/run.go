@@ -45,7 +45,7 @@ var (
 	// ErrIdle: no request came within IdleTimeout.
 	ErrIdle = errors.New("no request reached this runner for too long; is the manager gone, or does a NetworkPolicy keep it out?")
 	// ErrTerminated: the pod is terminating, so the context was done.
-	ErrTerminated = errors.New("the pod was told to end")
+	ErrTerminated = errors.New("the pod is terminating")
 	// ErrTasksFailed: not all tasks without a manager are Done.
 	ErrTasksFailed = errors.New("not all tasks are done")
 )
@@ -56,7 +56,7 @@ var (
 // into the log. With Tasks the listener is not used, and may be nil; otherwise Run closes it.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
-		return fmt.Errorf("make the folder for working directories: %w", err)
+		return fmt.Errorf("create the directory for working directories: %w", err)
 	}
 	s := newSession(o.WorkDir)
 	s.client, s.programs, s.notes = o.Client, o.Programs, notesWriter{o.Stderr}
@@ -166,7 +166,7 @@ func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 // carryOutStandalone sends a task the start signal as soon as it is ready, and returns when
 // it has ended. The task's deadlines limit that time.
 func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.State, error) {
-	if _, err := s.put(t); err != nil { //nolint:contextcheck // What ends the runner ends the task through the session.
+	if _, err := s.put(t); err != nil { //nolint:contextcheck // The end of the runner ends the task through the session.
 		return task.Failed, err
 	}
 	patient := context.WithoutCancel(ctx) // This wait must not end before the task does.

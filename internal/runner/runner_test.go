@@ -205,7 +205,7 @@ func TestFioIsReadFromItsFiles(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWrongIsAFailure(t *testing.T) {
+func TestErrorsBecomeFailures(t *testing.T) {
 	good := "print=" + captured(t, "radosbench/testdata/lab-ceph-18.2.7/write-4m.txt")
 	synthetic := func(name string) string {
 		return "print=" + captured(t, "radosbench/testdata/synthetic/"+name)
@@ -546,7 +546,7 @@ func readTermination(t testing.TB, o Options) Termination {
 	return got
 }
 
-func TestSIGTERMLeavesWhatThereIs(t *testing.T) {
+func TestSIGTERMReportsPartialOutput(t *testing.T) {
 	r := run(t, options(t))
 	r.put(t, rados("long", "say=so far", "sleep=1m"))
 	r.until(t, is(task.Ready))

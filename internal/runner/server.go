@@ -116,10 +116,10 @@ func (s *server) putTask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if id := r.PathValue("id"); t.ID != id {
-		answerError(w, refuse(Invalid, "the task %q was put to the place of %q", t.ID, id))
+		answerError(w, refuse(Invalid, "task %q was sent to the path of task %q", t.ID, id))
 		return
 	}
-	status, err := s.put(t) //nolint:contextcheck // A task outlives the request that brings it.
+	status, err := s.put(t) //nolint:contextcheck // A task outlives its request.
 	answerEither(w, status, err)
 }
 
@@ -140,7 +140,7 @@ func (s *server) getReport(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/gzip")
 	w.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
-	_, _ = w.Write(encoded) //nolint:gosec // It is no HTML, and who asks is no browser. If it does not arrive, the manager asks again.
+	_, _ = w.Write(encoded) //nolint:gosec // The body is not HTML, and the client is not a browser. If it gets lost, the manager asks again.
 }
 
 func (s *server) getCourse(w http.ResponseWriter, r *http.Request) {

@@ -112,7 +112,7 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 	defer s.mu.Unlock()
 	if e, err := s.find(t.ID); err == nil {
 		if !reflect.DeepEqual(e.task, t) {
-			return task.Status{}, refuse(Different, "there is another task %s already; IDs are not used twice", t.ID)
+			return task.Status{}, refuse(Different, "another task has the ID %s already", t.ID)
 		}
 		return e.status, nil
 	}
@@ -139,12 +139,12 @@ func (s *session) hasRoom() *Error {
 	case s.finished:
 		return refuse(Finished, "the runner was told to finish")
 	case len(s.entries) >= maxTasks:
-		return refuse(Full, "the runner has had %d tasks", maxTasks)
+		return refuse(Full, "the runner accepts no more than %d tasks", maxTasks)
 	case s.kept >= maxKeptBytes:
-		return refuse(Full, "the runner keeps %d MiB of reports; finish it, and go on with another one", s.kept>>20)
+		return refuse(Full, "the runner is full, with %d MiB of reports; finish it, and continue with another one", s.kept>>20)
 	}
 	if n := len(s.entries); n > 0 && !s.entries[n-1].status.State.Ended() {
-		return refuse(Busy, "task %s is at work", s.entries[n-1].status.ID)
+		return refuse(Busy, "task %s is still running", s.entries[n-1].status.ID)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (s *session) signal(id string) (*entry, *Error) {
 	case err != nil:
 		return nil, err
 	case e.signalled:
-		return nil, refuse(AlreadyStarted, "task %s was given the signal to start before", id)
+		return nil, refuse(AlreadyStarted, "task %s already got the signal to start", id)
 	case e.status.State != task.Ready:
 		return nil, refuse(NotReady, "task %s is %s, not Ready", id, e.status.State)
 	}

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func act(argument string) { //nolint:gocyclo // One case for each thing that a tool can do.
+func act(argument string) { //nolint:gocyclo // One case for each behaviour of a tool.
 	verb, value, _ := strings.Cut(argument, "=")
 	switch verb {
 	case "print": // a file

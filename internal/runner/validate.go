@@ -30,7 +30,7 @@ func isID(id string) bool {
 func validate(t *task.Task, programs []string) *Error {
 	switch {
 	case !isID(t.ID):
-		return refuse(Invalid, "the ID %q of the task is not of 1 to 100 lower-case letters, digits and dashes", t.ID)
+		return refuse(Invalid, "the ID %q of the task must have 1 to 100 lower-case letters, digits and dashes", t.ID)
 	case len(t.Steps) > maxSteps:
 		return refuse(Invalid, "task %s has %d steps, more than %d", t.ID, len(t.Steps), maxSteps)
 	case !(t.RestSeconds >= 0 && t.RestSeconds <= maxRestSeconds): // This form also refuses NaN.

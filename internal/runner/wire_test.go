@@ -83,7 +83,7 @@ func served(t *testing.T, answer http.HandlerFunc) Client {
 
 // Everyone who may create pods in a benchmark namespace can answer instead of a runner, with
 // control characters for the terminal of a user who reads status.
-func TestWhatARunnerSaysIsText(t *testing.T) {
+func TestRunnerMessagesLoseControlCharacters(t *testing.T) {
 	const failure = `"failure": {"reason": "A\u001b[1m", "message": "b\u001b[2J\u009b", "tail": "c\u0007\nd", "command": ["rados", "\u001b]0;e"]}`
 	answer := `{"version": 1, "tasks": [{"id": "r1-a", "state": "Failed", ` + failure + `}]}`
 	c := served(t, func(w http.ResponseWriter, r *http.Request) {

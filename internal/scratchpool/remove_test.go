@@ -65,13 +65,13 @@ func TestRemove(t *testing.T) {
 		full  bool     // at the end
 		err   error
 	}{
-		"its own":                      {world{owner: mine}, []string{"Rook removes it", ""}, false, nil},
-		"images go first":              {world{owner: mine, images: []string{"a", "b"}}, []string{"1 images", "0 images", "Rook removes it", ""}, false, nil},
-		"an image that cannot go":      {world{owner: mine, images: []string{"a"}, stuck: errAway}, []string{"Image cephtune-scratch/a cannot be removed"}, false, nil},
-		"a pool that is full":          {world{owner: mine, full: true}, []string{"Rook removes it"}, true, nil},
-		"Ceph is away":                 {world{owner: mine, away: errAway}, []string{""}, false, errAway},
-		"another's, and Ceph is away":  {world{owner: other, images: []string{"a"}, away: errAway}, []string{""}, false, nil},
-		"nobody's, of which none asks": {world{away: errAway}, []string{""}, false, nil},
+		"its own":                     {world{owner: mine}, []string{"Rook removes it", ""}, false, nil},
+		"images go first":             {world{owner: mine, images: []string{"a", "b"}}, []string{"1 images", "0 images", "Rook removes it", ""}, false, nil},
+		"an image that cannot go":     {world{owner: mine, images: []string{"a"}, stuck: errAway}, []string{"Image cephtune-scratch/a cannot be removed"}, false, nil},
+		"a pool that is full":         {world{owner: mine, full: true}, []string{"Rook removes it"}, true, nil},
+		"Ceph is away":                {world{owner: mine, away: errAway}, []string{""}, false, errAway},
+		"another's, and Ceph is away": {world{owner: other, images: []string{"a"}, away: errAway}, []string{""}, false, nil},
+		"a pool without an owner":     {world{away: errAway}, []string{""}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, left, err := &c.world, Remaining{}, error(nil)

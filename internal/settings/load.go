@@ -23,11 +23,11 @@ const (
 func Load(path string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the settings: %w", err)
+		return nil, fmt.Errorf("read the operator config: %w", err)
 	}
 	s, err := parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("settings in %s: %w", path, err)
+		return nil, fmt.Errorf("operator config %s: %w", path, err)
 	}
 	return s, nil
 }

@@ -65,16 +65,16 @@ func riskRules() []riskRule {
 		never(`^(debug_|log_)`, "its logs slow OSDs down and fill disks"),
 		never(`^(mon_|ms_)`, "a wrong value cuts OSDs or clients off"),
 		never(`full_ratio`, "it keeps OSDs from running full, from which they do not recover by themselves"),
-		never(`heartbeat`, "it decides when OSDs are taken for dead"),
-		never(`min_alloc_size`, "it only counts when an OSD is created"),
+		never(`heartbeat`, "it decides when Ceph considers OSDs dead"),
+		never(`min_alloc_size`, "it takes effect only when an OSD is created"),
 		never(`^tmp_|_path$|_dir$`, "it says where an OSD finds its files"),
 		never(`_(debug|inject)_|^ceph_assert`, "it makes OSDs fail, or continue after a failure, for tests of Ceph itself"),
-		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters what an OSD keeps on its disk, and an older Ceph may not read that"),
+		never(`^bluestore_bdev_label_|^bluefs_wal_envelope_mode$`, "it alters the format of an OSD's disk, which an older Ceph may be unable to read"),
 		never(`^bluestore_(compression|csum)_`, "it would alter how every pool stores data: vary the option of a scratch pool instead"),
-		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs take it only when they start"},
+		{regexp.MustCompile(`^osd_op_(num_shards|num_threads_per_shard|queue)|^bluestore_write_v2`), RiskRestart, "OSDs read it only when they start"},
 		// Ceph reports these as changeable at run time, but OSDs read them only when they
 		// start.
-		{regexp.MustCompile(`^osd_mclock_(iops_capacity_(low_)?threshold_|skip_benchmark$|force_run_benchmark_on_init$)`), RiskRestart, "OSDs judge their measured capacity by it only when they start"},
+		{regexp.MustCompile(`^osd_mclock_(iops_capacity_(low_)?threshold_|skip_benchmark$|force_run_benchmark_on_init$)`), RiskRestart, "OSDs use it only when they start, to judge their measured capacity"},
 		{regexp.MustCompile(`^(osd_mclock_profile|osd_client_message_cap)$`), RiskLow, ""},
 	}
 }
@@ -100,7 +100,7 @@ func (c Cluster) SwitchesUnderLoad(name, mask string) bool {
 // needsMax says why an option must have a maximum, and what to write; "" if it needs none.
 func (o Option) needsMax() string {
 	if o.Pool == "" && o.Name == "osd_memory_target" {
-		return "an OSD that may use more memory than its pod has is killed, and so would be all others: write a max that leaves room below the memory limit of the OSDs' pods, such as 4Gi where that is 6Gi"
+		return "an OSD that uses more memory than the limit of its pod is killed: write a max that leaves room below that limit, such as 4Gi for a limit of 6Gi"
 	}
 	return ""
 }
@@ -109,15 +109,15 @@ func (o Option) needsMax() string {
 func PoolRisk(name string) (Risk, string) {
 	switch name {
 	case "size", "min_size":
-		return RiskNever, "it decides how many copies of the data there are"
+		return RiskNever, "it decides how many copies of the data exist"
 	case "crush_rule":
-		return RiskNever, "it moves the whole pool, and Rook removes rules that no pool uses"
+		return RiskNever, "it moves all data of the pool, and Rook removes unused rules"
 	case "pgp_num", "pgp_num_actual", "pg_num_actual":
 		return RiskNever, "it follows pg_num by itself unless it is set: vary pg_num"
 	case "pg_autoscale_mode", "pg_num_min", "pg_num_max", "target_size_ratio", "target_size_bytes", "pg_autoscale_bias", "bulk":
-		return RiskNever, "the autoscaler is held still during a sweep: vary pg_num"
+		return RiskNever, "sweeps turn the autoscaler off: vary pg_num"
 	case "nodelete", "nopgchange", "nosizechange", "allow_ec_overwrites", "hashpspool", "eio":
-		return RiskNever, "it guards the pool or how its data is found"
+		return RiskNever, "it protects the pool, or decides where its data is stored"
 	}
 	return RiskMedium, ""
 }

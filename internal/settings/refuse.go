@@ -13,30 +13,30 @@ import (
 func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.BenchmarkTemplate) string {
 	cluster, ok := s.Cluster(ref)
 	if !ok {
-		return fmt.Sprintf("The operator's settings do not list CephCluster %s in namespace %s. "+
+		return fmt.Sprintf("The operator config does not list CephCluster %s in namespace %s. "+
 			"Ask the administrator to add it to clusters, or name another in spec.clusterRef.", ref.Name, ref.Namespace)
 	}
 	if pool := template.Target.ExistingPool; pool != nil {
 		for _, name := range []v1alpha1.PoolName{pool.Name, pool.DataPool} {
 			if name != "" && !cluster.AllowsPool(string(name)) {
-				return fmt.Sprintf("The operator's settings do not open pool %s to benchmarks. "+
+				return fmt.Sprintf("The operator config does not allow benchmarks on pool %s. "+
 					"Ask the administrator to add it to existingPools of the cluster, or use target.scratchPool.", name)
 			}
 		}
 	}
 	if name := guardOf(template.Target.ScratchPool); name != "" {
-		return fmt.Sprintf("Parameter %s of target.scratchPool is not allowed: it would reach beyond the pool, or keep the operator from using or removing it. Leave it out.", name)
+		return fmt.Sprintf("Parameter %s of target.scratchPool is not allowed: it would affect more than the pool, or keep the operator from using or removing it. Remove the parameter.", name)
 	}
 	if template.OSDCaches == v1alpha1.OSDCachesDropBeforePhase && cluster.Identities.CacheDropper == "" {
 		return "The operator has no identity that may drop the caches of OSDs. " +
-			"Ask the administrator for it (with Helm powers.dropCaches, otherwise identities.cacheDropper of the cluster), or set template.osdCaches to Keep."
+			"Ask the administrator for one (with Helm powers.dropCaches, otherwise identities.cacheDropper of the cluster), or set template.osdCaches to Keep."
 	}
 	if pool := template.Target.ScratchPool; pool != nil && pool.OSDs != nil && !cluster.MayPlacePGs() {
 		return NoPlacer
 	}
 	if template.Outage != nil && !cluster.StopOSDs {
-		return "The operator's settings do not allow to stop OSDs of this cluster. " +
-			"Ask the administrator for it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or leave out template.outage."
+		return "The operator config does not allow stopping OSDs of this cluster. " +
+			"Ask the administrator to allow it (with Helm powers.stopOSDs, otherwise stopOSDs and identities.osdStopper of the cluster), or remove template.outage."
 	}
 	return ""
 }
@@ -70,6 +70,6 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 func (c Cluster) MayPlacePGs() bool { return c.PlacePGs && c.Identities.Tuner != "" }
 
 // NoPlacer is the message if scratch pools may not be confined to some OSDs.
-const NoPlacer = "The operator's settings do not allow to put placement groups on chosen OSDs. " +
-	"Ask the administrator for it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
-	"or leave out scratchPool.osds and osdCount."
+const NoPlacer = "The operator config does not allow moving placement groups to chosen OSDs. " +
+	"Ask the administrator to allow it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
+	"or remove scratchPool.osds and osdCount."

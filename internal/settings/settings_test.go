@@ -39,9 +39,9 @@ pods:
   tolerations: [{key: storage, operator: Exists}]
 `
 
-// TestRisksOfWhatIsNewInCeph20 pins the assessment of each option of OSDs that 20.2.4 has and
+// TestRisksOfNewOptionsInCeph20 pins the assessment of each option of OSDs that 20.2.4 has and
 // 18.2.7 does not have.
-func TestRisksOfWhatIsNewInCeph20(t *testing.T) {
+func TestRisksOfNewOptionsInCeph20(t *testing.T) {
 	list, err := os.ReadFile(filepath.Join("testdata", "new-in-ceph-20.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestLoadRefuses(t *testing.T) {
 		wantField string
 		wantHint  string
 	}{
-		"a field that nobody reads":         {old: "pods:", new: "pod:", wantField: `unknown field "pod"`},
+		"an unknown field":                  {old: "pods:", new: "pod:", wantField: `unknown field "pod"`},
 		"a field twice":                     {old: "images:", new: "images: {}\nimages:", wantField: `"images" already set`},
 		"a namespace that cannot be one":    {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
 		"no name":                           {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
@@ -183,7 +183,7 @@ func TestLoadRefuses(t *testing.T) {
 		"an option of a pool not listed":    {old: "pool: replicapool, ", new: "pool: other, ", wantField: "clusters[0].options[1].pool", wantHint: "existingPools"},
 		"a mask that there is not":          {old: "class:ssd", new: "rack:a", wantField: "clusters[0].options[0].mask", wantHint: "class:CLASS"},
 		"a bound that is no number":         {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
-		"memory without an end":             {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "below the memory limit"},
+		"memory without an end":             {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "the limit of its pod"},
 		"an option twice":                   {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
 		"no image of the tools":             {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},
 		"a cluster's image with a space":    {old: "tools:ceph18", new: "tools ceph18", wantField: "clusters[0].toolsImage", wantHint: "no spaces"},
@@ -308,7 +308,7 @@ func TestStoppingOSDsIsAPower(t *testing.T) {
 		cluster Cluster
 		want    string
 	}{
-		"by default nobody":       {Cluster{Namespace: "a", Name: "one"}, "stopOSDs"},
+		"by default none":         {Cluster{Namespace: "a", Name: "one"}, "stopOSDs"},
 		"an identity is no power": {Cluster{Namespace: "a", Name: "one", Identities: Identities{OSDStopper: "s"}}, "stopOSDs"},
 		"who was granted it may":  {Cluster{Namespace: "a", Name: "one", StopOSDs: true}, ""},
 	} {

@@ -46,7 +46,7 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	problems = append(problems, options(at.Child("options"), c)...)
 	problems = append(problems, image(at.Child("toolsImage"), c.ToolsImage, false)...)
 	if c.PlacePGs && c.Identities.Tuner == "" {
-		problems = append(problems, field.Forbidden(at.Child("placePGs"), "placement groups are put on OSDs with the key of an identity for it: write identities.tuner, such as cephtune-tuner"))
+		problems = append(problems, field.Forbidden(at.Child("placePGs"), "moving placement groups needs an identity: set identities.tuner, for example to cephtune-tuner"))
 	}
 	return append(problems, c.Identities.validate(at.Child("identities"))...)
 }
@@ -65,7 +65,7 @@ func options(at *field.Path, c Cluster) field.ErrorList {
 		}
 	}
 	if len(c.Options) > 0 && c.Identities.Tuner == "" {
-		problems = append(problems, field.Forbidden(at, "options are changed with the key of an identity for it: write identities.tuner, such as cephtune-tuner"))
+		problems = append(problems, field.Forbidden(at, "changing options needs an identity: set identities.tuner, for example to cephtune-tuner"))
 	}
 	return problems
 }
@@ -73,7 +73,7 @@ func options(at *field.Path, c Cluster) field.ErrorList {
 func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	if !regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`).MatchString(o.Name) {
-		problems = append(problems, field.Invalid(at.Child("name"), o.Name, "write the name of an option as `ceph config help` or `ceph osd pool get` knows it"))
+		problems = append(problems, field.Invalid(at.Child("name"), o.Name, "write the name of an option that `ceph config help` or `ceph osd pool get` accepts"))
 	}
 	risk, why := ConfigRisk(o.Name)
 	if o.Pool != "" {
@@ -107,7 +107,7 @@ func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 		problems = append(problems, field.Forbidden(at.Child("mask"), "an option of a pool has no mask: leave it out"))
 	}
 	if o.Pool != "" && !c.AllowsPool(o.Pool) {
-		problems = append(problems, field.Invalid(at.Child("pool"), o.Pool, "its pool is not among existingPools: name it there too"))
+		problems = append(problems, field.Invalid(at.Child("pool"), o.Pool, "the pool is not in existingPools: add it there too"))
 	}
 	if o.Pool != "" && AltersStoredData(o.Name) {
 		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" alters stored data, so it is for scratch pools, which need no entry: leave it out"))

@@ -180,7 +180,7 @@ func InMost(runs []Named) []v1alpha1.SlowOSD {
 		}
 		excess[at.osd] = own / peers
 		worst[at.osd] = v1alpha1.SlowOSD{
-			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(of)), //nolint:gosec // Ceph has fewer, and runs are few.
+			OSD: int32(at.osd), Phase: at.phase, Runs: int32(len(of)), //nolint:gosec // Ceph has fewer OSDs, and a benchmark has few runs.
 			CommitLatency: figure.Decimal(own), PeersCommitLatency: figure.Decimal(peers), RelativeWork: relativeWork(of),
 		}
 	}
@@ -209,7 +209,7 @@ func Sentence(slow []v1alpha1.SlowOSD) string {
 	}
 	first := slow[0]
 	own, peers := figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.CommitLatency), figure.HumanDecimal(v1alpha1.MetricLatencyMean, first.PeersCommitLatency)
-	text := fmt.Sprintf("osd.%d was slower than its peers: %s to commit in phase %s, and they %s%s", first.OSD, own, first.Phase, peers, atWork(first))
+	text := fmt.Sprintf("osd.%d was slower than its peers: it took %s to commit in phase %s, they took %s%s", first.OSD, own, first.Phase, peers, atWork(first))
 	switch others := slow[1:]; len(others) {
 	case 0:
 	case 1:

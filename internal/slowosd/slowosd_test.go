@@ -49,24 +49,24 @@ func TestFind(t *testing.T) {
 		phase Phase
 		want  string
 	}{
-		"all alike":                            {steady(4, 4.1, 3.9, 4.2), ""},
-		"one far above":                        {steady(4, 4.1, 12, 4.2), "2"},
-		"one far above, of three":              {steady(4, 12, 4.2), "1"},
-		"one far above, of two":                {steady(4, 12), ""},
-		"one far below is no slow one":         {steady(4, 4.1, 0.5, 4.2), ""},
-		"a third more than peers that agree":   {steady(10, 10, 13, 10), ""},
-		"three fifths more":                    {steady(10, 10, 16, 10), "2"},
-		"as much more where peers scatter":     {steady(5, 10, 16, 14, 7), ""},
-		"far above, of OSDs that do little":    {steady(0.1, 0.1, 1.5, 0.1), ""},
-		"far above, by more than noise":        {steady(0.1, 0.1, 2.2, 0.1), "2"},
-		"half of them are slow":                {steady(4, 4, 12, 12), ""},
-		"two of five, the slower first":        {steady(4, 12, 4, 30, 4), "3 1"},
-		"four of ten, of which three are told": {steady(4, 4, 4, 4, 4, 4, 20, 21, 22, 23), "9 8 7"},
-		"one blip is not the phase":            {during([]float64{4, 4, 4}, []float64{4, 90, 4}, []float64{4, 4, 4}), ""},
-		"two of three looks are":               {during([]float64{4, 4, 4}, []float64{4, 90, 4}, []float64{4, 95, 4}), "1"},
-		"one look is too few":                  {during([]float64{4, 90, 4}), ""},
-		"idle OSDs are no peers":               {steady(0, 0, 0, 4, 4), ""},
-		"nothing was written":                  {steady(0, 0, 0), ""},
+		"all alike":                          {steady(4, 4.1, 3.9, 4.2), ""},
+		"one far above":                      {steady(4, 4.1, 12, 4.2), "2"},
+		"one far above, of three":            {steady(4, 12, 4.2), "1"},
+		"one far above, of two":              {steady(4, 12), ""},
+		"one far below is no slow one":       {steady(4, 4.1, 0.5, 4.2), ""},
+		"a third more than peers that agree": {steady(10, 10, 13, 10), ""},
+		"three fifths more":                  {steady(10, 10, 16, 10), "2"},
+		"as much more where peers scatter":   {steady(5, 10, 16, 14, 7), ""},
+		"far above, of OSDs that do little":  {steady(0.1, 0.1, 1.5, 0.1), ""},
+		"far above, by more than noise":      {steady(0.1, 0.1, 2.2, 0.1), "2"},
+		"half of them are slow":              {steady(4, 4, 12, 12), ""},
+		"two of five, the slower first":      {steady(4, 12, 4, 30, 4), "3 1"},
+		"four of ten, with three named":      {steady(4, 4, 4, 4, 4, 4, 20, 21, 22, 23), "9 8 7"},
+		"one blip is not the phase":          {during([]float64{4, 4, 4}, []float64{4, 90, 4}, []float64{4, 4, 4}), ""},
+		"two of three looks are":             {during([]float64{4, 4, 4}, []float64{4, 90, 4}, []float64{4, 95, 4}), "1"},
+		"one look is too few":                {during([]float64{4, 90, 4}), ""},
+		"idle OSDs are no peers":             {steady(0, 0, 0, 4, 4), ""},
+		"nothing was written":                {steady(0, 0, 0), ""},
 		"the slow one is of another class": {
 			with(steady(1, 1, 20, 1), func(p *Phase) { p.OSDs[2].DeviceClass = "hdd" }), "",
 		},
@@ -103,7 +103,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldOfASlowOSD(t *testing.T) {
+func TestSentenceAboutSlowOSDs(t *testing.T) {
 	p := with(steady(4, 4, 12, 4), func(p *Phase) { p.Placement[0].OSDs[2].PGs = 60 })
 	p.Placement = append(p.Placement, archive.Placement{Pool: "data", OSDs: []archive.OSDShare{{ID: 2, PGs: 4}}})
 	want := archive.SlowOSD{ID: 2, DeviceClass: "ssd", CommitSeconds: 0.012, PeersSeconds: 0.004, Peers: 3, PGs: 64, PeersPGs: 32}
@@ -151,7 +151,7 @@ func TestInMost(t *testing.T) {
 			[]Named{{"a": {slow(3, 0.012, 0.004)}, "b": {slow(3, 0.04, 0.004)}, "c": {slow(3, 0.04, 0.004)}}},
 			[]v1alpha1.SlowOSD{{OSD: 3, Phase: "b", CommitLatency: "0.04", PeersCommitLatency: "0.004", Runs: 1}},
 		},
-		"the work of the runs of which it is known": {
+		"the work of the runs that have it": {
 			[]Named{run("w", working(0.012, 190, 100)), run("w", working(0.012, 210, 100)), run("w", slow(3, 0.012, 0.004)), run("w", working(0.012, 5, 0))},
 			[]v1alpha1.SlowOSD{{OSD: 3, Phase: "w", CommitLatency: "0.012", PeersCommitLatency: "0.004", RelativeWork: "2", Runs: 4}},
 		},
@@ -185,16 +185,16 @@ func TestSentence(t *testing.T) {
 	all := []v1alpha1.SlowOSD{osd(4), osd(1), osd(7)}
 	for n, want := range []string{
 		"",
-		"osd.4 was slower than its peers: 12ms to commit in phase write-4m, and they 4ms.",
-		"osd.4 was slower than its peers: 12ms to commit in phase write-4m, and they 4ms; so was osd.1.",
-		"osd.4 was slower than its peers: 12ms to commit in phase write-4m, and they 4ms; so were osd.1 and osd.7.",
+		"osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms.",
+		"osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms; so was osd.1.",
+		"osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms; so were osd.1 and osd.7.",
 	} {
 		if got := Sentence(slices.Clone(all[:n])); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
 	all[0].RelativeWork = "1.93"
-	want := "osd.4 was slower than its peers: 12ms to commit in phase write-4m, and they 4ms, at 1.93 times their operations; so was osd.1."
+	want := "osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms, at 1.93 times their operations; so was osd.1."
 	if got := Sentence(slices.Clone(all[:2])); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

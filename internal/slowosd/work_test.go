@@ -23,11 +23,11 @@ func TestTypical(t *testing.T) {
 		looks []Look
 		want  []archive.OSDIO
 	}{
-		"nobody has looked":           {nil, nil},
-		"nobody was told":             {[]Look{at(15), at(25)}, nil},
-		"one look":                    {[]Look{at(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
-		"the median of several":       {[]Look{at(12, writes(0, 20)), at(20, writes(0, 900)), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
-		"looks of which it is absent": {[]Look{at(12, writes(0, 20)), at(20), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
+		"no samples":              {nil, nil},
+		"unreported work":         {[]Look{at(15), at(25)}, nil},
+		"one look":                {[]Look{at(15, writes(1, 30), writes(0, 20))}, []archive.OSDIO{wrote(0, 20), wrote(1, 30)}},
+		"the median of several":   {[]Look{at(12, writes(0, 20)), at(20, writes(0, 900)), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 30)}},
+		"samples without the OSD": {[]Look{at(12, writes(0, 20)), at(20), at(28, writes(0, 30))}, []archive.OSDIO{wrote(0, 25)}},
 		"0 is no answer of a busy OSD": {
 			[]Look{at(12, writes(0, 20)), at(20, writes(0, 0)), at(28, writes(0, 0))}, []archive.OSDIO{wrote(0, 20)},
 		},

@@ -63,7 +63,7 @@ func BaselineAt(controls []Control, at float64) (float64, error) {
 			return 0, &ValueError{What: "control", Index: i, Value: c.Value, Want: "positive and finite"}
 		}
 		if i > 0 && !(c.At > controls[i-1].At) { //nolint:gosec // i is at least 1 here.
-			return 0, fmt.Errorf("%w: control %d at %v does not follow %v", ErrParameter, i, c.At, controls[i-1].At) //nolint:gosec // Likewise.
+			return 0, fmt.Errorf("%w: control %d at %v does not follow %v", ErrParameter, i, c.At, controls[i-1].At) //nolint:gosec // i is at least 1 here, too.
 		}
 	}
 	after := 0

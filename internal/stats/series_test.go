@@ -104,7 +104,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestSummarizeRefusesWhatIsNoMeasurement(t *testing.T) {
+func TestSummarizeRefusesInvalidValues(t *testing.T) {
 	good := slices.Repeat([]Interval{{100, 1}}, 30)
 	with := func(row Interval) []Interval { return append(slices.Clone(good), row) }
 	for name, rows := range map[string][]Interval{

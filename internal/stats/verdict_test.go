@@ -170,7 +170,7 @@ func TestNoiselessRunsAtAThresholdAreTooCloseToDecide(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingInWords(t *testing.T) {
+func TestMoreRunsInWords(t *testing.T) {
 	block := Effort{Runs: 4, Time: 5 * time.Minute}
 	for want, tc := range map[string]struct {
 		more MoreRuns

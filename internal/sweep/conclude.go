@@ -253,9 +253,9 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 			parts = append(parts, "Confirmed in fresh blocks.")
 		}
 	case best == nil:
-		parts = append(parts, "No candidate has runs enough for a verdict: "+c.Stop.clause()+".")
+		parts = append(parts, "No candidate has enough runs for a verdict: "+c.Stop.clause()+".")
 	case best.Assessment.Verdict == stats.Superior:
-		parts = append(parts, best.Sentence(), "It is no winner: "+NotKept(best.Constraints)+".")
+		parts = append(parts, best.Sentence(), "It does not win: "+NotKept(best.Constraints)+".")
 	default:
 		parts = append(parts, fmt.Sprintf("No candidate is shown to be better than the baseline by more than %.3g%%: %s.", 100*minimumEffect, c.Stop.clause()),
 			best.Sentence())

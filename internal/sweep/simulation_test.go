@@ -201,7 +201,7 @@ func (c *Conclusion) acceptedBlocks() (n int) {
 
 // One candidate is 30% better and a win has to exceed 10%. In the second case, candidates are
 // spread from 0.7 to 1.2 of the baseline, as in the reference's landscapes.
-func TestSimulatedSweepsFindWhatIsThere(t *testing.T) {
+func TestSimulatedSweepsFindTheEffect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 52))
 	spread := func(n int) func(int) float64 {
 		return func(c int) float64 {

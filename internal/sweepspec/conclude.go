@@ -101,9 +101,9 @@ const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile
 // Notes on a winner that cannot, or should not, be committed to Git unchanged.
 const (
 	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
-	noPatchForDeviceClass = " There is no patch for the device class: a pool in use that is given another moves all its data."
-	noPatchForRedundancy  = " There is no patch for the redundancy: a pool stays replicated or erasure-coded as it was made. Make a new one, and move the data."
-	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its own. Make new claims of the other, and move the data."
+	noPatchForDeviceClass = " There is no patch for the device class: changing it moves all data of a pool."
+	noPatchForRedundancy  = " There is no patch for the redundancy: a pool stays replicated or erasure-coded. Create a new pool, and move the data."
+	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its class. Create claims of the other class, and move the data."
 )
 
 // withoutPatch names the parts of a winner that have no patch; "" if all have one.
@@ -173,7 +173,7 @@ func reasonOf(row sweep.Row) string {
 
 func noiseOf(planner *sweep.Planner, c *sweep.Conclusion) (*v1alpha1.Noise, error) {
 	if c.Noise.DF == 0 {
-		return nil, nil //nolint:nilnil // It is not known.
+		return nil, nil //nolint:nilnil // The noise is unknown.
 	}
 	smallest, err := planner.SmallestProvableRatio(c.Noise, c.ConfirmationBlocks)
 	if err != nil {

@@ -61,11 +61,11 @@ func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*B
 			}
 		}
 		if bad == badSamples {
-			return &Breach{Limit: limit, Message: fmt.Sprintf("%s of pool %s is %s in %d samples running; %s",
+			return &Breach{Limit: limit, Message: fmt.Sprintf("%s of pool %s is %s in %d consecutive samples; %s",
 				limit.Metric, limit.Pool, figure.Human(metric, last), bad, demand(limit))}, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // Documented: there is none.
+	return nil, nil //nolint:nilnil // The docstring documents nil.
 }
 
 func (u PoolUse) figure(m v1alpha1.ForeignClientMetric) float64 {
@@ -83,5 +83,5 @@ func demand(limit v1alpha1.ForeignClientLimit) string {
 	if limit.AtMost != "" {
 		return fmt.Sprintf("at most %s is allowed.", limit.AtMost)
 	}
-	return fmt.Sprintf("at least %s has to be left.", limit.AtLeast)
+	return fmt.Sprintf("at least %s is required.", limit.AtLeast)
 }

@@ -21,14 +21,14 @@ func TestForeignClients(t *testing.T) {
 		"nothing asked for":       {nil, []ForeignSample{at(9, 0), at(9, 0)}, ""},
 		"nothing seen":            {most, nil, ""},
 		"one bad sample":          {most, []ForeignSample{at(0.1, 0)}, ""},
-		"two bad samples":         {most, []ForeignSample{at(0.01, 0), at(0.1, 0), at(0.2, 0)}, "OSDLatency of pool p is 200ms in 2 samples running; at most 50ms is allowed."},
+		"two bad samples":         {most, []ForeignSample{at(0.01, 0), at(0.1, 0), at(0.2, 0)}, "OSDLatency of pool p is 200ms in 2 consecutive samples; at most 50ms is allowed."},
 		"a good one between":      {most, []ForeignSample{at(0.1, 0), at(0.01, 0), at(0.1, 0)}, ""},
 		"over now":                {most, []ForeignSample{at(0.1, 0), at(0.1, 0), at(0.01, 0)}, ""},
 		"the limit itself":        {most, []ForeignSample{at(0.05, 0), at(0.05, 0)}, ""},
-		"nobody could ask":        {most, []ForeignSample{at(0.1, 0), {}, at(0.1, 0)}, "OSDLatency of pool p is 100ms in 2 samples running; at most 50ms is allowed."},
-		"too little is left":      {least, []ForeignSample{at(0, 900), at(0, 0)}, "IOPS of pool p is 0 IOPS in 2 samples running; at least 1k has to be left."},
+		"no data":                 {most, []ForeignSample{at(0.1, 0), {}, at(0.1, 0)}, "OSDLatency of pool p is 100ms in 2 consecutive samples; at most 50ms is allowed."},
+		"too little is left":      {least, []ForeignSample{at(0, 900), at(0, 0)}, "IOPS of pool p is 0 IOPS in 2 consecutive samples; at least 1k is required."},
 		"enough is left":          {least, []ForeignSample{at(0, 1000), at(0, 2000)}, ""},
-		"too much of a bandwidth": {bandwidth, []ForeignSample{at(0, 1024), at(0, 1024)}, "Bandwidth of pool p is 4 MiB/s in 2 samples running; at most 1Mi is allowed."},
+		"too much of a bandwidth": {bandwidth, []ForeignSample{at(0, 1024), at(0, 1024)}, "Bandwidth of pool p is 4 MiB/s in 2 consecutive samples; at most 1Mi is allowed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			breach, err := Breached(tc.limits, tc.samples)

@@ -74,7 +74,7 @@ func specOf(t testing.TB, patch string) *v1alpha1.CephTuningSweep {
 	if err := yaml.Unmarshal([]byte(patch), &changes); err != nil {
 		t.Fatal(err)
 	}
-	base["spec"] = merged(base["spec"].(map[string]any), changes) //nolint:forcetypeassert,errcheck // It is one, above.
+	base["spec"] = merged(base["spec"].(map[string]any), changes) //nolint:forcetypeassert,errcheck // Its type is known from above.
 	text, err := yaml.Marshal(base)
 	if err != nil {
 		t.Fatal(err)

@@ -33,11 +33,11 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 		case r.Phase != spec.Objective.Phase:
 			because("A constraint is about phase %s, and the objective about phase %s.", r.Phase, spec.Objective.Phase)
 		case cut && !inWindows(spec.Template.Phases[at], r.Metric):
-			because("%s of phase %s is not known by the second.", r.Metric, r.Phase)
+			because("%s of phase %s is not reported for each second.", r.Metric, r.Phase)
 		}
 	}
 	if !cut {
-		because("Phase %s cannot be cut into windows: fio can, and rados bench in modes Write and Rand.", spec.Objective.Phase)
+		because("Phase %s cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can.", spec.Objective.Phase)
 	}
 	return reasons
 }
@@ -49,7 +49,7 @@ func NotAutomatic(spec *Spec) string {
 	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}
 	switch {
 	case s.Blocks != (v1alpha1.Blocks{}) && s.Blocks != defaults, s.ConfirmationBlocks != 0 && s.ConfirmationBlocks != defaultConfirmationBlocks:
-		return "Numbers of blocks are set."
+		return "The spec sets a number of blocks."
 	case len(spec.Template.Phases) > 1:
 		return fmt.Sprintf("The benchmark has %d phases.", len(spec.Template.Phases))
 	case spec.Template.OSDCaches != "" && spec.Template.OSDCaches != v1alpha1.OSDCachesKeep:

@@ -226,7 +226,7 @@ func Ramp(spec *Spec) time.Duration {
 
 // SessionPlan returns the order of settings in the next session, and its timing.
 func (s *Sessions) SessionPlan() (session.Plan, error) {
-	seed := uint64(*s.plan.Seed) //nolint:gosec // At least 0 by its schema.
+	seed := uint64(*s.plan.Seed) //nolint:gosec // The schema requires at least 0.
 	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.window
 	switch {
 	case s.Dwells > 0:

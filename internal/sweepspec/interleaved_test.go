@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-func TestWhatMayBeSwitchedUnderALoad(t *testing.T) {
+func TestNotInterleavedReasons(t *testing.T) {
 	const cap1 = `parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1", "256"]}]`
 	for name, c := range map[string]struct {
 		patch string
@@ -19,13 +19,13 @@ func TestWhatMayBeSwitchedUnderALoad(t *testing.T) {
 		"a number of PGs":               {`{}`, []string{"Parameter pg_num is no option of OSDs."}},
 		"one of the two":                {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, []string{"Parameter depth is no option of OSDs."}},
 		"latencies":                     {"{" + cap1 + `, objective: {phase: write, metric: LatencyMean}}`, nil},
-		"the slowest":                   {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not known by the second."}},
+		"the slowest":                   {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not reported for each second."}},
 		"fio":                           {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
-		"the slowest of fio":            {"{" + cap1 + `, objective: {phase: fio, metric: LatencyMax}}`, []string{"LatencyMax of phase fio is not known by the second."}},
-		"percentiles of rados bench":    {"{" + cap1 + `, constraints: [{phase: write, metric: LatencyP99, maximumRegression: 10%}]}`, []string{"LatencyP99 of phase write is not known by the second."}},
-		"rbd bench":                     {"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`, []string{"Phase write cannot be cut into windows: fio can, and rados bench in modes Write and Rand."}},
+		"the slowest of fio":            {"{" + cap1 + `, objective: {phase: fio, metric: LatencyMax}}`, []string{"LatencyMax of phase fio is not reported for each second."}},
+		"percentiles of rados bench":    {"{" + cap1 + `, constraints: [{phase: write, metric: LatencyP99, maximumRegression: 10%}]}`, []string{"LatencyP99 of phase write is not reported for each second."}},
+		"rbd bench":                     {"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`, []string{"Phase write cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can."}},
 		"a constraint of another phase": {"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, []string{"A constraint is about phase fio, and the objective about phase write."}},
-		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: fio can, and rados bench in modes Write and Rand."}},
+		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NotInterleaved(&specOf(t, c.patch).Spec, func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" })

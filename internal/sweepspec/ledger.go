@@ -200,7 +200,7 @@ func readLine(line string, id int) (Entry, error) {
 
 func (e *Entry) readValues(text string) error {
 	if !slices.Contains(validities(), e.Validity) {
-		return fmt.Errorf("%q says nothing about a run", e.Validity)
+		return fmt.Errorf("%q is not the validity of a run", e.Validity)
 	}
 	e.Outcome = outcomeOf(e.Validity)
 	if text == "-" {

@@ -114,7 +114,7 @@ func TestRunsThatDoNotCountAreMarked(t *testing.T) {
 	}
 }
 
-func TestLinesThatNobodyWrote(t *testing.T) {
+func TestReadLedgerRefusesMalformedLines(t *testing.T) {
 	for _, line := range []string{
 		"", "1 1.1.0 0 5 1s 1Mi", "2 1.1.0 0 5 1s 1Mi Valid", "1 1.1 0 5 1s 1Mi Valid", "1 a.1.0 0 5 1s 1Mi Valid", "1 1.1.0 x 5 1s 1Mi Valid",
 		"1 1.1.0 0 five 1s 1Mi Valid", "1 1.1.0 0 NaN 1s 1Mi Valid", "1 1.1.0 0 - 1s 1Mi Valid", "1 1.1.0 0 5 1s 1Mi Inert", "1 1.1.0 0 5 1h 1Mi Valid",
@@ -190,7 +190,7 @@ func runPattern(t *testing.T) *regexp.Regexp {
 	return regexp.MustCompile(schema.Pattern)
 }
 
-func TestInterruptGivesUpWhatTheBlockHolds(t *testing.T) {
+func TestInterruptDiscardsBlock(t *testing.T) {
 	for name, tc := range map[string]struct {
 		next sweep.Decision
 		want bool

@@ -48,7 +48,7 @@ func (e Evidence) judge(spec *Spec) (v1alpha1.SweepRunValidity, string, []float6
 	case e.Failure != "":
 		return v1alpha1.SweepRunFailed, e.Failure, nil
 	case e.Child == nil:
-		return v1alpha1.SweepRunFailed, "There is no benchmark of it.", nil
+		return v1alpha1.SweepRunFailed, "The benchmark of the run is missing.", nil
 	}
 	status := &e.Child.Status
 	if run := lastRun(status); run != nil && run.State == v1alpha1.RunInvalid {
@@ -87,7 +87,7 @@ func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v
 	}
 	phase := phases[at]
 	if slices.Contains(phase.Marks, v1alpha1.MarkNotSteady) {
-		return 0, v1alpha1.SweepRunNotSteady, fmt.Sprintf("The warm-up of phase %s did not come to an end.", r.Phase)
+		return 0, v1alpha1.SweepRunNotSteady, fmt.Sprintf("The warm-up of phase %s did not end.", r.Phase)
 	}
 	direction := r.Direction
 	if direction == "" {

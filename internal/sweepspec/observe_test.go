@@ -44,7 +44,7 @@ func TestObserve(t *testing.T) {
 		"no effect on the daemons": {Evidence{Child: ended(nil), Inert: "osd.3 has another."}, v1alpha1.SweepRunInert, nil, "osd.3"},
 		"someone else":             {Evidence{Child: ended(nil), Changed: "Someone was there."}, v1alpha1.SweepRunChanged, nil, "Someone"},
 		"never settled":            {Evidence{Failure: "PGs did not become clean."}, v1alpha1.SweepRunFailed, nil, "PGs did not"},
-		"no child":                 {Evidence{}, v1alpha1.SweepRunFailed, nil, "no benchmark"},
+		"no child":                 {Evidence{}, v1alpha1.SweepRunFailed, nil, "benchmark of the run is missing"},
 		"interrupted before all":   {Evidence{Child: ended(nil), Interrupted: true, Inert: "x"}, v1alpha1.SweepRunDiscarded, nil, "interrupted"},
 		"disturbed, and therefore failed": {
 			Evidence{Child: ended(func(s *v1alpha1.CephBenchmarkStatus) {

@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestASeedIsDrawnWhereThereIsNone(t *testing.T) {
+func TestDraftDrawsMissingSeed(t *testing.T) {
 	spec := &specOf(t, `{strategy: {seed: null}}`).Spec
 	if spec.Strategy.Seed != nil {
 		t.Fatal("there is a seed")
@@ -147,7 +147,7 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-func TestWhatPhasesWrite(t *testing.T) {
+func TestBytesWrittenByPhases(t *testing.T) {
 	for name, tc := range map[string]struct {
 		phase string
 		want  float64

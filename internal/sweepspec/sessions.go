@@ -112,7 +112,7 @@ func readSession(line string) (SessionEntry, error) {
 	}
 	e.Validity = v1alpha1.SweepSessionValidity(words[10])
 	if !slices.Contains(sessionValidities(), e.Validity) {
-		return e, fmt.Errorf("%q says nothing about a session", e.Validity)
+		return e, fmt.Errorf("%q is not the validity of a session", e.Validity)
 	}
 	counts := []v1alpha1.SweepSessionValidity{v1alpha1.SweepSessionValid, v1alpha1.SweepSessionConstraint, v1alpha1.SweepSessionDwells}
 	e.Void = !slices.Contains(counts, e.Validity)
@@ -455,7 +455,7 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 	if f.Verdict != stats.Superior && !f.Breaks() || f.Keeps() {
 		return ""
 	}
-	return " It is no winner: " + sweep.NotKept(f.Constraints) + "."
+	return " It does not win: " + sweep.NotKept(f.Constraints) + "."
 }
 
 // ofDwells states what the dwells of a candidate have shown; "" if it has none.
@@ -493,11 +493,11 @@ func (s *Sessions) caveat(f session.Finding) string {
 	case f.Contradict:
 		return " Use design Blocks, in which a setting holds for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return " In switched windows they are equivalent; whether they are where one holds for minutes was not measured: " + s.adviceForDwells()
+		return " In switched windows they are equivalent, but settings that hold for minutes were not measured: " + s.adviceForDwells()
 	case f.Windows.Verdict == stats.Inconclusive:
 		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
-		return " The load writes, and work that a setting puts off for minutes was not looked for: " + s.adviceForDwells()
+		return " The load writes, and a setting may delay work for minutes, which was not measured: " + s.adviceForDwells()
 	}
 	return ""
 }
@@ -505,7 +505,7 @@ func (s *Sessions) caveat(f session.Finding) string {
 // adviceForDwells says how to measure settings that hold for minutes.
 func (s *Sessions) adviceForDwells() string {
 	if s.Quick() {
-		return "use 3 or more sessions, which dwells follow, or design Blocks."
+		return "use 3 or more sessions, which end with dwells, or design Blocks."
 	}
 	return "give the budget room for dwells, or use design Blocks."
 }

@@ -82,7 +82,7 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 		"Auto":                     {auto, allows, v1alpha1.DesignInterleaved, "", ""},
 		"Auto without permission":  {auto, nil, v1alpha1.DesignBlocks, "", "Option osd_client_message_cap may not be switched under a load."},
 		"Auto with two phases":     {auto, allows, v1alpha1.DesignBlocks, "", "The benchmark has 2 phases."},
-		"Auto with blocks":         {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 3, max: 6}", 1), allows, v1alpha1.DesignBlocks, "", "Numbers of blocks are set."},
+		"Auto with blocks":         {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 3, max: 6}", 1), allows, v1alpha1.DesignBlocks, "", "The spec sets a number of blocks."},
 		"Auto with default blocks": {strings.Replace(auto, "design: Auto", "design: Auto, blocks: {min: 4, max: 12}, confirmationBlocks: 8", 1), allows, v1alpha1.DesignInterleaved, "", ""},
 		"Auto with caches":         {strings.Replace(auto, "{parameters", "{template: {osdCaches: DropBeforePhase}, parameters", 1), allows, v1alpha1.DesignBlocks, "", "Caches of OSDs"},
 		"Auto with a constraint":   {strings.Replace(auto, `{parameters`, `{constraints: [{phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters`, 1), allows, v1alpha1.DesignInterleaved, "", ""},
@@ -182,7 +182,7 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 	}
 }
 
-func TestSentenceSaysWhatAVerdictSpeaksFor(t *testing.T) {
+func TestSentenceStatesTheClaim(t *testing.T) {
 	spec, plan, planner := sessionPlan(t, switchedPatch)
 	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
 	if err != nil {
@@ -192,7 +192,7 @@ func TestSentenceSaysWhatAVerdictSpeaksFor(t *testing.T) {
 	if err != nil || out.Claim != v1alpha1.ClaimSwitchedWindows || out.Verdict != v1alpha1.VerdictInferior {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, part := range []string{"cap=1 is Inferior in switched windows only", "0.301 times the baseline", "8 pairs of windows in 1 session", "work that a setting puts off"} {
+	for _, part := range []string{"cap=1 is Inferior in switched windows only", "0.301 times the baseline", "8 pairs of windows in 1 session", "a setting may delay work"} {
 		if !strings.Contains(out.Summary, part) {
 			t.Errorf("%q lacks %q", out.Summary, part)
 		}
@@ -213,7 +213,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009), by 8 pairs of windows in 1 session." +
-				" In switched windows they are equivalent; whether they are where one holds for minutes was not measured: use 3 or more sessions, which dwells follow, or design Blocks.",
+				" In switched windows they are equivalent, but settings that hold for minutes were not measured: use 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
@@ -307,7 +307,7 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 		"they agree about a gain":            {general, append(sessions(0.3), held(1.35)), 0, "Superior", "ThisCluster", "which agrees"},
 		"they contradict a gain":             {general, append(sessions(0.3), held(0.93)), 0, "Inconclusive", "ThisCluster", "0.930, which contradicts the windows"},
 		"a void session of dwells":           {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0)), 1, "", "", ""},
-		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "was not measured"},
+		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "were not measured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, plan, planner := sessionPlan(t, strings.Replace(c.patch, reads, general, 1))
@@ -423,7 +423,7 @@ func TestConstraintsOfSessions(t *testing.T) {
 		says    string
 	}{
 		"both are kept":         {append(three(0.3, 0, 5e6), held), false, 1, []v1alpha1.ConstraintOutcome{"Kept", "Kept"}, "cap=1 is Superior on this cluster"},
-		"a latency breaks one":  {three(0.3, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "It is no winner: write LatencyMean is broken."},
+		"a latency breaks one":  {three(0.3, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "It does not win: write LatencyMean is broken."},
 		"too few bytes":         {three(0.3, 0, 1e5), false, 0, []v1alpha1.ConstraintOutcome{"Kept", "Broken"}, "is broken"},
 		"one is not known":      {unsure, true, 0, nil, ""},
 		"neither gain nor loss": {three(0, 0.5, 5e6), false, 0, []v1alpha1.ConstraintOutcome{"Broken", "Kept"}, "is broken"},

@@ -32,7 +32,7 @@ func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	if fixed == nil || fixed.Seed == nil || len(fixed.Baseline) != len(spec.Parameters) {
 		return sweep.Plan{}, refuse("status.plan lacks the seed or the baseline of the run")
 	}
-	space, err := SpaceOf(spec, fixed.Baseline, uint64(*fixed.Seed)) //nolint:gosec // At least 0 by its schema.
+	space, err := SpaceOf(spec, fixed.Baseline, uint64(*fixed.Seed)) //nolint:gosec // The schema requires at least 0.
 	if err != nil {
 		return sweep.Plan{}, err
 	}
@@ -51,7 +51,7 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		Racing:             spec.Strategy.Racing == nil || *spec.Strategy.Racing,
 		ControlInterval:    int(spec.Strategy.ControlInterval),
 		ConfirmationBlocks: int(spec.Strategy.ConfirmationBlocks),
-		Seed:               uint64(*fixed.Seed), //nolint:gosec // At least 0 by its schema.
+		Seed:               uint64(*fixed.Seed), //nolint:gosec // The schema requires at least 0.
 		Budget:             budgetOf(spec, fixed),
 		Expected:           expectedOf(fixed),
 	}
@@ -128,7 +128,7 @@ func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	case c.MaximumRegression != "":
 		out.MaximumRegression, err = fraction(c.MaximumRegression)
 		if err == nil && out.MaximumRegression >= 1 {
-			err = refuse("the constraint on %s lets it get worse by %s, which is no limit", out.Name, c.MaximumRegression)
+			err = refuse("the constraint on %s allows a regression of %s, which limits nothing", out.Name, c.MaximumRegression)
 		}
 	default:
 		out.Direction = stats.HigherIsBetter

@@ -39,7 +39,7 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 
 // rados bench records in an object which process wrote the others. Their names also contain the host
 // name of the pod, which differs between benchmarks.
-const radosBenchNames = "those of rados bench for each run, which finds only objects that its own pod wrote"
+const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
 // datasetPer says whether a sweep prefills data for each run or each block, and why some or all data
 // are prefilled for each run; "" if no phase needs data. needRestart lists the parameters that OSDs
@@ -54,7 +54,7 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	}
 	switch state := spec.Template.InitialState; {
 	case spec.Template.Target.ScratchPool == nil:
-		return v1alpha1.MadeForRun, "the target is no scratch pool"
+		return v1alpha1.MadeForRun, "the target is not a scratch pool"
 	case !SharesPool(spec):
 		return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s is about the pool", aboutPool(spec))
 	case state == v1alpha1.InitialStateFresh || state == v1alpha1.InitialStateRollback:
@@ -80,7 +80,7 @@ func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	case restarts:
 		return "restarts OSDs, which empties their caches"
 	case p.Workload != nil && changesData(p.Workload.Field):
-		return "decides which data there are"
+		return "decides which data exist"
 	case p.Config != nil && !keepsData(string(p.Config.Option)):
 		return fmt.Sprintf("may decide how data are stored (%s)", p.Config.Option)
 	}
@@ -89,7 +89,7 @@ func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 
 // changesData reports whether a field of the load determines which objects or images exist.
 func changesData(field v1alpha1.WorkloadField) bool {
-	switch field { //nolint:exhaustive // The others are only how data are used.
+	switch field { //nolint:exhaustive // The others only decide how data are used.
 	case v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize:
 		return true
 	}

@@ -40,10 +40,10 @@ func TestWhatABlockShares(t *testing.T) {
 		"how many OSDs":                  {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}, osds: {count: 3}}}}, parameters: [{name: a, osdCount: {}, values: ["6"]}]}`, pool: perRun, dataset: perRun, why: "about the pool"},
 		"a device class":                 {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, deviceClass: hdd, parameters: {pg_num: "8"}}}}, parameters: [{name: a, deviceClass: {}, values: ["ssd"]}]}`, pool: perRun, dataset: perRun, why: "about the pool"},
 		"replicas or chunks":             {patch: `{template: {target: {scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}}}, parameters: [{name: a, redundancy: {}, values: ["2+1"]}]}`, pool: perRun, dataset: perRun, why: "about the pool"},
-		"a pool that is there":           {patch: `{template: {target: {scratchPool: null, existingPool: {name: p}}}, ` + depth + `}`, dataset: perRun, why: "no scratch pool"},
+		"a pool that is there":           {patch: `{template: {target: {scratchPool: null, existingPool: {name: p}}}, ` + depth + `}`, dataset: perRun, why: "not a scratch pool"},
 		"data that are made anew":        {patch: "{" + scratch + `, initialState: Fresh}, ` + depth + `}`, pool: block, dataset: perRun, why: "initialState is Fresh"},
 		"objects that rados bench reads": {patch: of(`{name: b, radosBench: {mode: Seq}}`), pool: block, dataset: perRun, why: "rados bench"},
-		"and images beside them":         {patch: of(`{name: b, radosBench: {mode: Seq}}, {name: c, fio: {pattern: RandRead}}`), pool: block, dataset: block, why: "rados bench"},
+		"together with images":           {patch: of(`{name: b, radosBench: {mode: Seq}}, {name: c, fio: {pattern: RandRead}}`), pool: block, dataset: block, why: "rados bench"},
 		"objects that are written":       {patch: of(`{name: b, radosBench: {mode: Write}}`), pool: block},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, e
 	case changesCeph(spec, p):
 		value, ok := now[p.Name]
 		if !ok {
-			return sweep.Value{}, refuse("it is not known what parameter %s is at present", p.Name)
+			return sweep.Value{}, refuse("the current value of parameter %s is unknown", p.Name)
 		}
 		return value, nil
 	}

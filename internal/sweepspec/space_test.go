@@ -54,7 +54,7 @@ func TestSpaces(t *testing.T) {
 				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["1", "4"]}], baseline: {values: {pg_num: "8"}}}`,
 			want: []string{"baseline pg_num=8", "baseline depth=1", "pg_num=8 depth=1", "pg_num=8 depth=4", "pg_num=16 depth=1", "pg_num=16 depth=4"},
 		},
-		"a number of PGs that nobody gave": {
+		"an unset number of PGs": {
 			patch: `{}`,
 			want:  []string{"baseline pg_num=Unset", "pg_num=8", "pg_num=16"},
 		},
@@ -105,7 +105,7 @@ func TestSpacesThatAreRefused(t *testing.T) {
 		return fmt.Sprintf(`parameters: [{name: a, %s}], configurations: [{name: one, values: {a: %q}}]}`, parameter, value)
 	}
 	for name, tc := range map[string]struct{ patch, want string }{
-		"what Ceph has is not known": {`{parameters: [{name: p, config: {option: osd_mclock_profile}, values: [balanced]}]}`, "not known what parameter p is"},
+		"what Ceph has is not known": {`{parameters: [{name: p, config: {option: osd_mclock_profile}, values: [balanced]}]}`, "the current value of parameter p is unknown"},
 		"PGs of a word":              {`{` + bundle("poolOption: {option: pg_num}", "many"), "must be a whole number between 1 and 99999"},
 		"no PGs":                     {`{` + bundle("poolOption: {option: pg_num}", "0"), "must be a whole number"},
 		"PGs unset in place":         {inPlace + bundle("poolOption: {option: pg_num}", "Unset"), "has a=unset"},
@@ -207,7 +207,7 @@ func TestNamesFitIntoStatus(t *testing.T) {
 	}
 }
 
-func TestChangesAreOfWhatExists(t *testing.T) {
+func TestChangesCoverExistingObjects(t *testing.T) {
 	spec := &specOf(t, inPlace+`parameters: [
 		{name: data, poolOption: {option: pg_num}, values: ["8"]},
 		{name: meta, poolOption: {option: pg_num, role: Metadata}, values: ["8"]},

@@ -97,7 +97,7 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 		}
 		return sweep.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", p.Phase, p.Field)
 	}
-	return sweep.Value{}, refuse("there is no phase %s, whose %s is a parameter", p.Phase, p.Field)
+	return sweep.Value{}, refuse("there is no phase %s, but a parameter varies its %s", p.Phase, p.Field)
 }
 
 func number(n int32) sweep.Value { return sweep.Set(strconv.Itoa(int(n))) }

@@ -52,7 +52,7 @@ func TestTemplates(t *testing.T) {
 		"a number of OSDs that the template does not have": {
 			`{parameters: [{name: osds, osdCount: {}, values: ["3"]}], baseline: {values: {osds: "5"}}}`, map[string]string{"osds": "5"}, 1, []string{"osds:\n      count: 5"}, nil,
 		},
-		"PGs that nobody gave stay put": {
+		"an unset number of PGs is fixed": {
 			`{}`, map[string]string{"pg_num": "Unset"}, 1, []string{`pg_autoscale_mode: "off"`}, []string{"pg_num:"},
 		},
 		"an option that is unset": {

@@ -17,7 +17,7 @@ func checkValues(spec *Spec, c sweep.Bundle) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
 		if at < 0 {
-			return refuse("configuration %s has a value for %s, which is no parameter", c.Name, name)
+			return refuse("configuration %s has a value for %s, which is not a parameter", c.Name, name)
 		}
 		if want := wanted(spec, spec.Parameters[at], c.Values[name]); want != "" {
 			return refuse("configuration %s has %s=%s, which must be %s", c.Name, name, c.Values[name], want)

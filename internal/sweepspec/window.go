@@ -20,7 +20,7 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 	}
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
-		return false, time.Time{}, refuse("window.timeZone %q is not known here: %v", w.TimeZone, err)
+		return false, time.Time{}, refuse("window.timeZone %q is unknown to the operator: %v", w.TimeZone, err)
 	}
 	start, err := time.Parse("15:04", w.Start)
 	if err != nil {
@@ -49,5 +49,5 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 			return true, closes, nil
 		}
 	}
-	return false, time.Time{}, fmt.Errorf("%w: window opens on no day", ErrSpec)
+	return false, time.Time{}, fmt.Errorf("%w: the window opens on no day", ErrSpec)
 }

@@ -37,7 +37,7 @@ func TestMissingCaps(t *testing.T) {
 		"options that begin so":      {`allow command "config set" with name prefix osd_, allow command "config rm" with name prefix osd_`, []Setting{profile}, nil},
 		"one value":                  {set + " value=balanced, " + rm, []Setting{profile}, nil},
 		"everything":                 {"allow *", []Setting{profile, pgs}, nil},
-		"what nobody knows here":     {"profile simple-rados-client, allow rw", []Setting{profile}, nil},
+		"an unknown command":         {"profile simple-rados-client, allow rw", []Setting{profile}, nil},
 		"an option of a pool":        {`allow command "osd pool set" with pool=p var=pg_num`, []Setting{pgs}, nil},
 		"any option of that pool":    {`allow command "osd pool set" with pool=p`, []Setting{pgs}, nil},
 		"another pool":               {`allow command "osd pool set" with pool=q`, []Setting{pgs}, []string{`allow command "osd pool set" with pool=p var=pg_num`}},
@@ -83,9 +83,9 @@ func TestADeniedChangeNamesItsCaps(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoDenial checks errors that are not about caps, such as that of a key that was just
+// TestErrorsThatAreNotAboutCaps checks errors that are not about caps, such as that of a key that was just
 // replaced.
-func TestWhatIsNoDenial(t *testing.T) {
+func TestErrorsThatAreNotAboutCaps(t *testing.T) {
 	for name, answer := range map[string]*ceph.Error{
 		"a key that Ceph does not know": {Verb: "x", Errno: 13, Message: "[errno 13] RADOS permission denied (error connecting to the cluster)"},
 		"a pool that guards its PGs":    {Verb: "x", Errno: 1, Message: "Error EPERM: pool's nopgchange flag is set"},

@@ -213,7 +213,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 		return err
 	}
 	if written == nil || alike(written, j) != nil {
-		return errors.New("the journal read back differs from what was written: another process writes it, or blocks writes to it")
+		return errors.New("the journal read back differs from the written one: another process writes it or blocks writes to it")
 	}
 	return e.reached(StepIntentReadBack)
 }
@@ -285,7 +285,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 			return err
 		}
 	}
-	return fmt.Errorf("something else keeps changing %s: find out what", change.Setting)
+	return fmt.Errorf("something else keeps changing %s: find out what changes it", change.Setting)
 }
 
 // noted reports whether the journal has all values in Ceph's notation.

@@ -15,7 +15,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 	for _, name := range pools {
 		pool, found := facts.Pool(name)
 		if !found {
-			return nil, fmt.Errorf("hold the autoscaler of pool %s still: %w", name, ErrPoolGone)
+			return nil, fmt.Errorf("turn off the autoscaler of pool %s: %w", name, ErrPoolGone)
 		}
 		if pool.AutoscaleMode != autoscalerOff {
 			changes = append(changes, Change{

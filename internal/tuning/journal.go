@@ -121,7 +121,7 @@ type ForeignChangeError struct {
 
 // Error implements error.
 func (e *ForeignChangeError) Error() string {
-	return fmt.Sprintf("something else has changed %s, which is %s now: cephtune leaves it as it is", e.Setting, e.Found)
+	return fmt.Sprintf("something else changed %s to %s: cephtune leaves it as it is", e.Setting, e.Found)
 }
 
 // newJournal returns a journal without entries.
@@ -374,7 +374,7 @@ func (j *Journal) closable() error {
 	}
 	text, err := json.Marshal(largest)
 	if err == nil && len(text) > maxJournal {
-		err = fmt.Errorf("the journal may come to %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxJournal)
+		err = fmt.Errorf("the journal may grow to %d bytes, more than the limit of %d: vary fewer settings and values", len(text), maxJournal)
 	}
 	return err
 }
@@ -391,7 +391,7 @@ func longestForm(valueType, text string) string {
 func Encode(j *Journal) ([]byte, error) {
 	text, err := json.Marshal(j)
 	if err == nil && len(text) > maxStored {
-		err = fmt.Errorf("the journal has %d bytes, and at most %d can be kept: vary fewer settings and values", len(text), maxStored)
+		err = fmt.Errorf("the journal has %d bytes, more than the limit of %d: vary fewer settings and values", len(text), maxStored)
 	}
 	return text, err
 }
@@ -403,10 +403,10 @@ func Decode(text []byte) (*Journal, error) {
 		return nil, fmt.Errorf("the journal is damaged: %w", err)
 	}
 	if j.SchemaVersion != SchemaVersion {
-		return nil, fmt.Errorf("the journal has version %d, and this cephtune reads %d: restore with the version that wrote it", j.SchemaVersion, SchemaVersion)
+		return nil, fmt.Errorf("the journal has version %d, but this cephtune reads %d: restore with the cephtune version that wrote it", j.SchemaVersion, SchemaVersion)
 	}
 	if j.FSID == "" {
-		return nil, errors.New("the journal is damaged: it is for no Ceph cluster")
+		return nil, errors.New("the journal is damaged: it names no Ceph cluster")
 	}
 	return &j, nil
 }

@@ -43,11 +43,11 @@ func TestRestoreOrder(t *testing.T) {
 			want:    []string{"osd osd_max_backfills", "pg_num of pool p", "pg_autoscale_mode of pool p"},
 			waiting: []string{"pg_autoscale_mode of pool p"},
 		},
-		"another pool's autoscaler waits for nobody": {
+		"another pool's autoscaler does not wait": {
 			changed: []Change{autoscaler("q"), poolOption("p", "pg_num", "64")},
 			want:    []string{"pg_num of pool p", "pg_autoscale_mode of pool q"},
 		},
-		"an option of OSDs holds nobody up": {
+		"nothing waits for an option of OSDs": {
 			changed: []Change{autoscaler("p"), balancer(), config("osd_max_backfills", "4")},
 			want:    []string{"osd osd_max_backfills", "the balancer", "pg_autoscale_mode of pool p"},
 		},
@@ -94,22 +94,22 @@ func TestAnEntryIsJudged(t *testing.T) {
 		now      Value
 		want     action
 	}{
-		"its original":                     {memory, Of("939524096"), nil, Of("939524096"), alreadyBack},
-		"its original in another form":     {memory, Of("896M"), nil, Of("939524096"), alreadyBack},
-		"ours in Ceph's form":              {memory, Of("939524096"), nil, Of("4294967296"), restoreOriginal},
-		"ours, a fraction":                 {ratio, Unset(), nil, Of("0.950000"), restoreOriginal},
-		"ours, as it was seen":             {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), restoreOriginal},
-		"somebody's":                       {memory, Of("939524096"), nil, Of("2147483648"), leaveAlone},
-		"removed, and was not set":         {memory, Unset(), nil, Unset(), alreadyBack},
-		"removed, and was set":             {memory, Of("939524096"), nil, Unset(), leaveAlone},
-		"unset by us":                      {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), restoreOriginal},
-		"a pool's option that 0 unsets":    {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), restoreOriginal},
-		"a target of ours":                 {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), restoreOriginal},
-		"a target of the autoscaler's":     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
-		"a value that was the original's":  {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
-		"a flag that we set":               {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), restoreOriginal},
-		"seconds as Ceph stores them":      {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), restoreOriginal},
-		"a mode that somebody chose since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
+		"its original":                         {memory, Of("939524096"), nil, Of("939524096"), alreadyBack},
+		"its original in another form":         {memory, Of("896M"), nil, Of("939524096"), alreadyBack},
+		"ours in Ceph's form":                  {memory, Of("939524096"), nil, Of("4294967296"), restoreOriginal},
+		"ours, a fraction":                     {ratio, Unset(), nil, Of("0.950000"), restoreOriginal},
+		"ours, as it was seen":                 {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), restoreOriginal},
+		"a foreign value":                      {memory, Of("939524096"), nil, Of("2147483648"), leaveAlone},
+		"removed, and was not set":             {memory, Unset(), nil, Unset(), alreadyBack},
+		"removed, and was set":                 {memory, Of("939524096"), nil, Unset(), leaveAlone},
+		"unset by us":                          {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), restoreOriginal},
+		"a pool's option that 0 unsets":        {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), restoreOriginal},
+		"a target of ours":                     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), restoreOriginal},
+		"a target of the autoscaler's":         {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
+		"a value that was the original's":      {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
+		"a flag that we set":                   {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), restoreOriginal},
+		"seconds as Ceph stores them":          {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), restoreOriginal},
+		"a mode that another client set since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestNewest(t *testing.T) {
 func TestAJournalThatCannotBeReadIsNoneToOverwrite(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"cut off":            {`{"schemaVersion":1,`, "damaged"},
-		"of a later version": {`{"schemaVersion":2,"fsid":"` + cephtest.FSID + `"}`, "restore with the version that wrote it"},
-		"for no cluster":     {`{"schemaVersion":1}`, "for no Ceph cluster"},
+		"of a later version": {`{"schemaVersion":2,"fsid":"` + cephtest.FSID + `"}`, "restore with the cephtune version that wrote it"},
+		"for no cluster":     {`{"schemaVersion":1}`, "names no Ceph cluster"},
 		"for another":        {`{"schemaVersion":1,"fsid":"x"}`, "if it was copied"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestAnotherSweepsSettingsComeFirst(t *testing.T) {
 	}
 }
 
-func TestApplyOfWhatIsAlreadySoWritesNothing(t *testing.T) {
+func TestApplyWithoutChangeWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
 	for range 2 {
@@ -484,8 +484,8 @@ func TestTheEpochOfAJournal(t *testing.T) {
 		"its first":                                   {known: 0, writer: "", lock: 7, want: 7},
 		"the lock is still held":                      {known: 7, writer: "this", lock: 7, want: 7},
 		"the lock was taken again":                    {known: 7, writer: "this", lock: 8, want: 8},
-		"somebody else's, in the same holding":        {known: 7, writer: "other", lock: 7, want: 7},
-		"somebody else's, whose lock was another":     {known: 50, writer: "other", lock: 3, want: 51},
+		"another's, under the same lock":              {known: 7, writer: "other", lock: 7, want: 7},
+		"another's, under another lock":               {known: 50, writer: "other", lock: 3, want: 51},
 		"its own, after the Lease has lost its count": {known: 50, writer: "this", lock: 3, want: 50},
 	} {
 		t.Run(name, func(t *testing.T) {

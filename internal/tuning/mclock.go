@@ -53,11 +53,11 @@ func LockedByMClock(option string) bool {
 func unlock(option string) string {
 	switch {
 	case mClockShares.MatchString(option):
-		return "it counts with " + optionProfile + " custom alone"
+		return "it is inert unless " + optionProfile + " is custom"
 	case mClockRecovery.MatchString(option):
-		return "it counts with " + optionOverride + " true alone"
+		return "it is inert unless " + optionOverride + " is true"
 	default:
-		return "sleeps are 0 as long as osd_op_queue is " + mClock
+		return "sleeps are 0 while osd_op_queue is " + mClock
 	}
 }
 

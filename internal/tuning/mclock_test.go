@@ -10,7 +10,7 @@ import (
 // OSDs remove a share that is set while the profile is a built-in one, and continue to do so right
 // after the profile is custom again. So the administrator's share would be lost if it were restored
 // before the profile.
-func TestWhatMClockLocksIsRestoredBehindWhatUnlocksIt(t *testing.T) {
+func TestLockedOptionsAreRestoredAfterTheirProfile(t *testing.T) {
 	tests := map[string]struct {
 		before  []ceph.ConfigEntry
 		applied [][]Change
@@ -80,7 +80,7 @@ func TestWhatMClockLocksIsRestoredBehindWhatUnlocksIt(t *testing.T) {
 }
 
 // While the profile that unlocks them cannot be restored, locked options wait.
-func TestWhatMClockLocksWaits(t *testing.T) {
+func TestLockedOptionsWaitForTheirProfile(t *testing.T) {
 	profile, share := Setting{Kind: KindConfig, Option: optionProfile}, Setting{Kind: KindConfig, Option: "osd_mclock_scheduler_client_wgt"}
 	j := newJournal("f", ourSweep)
 	for _, of := range []Setting{share, profile} {

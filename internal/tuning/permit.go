@@ -25,7 +25,7 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 		if err != nil {
 			return err
 		}
-		why := fmt.Sprintf("the operator's settings have no cluster with the tuner %s", at.User)
+		why := fmt.Sprintf("the operator config has no cluster with the tuner %s", at.User)
 		for _, cluster := range allowed.Clusters {
 			if cluster.Identities.Tuner == "" || cluster.Identities.Tuner != at.User {
 				continue
@@ -76,7 +76,7 @@ func (h *helps) about(ctx context.Context, at ceph.Connection, of Setting) (Know
 	if !has {
 		asked, err := h.from.ConfigHelp(ctx, at, of.Option)
 		if err != nil {
-			return Known{}, errors.Join(fmt.Errorf("ask what values %s may have", of.Option), err)
+			return Known{}, errors.Join(fmt.Errorf("ask for the allowed values of %s", of.Option), err)
 		}
 		help = *asked
 		h.mu.Lock()

@@ -92,7 +92,7 @@ func lostValues(want []Change, about Known) []Inert {
 		case err != nil:
 			lost = append(lost, Inert{
 				Reason: InertUnproven, Setting: change.Setting, Want: change.To,
-				Message: fmt.Sprintf("it is not known what %s is: %v", change.Setting, err),
+				Message: fmt.Sprintf("the value of %s is unknown: %v", change.Setting, err),
 			})
 		case !same(change.Setting, change.Type, now, change.To):
 			lost = append(lost, notKept(change, now, about))
@@ -109,10 +109,10 @@ func notKept(change Change, now Value, about Known) Inert {
 	switch {
 	case owns && same(change.Setting, change.Type, now, Of(owned)):
 		inert.Reason = InertRook
-		inert.Message = fmt.Sprintf("Rook set %s back to %s: remove %s for the time of the sweep", change.Setting, now, where)
+		inert.Message = fmt.Sprintf("Rook set %s back to %s: remove %s while the sweep runs", change.Setting, now, where)
 	case change.Setting.isPGNum() && pool.AutoscaleMode == autoscalerOn:
 		inert.Reason = InertAutoscaler
-		inert.Message = fmt.Sprintf("the autoscaler changed %s to %s: it was turned on again for the pool", change.Setting, now)
+		inert.Message = fmt.Sprintf("the autoscaler changed %s to %s, because it was turned on again for the pool", change.Setting, now)
 	case change.Setting.Kind == KindConfig && !now.Set && LockedByMClock(change.Setting.Option):
 		inert.Reason = InertMClock
 		inert.Message = fmt.Sprintf("OSDs removed %s, because their scheduler mClock locks it: %s", change.Setting, unlock(change.Setting.Option))
@@ -267,7 +267,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 		inert.Message = fmt.Sprintf("they run with %s and take %s only when they start", option.Value, change)
 	case option.Source == "file" || option.Source == "env" || option.Source == "cmdline" || option.Source == "override":
 		inert.Reason = InertOverridden
-		inert.Message = fmt.Sprintf("they run with %s of their own (%s), which comes before the central configuration: %s",
+		inert.Message = fmt.Sprintf("they run with %s of their own (%s), which takes precedence over the central configuration: %s",
 			option.Value, option.Source, unoverride(option.Source))
 	case shadowedBy(about.Facts.Shadows(change.Setting), option) != "":
 		inert.Reason = InertShadowed

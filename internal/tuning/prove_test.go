@@ -72,7 +72,7 @@ func TestProve(t *testing.T) {
 			},
 			inert: InertMClock,
 		},
-		"somebody changed it": {
+		"another client changed it": {
 			want: []Change{config("osd_memory_target", "4G")},
 			after: func(w *world) {
 				if err := w.cluster.SetConfig(w.t.Context(), conn(), fence(), ceph.ConfigWho{Section: "osd"}, "osd_memory_target", "5G"); err != nil {

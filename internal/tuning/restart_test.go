@@ -23,7 +23,7 @@ func TestRestartsAreOneAfterAnother(t *testing.T) {
 		wantDue  []int
 	}{
 		"the first":                        {Restarts{Since: 10}, osds(3, 3, 10), 0, []int{0, 1, 2}},
-		"told, and not ended yet":          {Restarts{Since: 10, Started: 1}, osds(3, 3, 3), -1, []int{0, 1, 2}},
+		"requested, and not ended yet":     {Restarts{Since: 10, Started: 1}, osds(3, 3, 3), -1, []int{0, 1, 2}},
 		"on its way":                       {Restarts{Since: 10, Started: 1}, osds(0, 3, 3), -1, []int{1, 2}},
 		"back, and the next":               {Restarts{Since: 10, Started: 1}, osds(12, 3, 3), 1, []int{1, 2}},
 		"another one is down":              {Restarts{Since: 10, Started: 1}, osds(12, 3, 0), -1, []int{1}},

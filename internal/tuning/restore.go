@@ -49,7 +49,7 @@ func (e Entry) Message() string {
 	case Abandoned:
 		return fmt.Sprintf("%s was %s before, and was not restored: check it by hand", e.Setting, e.Original)
 	default:
-		return fmt.Sprintf("%s is to be %s again", e.Setting, e.Original)
+		return fmt.Sprintf("%s is still to be restored to %s", e.Setting, e.Original)
 	}
 }
 
@@ -98,7 +98,7 @@ type notTakenError struct{ found Value }
 
 // Error implements error.
 func (e *notTakenError) Error() string {
-	return fmt.Sprintf("Ceph accepted it, and had %s right after: something else sets it, find out what", e.found)
+	return fmt.Sprintf("Ceph accepted it but had %s right after: find out what else sets it", e.found)
 }
 
 // concernsAll reports whether the other settings would fail with the same error: errors of the
@@ -197,7 +197,7 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 			return err
 		}
 		if !entry.same(value, change.To) {
-			return fmt.Errorf("%s is %s, and %s was to be kept", change.Setting, value, change.To)
+			return fmt.Errorf("%s is %s, but the value to keep is %s", change.Setting, value, change.To)
 		}
 		next.closeEntry(change.Setting, Kept, nil)
 	}
@@ -219,7 +219,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		return err
 	}
 	if j.Writer != e.writer {
-		return fmt.Errorf("the journal of sweep %s was written by another process: restore what it says first", j.Sweep)
+		return fmt.Errorf("another process wrote the journal of sweep %s: restore its settings first", j.Sweep)
 	}
 	if !j.Done() {
 		return fmt.Errorf("the journal of sweep %s has settings that are not restored yet", j.Sweep)

@@ -123,7 +123,7 @@ type Facts struct {
 // ErrPoolGone says that a setting's pool does not exist.
 var ErrPoolGone = errors.New("there is no such pool")
 
-var errNotAsked = errors.New("Ceph was not asked for it")
+var errNotAsked = errors.New("its value was not read from Ceph")
 
 // Value returns a setting's value. For a number of PGs, that is the target, which was
 // requested last.

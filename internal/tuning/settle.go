@@ -97,7 +97,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	case len(pending) > 0:
 		return Settled{Progress: strings.Join(pending, "; ")}
 	default:
-		return Settled{Progress: fmt.Sprintf("quiescent for %s, in %d looks", soaked.Round(time.Second), s.Agreeing)}
+		return Settled{Progress: fmt.Sprintf("quiescent for %s, in %d samples", soaked.Round(time.Second), s.Agreeing)}
 	}
 }
 
@@ -122,13 +122,13 @@ func unrest(status *ceph.Status, counts bool) []string {
 		pending = append(pending, fmt.Sprintf("PGs that are not active+clean: %s", texts))
 	}
 	if status.MisplacedObjects > 0 {
-		pending = append(pending, fmt.Sprintf("%d copies of objects to be moved", status.MisplacedObjects))
+		pending = append(pending, fmt.Sprintf("%d copies of objects to move", status.MisplacedObjects))
 	}
 	if status.DegradedObjects > 0 {
-		pending = append(pending, fmt.Sprintf("%d copies of objects to be made", status.DegradedObjects))
+		pending = append(pending, fmt.Sprintf("%d copies of objects to create", status.DegradedObjects))
 	}
 	if counted := total(status.PGsByState); counts && len(pending) == 0 && counted != status.PGs {
-		pending = append(pending, fmt.Sprintf("the state of %d of %d PGs is not known yet", status.PGs-counted, status.PGs))
+		pending = append(pending, fmt.Sprintf("the state of %d of %d PGs is unknown yet", status.PGs-counted, status.PGs))
 	}
 	return pending
 }
@@ -139,7 +139,7 @@ func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)
 	if !found || err != nil {
-		return []string{fmt.Sprintf("there is no pool %s to have %s", change.Setting.Pool, change)}
+		return []string{fmt.Sprintf("there is no pool %s for %s", change.Setting.Pool, change)}
 	}
 	numbers := []int{pool.PGNum, pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget}
 	if !slices.ContainsFunc(numbers, func(n int) bool { return n != wanted }) {

@@ -85,7 +85,7 @@ func TestSettling(t *testing.T) {
 		},
 		"mClock": {
 			want: []Change{config("osd_max_backfills", "3")}, behaviour: func(c *cephtest.Cluster) { c.MClock = true },
-			inert: InertMClock, took: 2 * time.Second, said: "osd_mclock_override_recovery_settings true",
+			inert: InertMClock, took: 2 * time.Second, said: "osd_mclock_override_recovery_settings is true",
 		},
 		"mClock with its override": {
 			want:      []Change{config("osd_mclock_override_recovery_settings", "true"), config("osd_max_backfills", "3")},
@@ -121,7 +121,7 @@ func TestSettling(t *testing.T) {
 }
 
 // If an obstacle comes back within the soak time, the soak starts again.
-func TestASoakIsOneOfRest(t *testing.T) {
+func TestSoakRestartsAfterUnrest(t *testing.T) {
 	w := newWorld(t)
 	patience := Patience{Polls: 2, Soak: 10 * time.Second, Deadline: time.Hour}
 	var s Settling
@@ -139,18 +139,18 @@ func TestASoakIsOneOfRest(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAtRest(t *testing.T) {
+func TestUnrest(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Sample)
 		want   string
 	}{
-		"at rest":              {func(*Sample) {}, ""},
+		"quiescent":            {func(*Sample) {}, ""},
 		"scrubbing is rest":    {func(s *Sample) { s.Status.PGsByState = map[string]int{"active+clean+scrubbing+deep": s.Status.PGs} }, ""},
 		"peering":              {func(s *Sample) { s.Status.PGsByState = map[string]int{"peering": s.Status.PGs} }, "64 peering"},
 		"active and not clean": {func(s *Sample) { s.Status.PGsByState = map[string]int{"active": s.Status.PGs} }, "64 active"},
-		"misplaced":            {func(s *Sample) { s.Status.MisplacedObjects = 7 }, "7 copies of objects to be moved"},
-		"degraded":             {func(s *Sample) { s.Status.DegradedObjects = 7 }, "7 copies of objects to be made"},
-		"PGs that nobody knows": {func(s *Sample) {
+		"misplaced":            {func(s *Sample) { s.Status.MisplacedObjects = 7 }, "7 copies of objects to move"},
+		"degraded":             {func(s *Sample) { s.Status.DegradedObjects = 7 }, "7 copies of objects to create"},
+		"unknown PGs": {func(s *Sample) {
 			s.Status.PGsByState = map[string]int{"active+clean": s.Status.PGs - 2}
 		}, "the state of 2 of 64 PGs"},
 		"a target that is not reached":      {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGNum = 31 }, "on the way to 32"},

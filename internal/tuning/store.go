@@ -105,14 +105,14 @@ func (s *ConfigKey) Load(ctx context.Context, fsid string) (*Journal, error) {
 		return nil, fmt.Errorf("read the journal in Ceph: %w", err)
 	}
 	if !found {
-		return nil, nil //nolint:nilnil // that there is none is not an error
+		return nil, nil //nolint:nilnil // A missing journal is not an error.
 	}
 	j, err := Decode([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s in Ceph: %w", s.key, err)
 	}
 	if j.FSID != fsid {
-		return nil, fmt.Errorf("%s in Ceph is for the cluster %s, and this one is %s: if it was copied, remove it with `ceph config-key rm %s`",
+		return nil, fmt.Errorf("%s in Ceph is for cluster %s, but this is cluster %s: if it was copied, remove it with `ceph config-key rm %s`",
 			s.key, j.FSID, fsid, s.key)
 	}
 	return j, nil
@@ -164,7 +164,7 @@ func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
 	defer s.mu.Unlock()
 	text, found := s.kept[fsid]
 	if !found {
-		return nil, nil //nolint:nilnil // that there is none is not an error
+		return nil, nil //nolint:nilnil // A missing journal is not an error.
 	}
 	return Decode(text)
 }

@@ -55,7 +55,7 @@ func TestAStoreKeepsTheJournalOfAnother(t *testing.T) {
 	}
 }
 
-func TestAStoreRemovesWhatIsDoneAlone(t *testing.T) {
+func TestStoreRemovesOnlyDoneJournals(t *testing.T) {
 	for what, test := range map[string]struct {
 		kept, last *Journal
 		refused    func(error) bool

@@ -21,7 +21,7 @@ const SwitchDeadline = 2 * time.Second
 const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal lacks a value, or Ceph's notation of it.
-var ErrNotRehearsed = errors.New("the journal does not have it as a value that this process has applied")
+var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
 // Switched has the times of the command to Ceph and of its answer. They are wall-clock times, because windows
 // are compared with the clocks of clients.
@@ -72,7 +72,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Chan
 		return nil, fence, &WaitError{Until: until, Why: "Ceph did not acknowledge a change, which may still be under way"}
 	}
 	if !slices.Equal(settingsInOrder(from), settingsInOrder(to)) {
-		return nil, fence, fmt.Errorf("from %v to %v is no switch: they are about other settings", from, to)
+		return nil, fence, fmt.Errorf("cannot switch from %v to %v: they change different settings", from, to)
 	}
 	var facts Facts
 	reads, ctx := errgroup.WithContext(ctx)

@@ -84,7 +84,7 @@ func TestSwitchIsRefused(t *testing.T) {
 			}
 			return e
 		}, ourSweep, "4G", is(ErrNotRehearsed)},
-		"after somebody else's change": {func(w *world, e *Engine) *Engine {
+		"after a foreign change": {func(w *world, e *Engine) *Engine {
 			w.setMemoryTarget("2147483648")
 			return e
 		}, ourSweep, "4G", func(err error) bool { _, is := errors.AsType[*ForeignChangeError](err); return is }},

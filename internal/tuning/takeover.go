@@ -60,7 +60,7 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 		return ceph.Fence{}, err
 	}
 	if fence.Epoch != e.epoch {
-		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again in the middle of a change: epoch %d is over, and this is %d; the change starts over", e.epoch, fence.Epoch)
+		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster was lost and taken again during a change (epoch %d, now %d); the change starts over", e.epoch, fence.Epoch)
 	}
 	return fence, nil
 }
@@ -102,7 +102,7 @@ func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 		e.inherited = e.now()
 	}
 	if until := e.inherited.Add(ceph.LongestChange); e.now().Before(until) {
-		return &WaitError{Until: until, Why: fmt.Sprintf("what an earlier manager asked of Ceph for %s may not have ended yet", j.Sweep)}
+		return &WaitError{Until: until, Why: fmt.Sprintf("changes that an earlier manager requested for %s may still be under way", j.Sweep)}
 	}
 	closed := j.comparable()
 	facts, err := e.facts(ctx, closed)

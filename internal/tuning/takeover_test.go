@@ -77,7 +77,7 @@ func TestARefusalIsNoDoubt(t *testing.T) {
 
 // A process that takes over compares entries that an earlier process has closed. If it is killed,
 // the next one does.
-func TestWhatAnEarlierProcessClosedIsComparedAgain(t *testing.T) {
+func TestEntriesClosedByAnEarlierProcessAreComparedAgain(t *testing.T) {
 	mclock := config("osd_mclock_profile", "custom")
 	tests := map[string]struct {
 		found string // what another user had set when it was closed; "" for nothing
@@ -86,7 +86,7 @@ func TestWhatAnEarlierProcessClosedIsComparedAgain(t *testing.T) {
 	}{
 		"it is as it was":                             {"", "balanced", "balanced"},
 		"a late command of ours":                      {"", "custom", "balanced"},
-		"somebody else's value":                       {"", "high_recovery_ops", "high_recovery_ops"},
+		"a foreign value":                             {"", "high_recovery_ops", "high_recovery_ops"},
 		"it was left alone, and is so":                {"high_client_ops", "high_client_ops", "high_client_ops"},
 		"it was left alone, and ours came late":       {"high_client_ops", "custom", "high_client_ops"},
 		"it was left alone, and is another one again": {"high_client_ops", "high_recovery_ops", "high_recovery_ops"},

@@ -130,7 +130,7 @@ func (w request) risk() (settings.Risk, string) {
 // mayBeVaried rejects options that no administrator can allow.
 func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
-		return w.problem(ProblemNever, "%s is held still during a sweep, and not varied", w.setting)
+		return w.problem(ProblemNever, "sweeps control %s themselves, so it cannot be varied", w.setting)
 	}
 	if risk, why := w.risk(); risk == settings.RiskNever {
 		return w.problem(ProblemNever, "%s is never varied, because %s", w.setting.Option, why)
@@ -154,7 +154,7 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
-	return w.problem(ProblemNotAllowed, "the administrator has not allowed to vary %s: it has to be among the options of cluster %s/%s in the settings, and among the caps of the identity for tuning; with Helm, the value options is both",
+	return w.problem(ProblemNotAllowed, "the administrator does not allow varying %s: add it to the options of cluster %s/%s in the operator config and to the caps of the tuner's identity (Helm's value options does both)",
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
@@ -170,13 +170,13 @@ func isKnown(w request, about Known, _ Permissions) []Problem {
 	help := about.Help[w.setting.Option]
 	switch {
 	case !help.Known:
-		return w.problem(ProblemUnknown, "this Ceph has no option %s: `ceph config ls` lists those that it has", w.setting.Option)
+		return w.problem(ProblemUnknown, "this Ceph has no option %s: `ceph config ls` lists its options", w.setting.Option)
 	case len(help.Services) > 0 && !slices.Contains(help.Services, "osd") && !slices.Contains(help.Services, "common"):
-		return w.problem(ProblemUnknown, "%s is an option of %s, and sweeps vary those of OSDs", w.setting.Option, strings.Join(help.Services, " and "))
+		return w.problem(ProblemUnknown, "%s is an option of %s, but sweeps vary only options of OSDs", w.setting.Option, strings.Join(help.Services, " and "))
 	case slices.Contains(help.Flags, "no_mon_update"):
 		return w.problem(ProblemUnknown, "Ceph does not take %s from its central configuration", w.setting.Option)
 	case !cephvalue.Known(help.Type):
-		return w.problem(ProblemUnknown, "%s is of type %q, whose values cephtune cannot compare and so not restore: leave it out of the sweep", w.setting.Option, help.Type)
+		return w.problem(ProblemUnknown, "%s has type %q, whose values cephtune cannot compare and so cannot restore: remove it from the sweep", w.setting.Option, help.Type)
 	case slices.Contains(help.Flags, "create"):
 		return w.problem(ProblemNever, "%s is never varied, because it only counts when an OSD is created", w.setting.Option)
 	}
@@ -190,9 +190,9 @@ func hasPool(w request, about Known, _ Permissions) []Problem {
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	switch {
 	case !found:
-		return w.problem(ProblemNoPool, "there is no pool %s: `ceph osd pool ls` lists those that there are", w.setting.Pool)
+		return w.problem(ProblemNoPool, "there is no pool %s: `ceph osd pool ls` lists the pools", w.setting.Pool)
 	case w.setting.isPGNum() && slices.Contains(pool.Flags, "nopgchange"):
-		return w.problem(ProblemNotAllowed, "pool %s has flag nopgchange, so its number of PGs stays: `ceph osd pool set %s nopgchange false`, if that is not meant", pool.Name, pool.Name)
+		return w.problem(ProblemNotAllowed, "pool %s has flag nopgchange, which fixes its number of PGs: to allow changes, run `ceph osd pool set %s nopgchange false`", pool.Name, pool.Name)
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (w request) takes(value Value, about Known) error {
 		return errors.New("a pool has at least one PG")
 	}
 	if enum := about.Help[w.setting.Option].Enum; w.setting.Kind == KindConfig && len(enum) > 0 && !slices.Contains(enum, value.Text) {
-		return fmt.Errorf("it is one of %s", strings.Join(enum, ", "))
+		return fmt.Errorf("it must be one of %s", strings.Join(enum, ", "))
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	for _, value := range w.values {
 		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, Of(text)) }
 		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
-			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
 		}
 	}
 	return problems
@@ -355,16 +355,16 @@ func (w request) outside(about Known, least, most, who string) []Problem {
 			continue
 		}
 		if !isNumber {
-			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s numbers between bounds, and this is not one; an option whose values are words is bounded by values", w.setting, value, who)...)
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: %s only numbers between bounds; for an option whose values are words, use values instead of bounds", w.setting, value, who)...)
 			continue
 		}
 		lower, hasLower := cephvalue.Number(valueType, least)
 		upper, hasUpper := cephvalue.Number(valueType, most)
 		switch {
 		case least != "" && (!hasLower || got < lower):
-			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s no less than %s", w.setting, value, who, least)...)
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: %s no less than %s", w.setting, value, who, least)...)
 		case most != "" && (!hasUpper || got > upper):
-			problems = append(problems, w.problem(ProblemOutOfBounds, "%s is not to be %s: %s no more than %s", w.setting, value, who, most)...)
+			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: %s no more than %s", w.setting, value, who, most)...)
 		}
 	}
 	return problems
@@ -377,7 +377,7 @@ func changesAtRuntime(w request, about Known, allowed Permissions) []Problem {
 	if !takenAtStart(w.setting, about) {
 		return nil
 	}
-	return w.problem(ProblemRestart, "OSDs take %s only when they start, and this sweep may not restart them", w.setting.Option)
+	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them", w.setting.Option)
 }
 
 func isNotRooks(w request, about Known, _ Permissions) []Problem {
@@ -386,11 +386,11 @@ func isNotRooks(w request, about Known, _ Permissions) []Problem {
 	switch {
 	case owned:
 	case ownsMode && w.setting.isPGNum() && mode != autoscalerOff:
-		return w.problem(ProblemOwned, "Rook turns the autoscaler of pool %s %s again: remove %s, or make it off, for the time of the sweep", w.setting.Pool, mode, modeAt)
+		return w.problem(ProblemOwned, "Rook keeps turning the autoscaler of pool %s %s: remove %s or set it to off while the sweep runs", w.setting.Pool, mode, modeAt)
 	default:
 		return nil
 	}
-	return w.problem(ProblemOwned, "Rook sets %s to %s again and again: remove %s for the time of the sweep", w.setting, value, where)
+	return w.problem(ProblemOwned, "Rook keeps setting %s to %s: remove %s while the sweep runs", w.setting, value, where)
 }
 
 func isNotShadowed(w request, about Known, _ Permissions) []Problem {
@@ -401,7 +401,7 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 	if len(names) == 0 {
 		return nil
 	}
-	return w.problem(ProblemShadowed, "%s would have no effect where it is set more narrowly, at %s: remove that with `ceph config rm WHO %s`, or vary the option there",
+	return w.problem(ProblemShadowed, "%s would be inert where a narrower section sets it, at %s: remove that with `ceph config rm WHO %s`, or vary the option there",
 		w.setting, strings.Join(names, ", "), w.setting.Option)
 }
 
@@ -421,7 +421,7 @@ func locked(configurations [][]Change, about Known) []Problem {
 			if why != "" && !said {
 				problems = append(problems, Problem{
 					Reason: ProblemMClock, Setting: change.Setting,
-					Message: fmt.Sprintf("OSDs would revert %s by themselves: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
+					Message: fmt.Sprintf("OSDs would revert %s: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
 				})
 			}
 		}
@@ -439,7 +439,7 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	for _, w := range requests(configurations) {
 		if now, why := about.lockedNow(w.setting); why != "" {
 			problems = append(problems, w.problem(ProblemMClock,
-				"%s is %s, which has no effect (%s) and could not be restored: remove it with `ceph config rm %s %s`, or have it take effect",
+				"%s is %s, which cannot be restored (%s): remove it with `ceph config rm %s %s`, or make it take effect",
 				w.setting, now, why, w.setting.who(), w.setting.Option)...)
 		}
 	}

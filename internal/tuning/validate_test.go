@@ -61,18 +61,18 @@ func TestValidate(t *testing.T) {
 		"a mask that is listed":          {configurations: one(masked("class:ssd", "osd_memory_target", "16G"))},
 		"a mask that is not":             {configurations: one(masked("class:hdd", "osd_memory_target", "4G")), reason: ProblemNotAllowed, said: "osd/class:hdd osd_memory_target"},
 		"an option that is not listed":   {configurations: one(config("bluestore_throttle_bytes", "4M")), reason: ProblemNotAllowed, said: "the options of cluster rook-ceph/my-cluster"},
-		"an option that nobody may vary": {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
+		"an option that is never varied": {configurations: one(config("mon_osd_full_ratio", "0.99")), reason: ProblemNever, said: "never varied"},
 		"the size of a pool":             {configurations: one(poolOption("p", "size", "2")), reason: ProblemNever, said: "how many copies"},
 		"what only a new OSD takes": {configurations: one(config("bluestore_elastic_shared_blobs", "false")), change: func(k *Known) {
 			k.Help["bluestore_elastic_shared_blobs"] = ceph.OptionHelp{Known: true, Name: "bluestore_elastic_shared_blobs", Type: "bool", Flags: []string{"create"}}
 		}, reason: ProblemNever, said: "when an OSD is created"},
 		"what a pool does not lose again":         {configurations: one(poolOption("p", "allow_ec_optimizations", "true")), reason: ProblemStoredData, said: "target.scratchPool"},
-		"the autoscaler":                          {configurations: one(autoscaler("p")), reason: ProblemNever, said: "held still"},
+		"the autoscaler":                          {configurations: one(autoscaler("p")), reason: ProblemNever, said: "sweeps control"},
 		"an option that Ceph does not know":       {configurations: one(config("osd_nope", "1")), reason: ProblemUnknown, said: "no option osd_nope"},
 		"an option of a manager":                  {configurations: one(config("mgr_option", "1")), reason: ProblemUnknown, said: "option of mgr"},
 		"an option of pools not known":            {configurations: one(poolOption("p", "target_max_bytes", "1")), reason: ProblemUnknown, said: "can restore"},
 		"a pool that is not there":                {configurations: one(poolOption("gone", "pg_num", "8")), reason: ProblemNoPool, said: "no pool gone"},
-		"somebody's scratch pool":                 {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
+		"a foreign scratch pool":                  {configurations: one(poolOption("cephtune-scratch", "pg_num", "8")), reason: ProblemNotAllowed, said: "pg_num of pool cephtune-scratch"},
 		"how it keeps data":                       {configurations: one(poolOption("cephtune-scratch-data", "compression_mode", "force")), reason: ProblemStoredData, said: "target.scratchPool"},
 		"how another keeps data":                  {configurations: one(poolOption("p", "csum_type", "none")), reason: ProblemStoredData, said: "target.scratchPool"},
 		"a pool that guards its PGs":              {configurations: one(poolOption("p", "pg_num", "64")), change: func(k *Known) { k.Facts.OSDMap.Pools[0].Flags = []string{"nopgchange"} }, reason: ProblemNotAllowed, said: "nopgchange"},
@@ -90,7 +90,7 @@ func TestValidate(t *testing.T) {
 		"seconds above a bound":                   {configurations: one(config("osd_some_delay", "1h")), reason: ProblemOutOfBounds, said: "no more than 1800"},
 		"milliseconds above a bound":              {configurations: one(config("osd_scrub_reservation_timeout", "9001")), reason: ProblemOutOfBounds, said: "no more than 9000"},
 		"milliseconds with a unit":                {configurations: one(config("osd_scrub_reservation_timeout", "5s")), reason: ProblemValue, said: "without a unit"},
-		"a type that cannot be compared":          {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `of type "addr"`},
+		"a type that cannot be compared":          {configurations: one(config("osd_some_address", "10.0.0.1")), reason: ProblemUnknown, said: `has type "addr"`},
 		"unset, and the default is above a bound": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "8192"), reason: ProblemOutOfBounds, said: "no more than 4Ki"},
 		"unset, and set above a bound for all": {configurations: one(config("osd_client_message_cap", "")), change: func(k *Known) {
 			capIs("32", "256")(k)
@@ -99,10 +99,10 @@ func TestValidate(t *testing.T) {
 		"unset, and the default is not known": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", ""), reason: ProblemOutOfBounds, said: "is unknown"},
 		"unset, and the default is in bounds": {configurations: one(config("osd_client_message_cap", "")), change: capIs("32", "256")},
 		"unset as before, above a bound":      {configurations: one(config("osd_client_message_cap", "")), change: capIs("", "8192")},
-		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "bounded by values"},
+		"a word with a bound":                 {configurations: one(config("osd_some_word", "9")), reason: ProblemOutOfBounds, said: "use values instead of bounds"},
 		"a restart":                           {configurations: one(config("osd_op_num_shards", "8")), reason: ProblemRestart, said: "may not restart them"},
 		"a restart that is allowed":           {configurations: one(config("osd_op_num_shards", "8")), permissions: &restarts},
-		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile custom"},
+		"shares with a built-in profile":      {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), reason: ProblemMClock, said: "osd_mclock_profile is custom"},
 		"shares with a custom profile":        {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2"))},
 		"shares without mClock":               {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) { k.OpQueue = "wpq" }},
 		"shares in one of two bundles": {configurations: [][]Change{
@@ -112,7 +112,7 @@ func TestValidate(t *testing.T) {
 		"shares with a profile unset": {configurations: one(config("osd_mclock_profile", ""), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}}
 		}, reason: ProblemMClock},
-		"backfills without the override": {configurations: one(config("osd_max_backfills", "4")), reason: ProblemMClock, said: "osd_mclock_override_recovery_settings true"},
+		"backfills without the override": {configurations: one(config("osd_max_backfills", "4")), reason: ProblemMClock, said: "osd_mclock_override_recovery_settings is true"},
 		"backfills with it set already": {configurations: one(config("osd_max_backfills", "4")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_override_recovery_settings", Value: "true"}}
 		}},

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-func TestFactsShowWhatASettingHas(t *testing.T) {
+func TestFactsValueOfSetting(t *testing.T) {
 	facts := Facts{
 		OSDMap: &ceph.OSDMap{Flags: []string{"noscrub"}, Pools: []ceph.Pool{{
 			Name: "p", PGNum: 40, PGNumTarget: 64, AutoscaleMode: "warn", Options: map[string]string{"compression_mode": "force"},

@@ -4,7 +4,7 @@ package version
 import "runtime/debug"
 
 // release is a version such as v0.1.0. The linker sets it when a release is built.
-var release string //nolint:gochecknoglobals // The linker sets nothing else.
+var release string //nolint:gochecknoglobals // The linker can set only variables.
 
 // Version returns the version of the release. Without one, it returns Go's version of the checkout
 // that the program was built from, or "unknown".

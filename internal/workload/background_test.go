@@ -95,17 +95,17 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 		wantBackground bool
 		wantReason     string // of the run
 	}{
-		"both are at work":                          {second: task.Measuring, background: task.Status{State: task.Measuring}, want: MoveWait},
-		"the background load has failed":            {second: task.Measuring, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
-		"the background load did nothing":           {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadNoIO: "},
-		"the background load has ended by itself":   {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"somebody has stopped the background load":  {second: task.Measuring, background: task.Status{State: task.Done}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"its runner has never heard of it":          {second: task.Measuring, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
-		"the phases are done":                       {second: task.Done, background: task.Status{State: task.Measuring}, want: MoveCancel, wantBackground: true},
-		"all is done":                               {second: task.Done, background: task.Status{State: task.Done}, want: MoveEnd},
-		"it fails when it is stopped":               {second: task.Done, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
-		"a phase has failed, and both were stopped": {second: task.Failed, background: task.Status{State: task.Done}, want: MoveFail},
-		"that of an earlier run is still at work":   {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: MoveCancel, wantBackground: true},
+		"both are at work":                           {second: task.Measuring, background: task.Status{State: task.Measuring}, want: MoveWait},
+		"the background load has failed":             {second: task.Measuring, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
+		"the background load did nothing":            {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "NoIO"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadNoIO: "},
+		"the background load has ended by itself":    {second: task.Measuring, background: task.Status{State: task.Failed, Failure: &task.Failure{Reason: "EndedEarly"}}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"another client stopped the background load": {second: task.Measuring, background: task.Status{State: task.Done}, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"its runner has never heard of it":           {second: task.Measuring, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadEndedEarly: "},
+		"the phases are done":                        {second: task.Done, background: task.Status{State: task.Measuring}, want: MoveCancel, wantBackground: true},
+		"all is done":                                {second: task.Done, background: task.Status{State: task.Done}, want: MoveEnd},
+		"it fails when it is stopped":                {second: task.Done, background: failed, want: MoveFail, wantBackground: true, wantReason: "BackgroundLoadFailed: "},
+		"a phase has failed, and both were stopped":  {second: task.Failed, background: task.Status{State: task.Done}, want: MoveFail},
+		"that of an earlier run is still at work":    {second: task.Done, background: task.Status{State: task.Measuring}, run: 2, want: MoveCancel, wantBackground: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestScriptMovesOfTheBackground(t *testing.T) {
 }
 
 // After a restart, the manager does not know when the background load began, but its runner does.
-func TestTheRampIsThatOfTheRunner(t *testing.T) {
+func TestRampCountsFromTheRunnersStart(t *testing.T) {
 	began := time.Unix(1000, 0)
 	background := newTasks(1)
 	background[0]["background-r1"] = task.Status{ID: "background-r1", State: task.Measuring, StartTime: &began}

@@ -24,7 +24,7 @@ func (l readOnly) Datasets(p place.Place) []engine.Dataset {
 	return all
 }
 
-func TestWhatRunsBeginWith(t *testing.T) {
+func TestTasksAtTheStartOfRuns(t *testing.T) {
 	over, reads := fakeLoad{dataset: "d"}, readOnly{fakeLoad{dataset: "e"}}
 	piloted := pilotedLoad{over}
 	cases := map[string]struct {
@@ -182,7 +182,7 @@ func TestDataAreUsedByEarlierRuns(t *testing.T) {
 }
 
 // The pods' deadline includes the time that their tasks may take.
-func TestTheDeadlineHasRoomForWhatRunsBeginWith(t *testing.T) {
+func TestDeadlineIncludesTasksAtTheStartOfRuns(t *testing.T) {
 	deadline := func(state v1alpha1.InitialState, warm bool) time.Duration {
 		s := scriptOf(1, fakeLoad{dataset: "d"})
 		s.initialState, s.warm = state, warm

@@ -27,7 +27,7 @@ func (s *Script) Plan(from, to int32) ([]task.Task, error) {
 		case MoveFail:
 			return nil, fmt.Errorf("task %s: %s", mv.ID, mv.Failure.Failure.Message)
 		default:
-			return nil, fmt.Errorf("task %s takes the manager to %s", mv.ID, mv.Kind)
+			return nil, fmt.Errorf("task %s needs the manager, for move %s", mv.ID, mv.Kind)
 		}
 	}
 	return planned, nil

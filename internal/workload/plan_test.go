@@ -61,7 +61,7 @@ func TestThePlanIsWhatTheManagerWouldDo(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePlanned(t *testing.T) {
+func TestPlansThatAreRefused(t *testing.T) {
 	if planned, err := scriptOf(1, pilotedLoad{}).Plan(1, 1); err == nil {
 		t.Errorf("planned %+v, although a pilot has to be read", planned)
 	}

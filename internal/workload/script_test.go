@@ -172,7 +172,7 @@ func TestScriptMoves(t *testing.T) {
 		run     int32
 		want    moveKind
 	}{
-		"nobody has the task":                        {tasks: states("", ""), want: MoveAssign},
+		"no client has the task":                     {tasks: states("", ""), want: MoveAssign},
 		"one client has it: the answer was lost":     {tasks: states(task.Ready, ""), want: MoveAssign},
 		"one is still preparing":                     {tasks: states(task.Preparing, task.Ready), want: MoveWait},
 		"all are ready":                              {tasks: states(task.Ready, task.Ready), want: MoveStart},
@@ -209,7 +209,7 @@ func failureOf(s task.State) *task.Failure {
 
 // The reported failure is that of the client that failed first, not of clients that were stopped
 // because of it.
-func TestScriptTellsTheCause(t *testing.T) {
+func TestScriptNamesTheCause(t *testing.T) {
 	tasks := newTasks(3)
 	tasks[0]["r1-p1"] = task.Status{State: task.Cancelled}
 	tasks[1]["r1-p1"] = task.Status{State: task.Failed, Failure: failureOf(task.Failed)}
@@ -220,7 +220,7 @@ func TestScriptTellsTheCause(t *testing.T) {
 	}
 }
 
-func TestClientsOfASessionTellEachSecond(t *testing.T) {
+func TestSessionClientsReportEachSecond(t *testing.T) {
 	s := scriptOf(1, fakeLoad{})
 	if s.execution(0, 1, &Notes{}).Switched {
 		t.Error("an ordinary benchmark has a report each second")

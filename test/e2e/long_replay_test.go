@@ -47,7 +47,7 @@ func TestLongFakeIsAsCeph(t *testing.T) {
 
 // This checks what docs/safety.md says about options that mClock locks: the profile alone loses
 // nothing, but OSDs remove options that are set while they are locked.
-func TestLongMClockRemovesWhatIsLocked(t *testing.T) {
+func TestLongMClockRemovesLockedOptions(t *testing.T) {
 	c := forTest(t)
 	c.replay(t, replay.MClock())
 }

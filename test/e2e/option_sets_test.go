@@ -101,7 +101,7 @@ func (c *cluster) awaitOption(ctx context.Context, name, want string) error {
 	err := wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
 		now := map[string]string{}
 		if err := c.cephJSON(ctx, &now, "tell", "osd.0", "config", "get", name); err != nil {
-			return false, nil //nolint:nilerr // It is asked again until the deadline.
+			return false, nil //nolint:nilerr // It is retried until the deadline.
 		}
 		got = now
 		return sameValue(got[name], want), nil

@@ -18,7 +18,7 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 	return c.change(ctx, "SetNoUp", at, fence, func() error {
 		state, err := c.osd(osd)
 		if err != nil {
-			return nil //nolint:nilerr // Ceph says so, and calls it a success.
+			return nil //nolint:nilerr // Ceph reports success here, too.
 		}
 		state.Flags = slices.DeleteFunc(slices.Clone(state.Flags), func(flag string) bool { return flag == ceph.FlagNoUp })
 		if on {

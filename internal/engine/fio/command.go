@@ -274,9 +274,9 @@ func (f *phase) validate(p place.Place) error {
 	medium := f.medium(p)
 	switch {
 	case p.DatasetBytes == 0:
-		return errors.New("the size of the dataset is not known")
+		return errors.New("the size of the dataset is unknown")
 	case medium == prefill.Objects && (f.spec.Fsync > 0 || f.spec.Fdatasync > 0):
-		return errors.New("objects have no fsync and fdatasync: leave them out, or use engine RBD")
+		return errors.New("objects do not support fsync and fdatasync: remove them, or use engine RBD")
 	case (medium == prefill.Objects || medium == prefill.Image) && syncName(f.spec.Sync) != "":
 		return errors.New("sync is for engines LibAIO and IOUring: use fsync with engine RBD")
 	}

@@ -387,7 +387,7 @@ func TestLargeImagesHaveNoMap(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestInvalidSpecsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(s *v1alpha1.Fio){
 		"no pattern":         func(s *v1alpha1.Fio) { s.Pattern = "" },
 		"an unknown pattern": func(s *v1alpha1.Fio) { s.Pattern = "Trim" },

@@ -159,7 +159,7 @@ func TestPlainOutputIsTheJSONRounded(t *testing.T) {
 	}
 }
 
-func TestOptionsDecideWhatIsTooEarly(t *testing.T) {
+func TestOptionsDecideWhetherARunEndedEarly(t *testing.T) {
 	cases := map[string]struct {
 		file       string
 		options    parse.Options
@@ -171,7 +171,7 @@ func TestOptionsDecideWhatIsTooEarly(t *testing.T) {
 		"a run that ended before its runtime":         {"synthetic/ended-early.json", parse.Options{}, parse.EndedEarly},
 		"a run that had done its size":                {"fio-3.33/ended-by-size.json", parse.Options{}, ""},
 		"a run that had done its size, but too early": {"fio-3.33/ended-by-size.json", parse.Options{RequestedSeconds: 60}, parse.EndedEarly},
-		"a run that was told to stop":                 {"fio-3.33/killed-sigterm.json", parse.Options{}, parse.Killed},
+		"a stopped run":                               {"fio-3.33/killed-sigterm.json", parse.Options{}, parse.Killed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

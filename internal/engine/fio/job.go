@@ -109,7 +109,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 	if j.errorCode != 0 || j.errorCount != 0 {
 		return nil, &parse.IncompleteError{
 			Reason: parse.ToolError, Line: j.line,
-			Detail: fmt.Sprintf("job %q ended with error %d, after %d that it was told to ignore", j.name, j.errorCode, j.errorCount),
+			Detail: fmt.Sprintf("job %q ended with error %d, after %d ignored ones", j.name, j.errorCode, j.errorCount),
 		}
 	}
 	res := &result.Result{

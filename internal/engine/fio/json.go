@@ -61,7 +61,7 @@ func (d *documents) warnings() []result.Warning {
 	if d.complete > 1 {
 		noted.Warn(result.Warning{
 			Code: result.WarnSnapshots, Line: d.lastLine,
-			Message: fmt.Sprintf("of %d reports in the output, the last one, which begins here, was used", d.complete),
+			Message: fmt.Sprintf("the output has %d reports; the last one, which begins here, was used", d.complete),
 		})
 	}
 	return noted.Warnings
@@ -82,7 +82,7 @@ func (d *documents) check(res *result.Result, err error) error {
 	case d.openLine > 0:
 		return &parse.IncompleteError{
 			Reason: parse.Truncated, Line: d.lines.Number(), Partial: res,
-			Detail: "the output ends within a report; an earlier one is complete, but is not that of the whole run",
+			Detail: "the output ends within a report; an earlier report is complete, but does not cover the whole run",
 		}
 	}
 	return nil

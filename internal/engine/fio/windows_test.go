@@ -75,7 +75,7 @@ func TestLogOptions(t *testing.T) {
 		every bool
 		want  bool
 	}{
-		"nobody asks":                    {limited(500), false, false},
+		"without a request":              {limited(500), false, false},
 		"at a rate":                      {limited(500), true, true},
 		"at a rate that is too high":     {limited(1700), true, false},
 		"in an open loop":                {limited(0), true, false},

@@ -259,7 +259,7 @@ func (b *phase) validate(p place.Place) error {
 		return errors.New("rados bench works on a pool: use fio on a claim")
 	}
 	if b.usesDataset() && p.DatasetBytes == 0 {
-		return errors.New("the size of the dataset is not known")
+		return errors.New("the size of the dataset is unknown")
 	}
 	return nil
 }

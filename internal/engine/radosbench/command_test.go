@@ -106,7 +106,7 @@ func TestMeasuredArguments(t *testing.T) {
 }
 
 // A phase that only its duration ends must not write more than fits.
-func TestRoomBoundsWhatIsWritten(t *testing.T) {
+func TestRoomLimitsWrites(t *testing.T) {
 	const mib = 1 << 20
 	cases := map[string]struct {
 		change func(s *v1alpha1.RadosBench)
@@ -151,7 +151,7 @@ func TestRoomBoundsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestTaskBesideItsArguments(t *testing.T) {
+func TestTaskWithoutItsArguments(t *testing.T) {
 	got, err := newLoad(t, spec(v1alpha1.RadosBenchWrite, nil)).Task(pool(), load.Run{ID: "run-7"})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestTidyRemovesWhatARunWrote(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestInvalidSpecsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(s *v1alpha1.RadosBench){
 		"no block size":       func(s *v1alpha1.RadosBench) { s.BlockSize = resource.Quantity{} },
 		"a part of a block":   func(s *v1alpha1.RadosBench) { s.ObjectSize = new(resource.MustParse("6Mi")) },

@@ -114,7 +114,7 @@ func (p *jsonParser) document() error {
 // nothingElse returns an error if the output contains more than one run.
 func (p *jsonParser) nothingElse() error {
 	switch value, err := p.decoder.ReadValue(); {
-	case err == io.EOF: //nolint:errorlint // The decoder documents that it returns this very value.
+	case err == io.EOF: //nolint:errorlint // The decoder documents that it returns io.EOF itself.
 		return nil
 	case err != nil:
 		return p.failed(err)

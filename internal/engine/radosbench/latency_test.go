@@ -16,7 +16,7 @@ import (
 )
 
 // Rows 1 and 2 of rand-4m.txt: 247 reads of 0.0622593 s, then 511 of 0.0602384 s.
-func TestLatencyOfASecondIsWhatItAddsToTheMean(t *testing.T) {
+func TestLatencyOfASecondFromRunningMeans(t *testing.T) {
 	series := parseText(t, read(t, "lab-ceph-18.2.7/rand-4m.txt")).Read.Series
 	want := []float64{0.0622593, (511*0.0602384 - 247*0.0622593) / (511 - 247)}
 	if diff := cmp.Diff(want, series.MeanLatencySeconds[:2], cmpopts.EquateApprox(1e-12, 0)); diff != "" {

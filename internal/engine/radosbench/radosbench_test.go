@@ -151,7 +151,7 @@ func TestJSONIsTheSameWithAndWithoutMessages(t *testing.T) {
 	}
 }
 
-func TestOptionsDecideWhatIsTooEarly(t *testing.T) {
+func TestOptionsDecideWhetherARunEndedEarly(t *testing.T) {
 	cases := map[string]struct {
 		file       string
 		options    parse.Options
@@ -163,7 +163,7 @@ func TestOptionsDecideWhatIsTooEarly(t *testing.T) {
 		"a read that lasted as long as requested": {
 			"osd-count/1osd-seq.txt", parse.Options{RequestedSeconds: 10}, "",
 		},
-		"a read of which nothing is known": {
+		"a read without options": {
 			"osd-count/1osd-seq.txt", parse.Options{}, "",
 		},
 		"a write that says itself that it should have lasted": {

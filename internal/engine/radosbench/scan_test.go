@@ -26,7 +26,7 @@ func TestScanDecimalIsThatOfStrconv(t *testing.T) {
 	}
 }
 
-func TestScanRowLeavesWhatIsNotPlain(t *testing.T) {
+func TestScanRowSkipsUnusualRows(t *testing.T) {
 	for _, line := range []string{
 		"", "    ", "  sec Cur ops", "1 2 3", "1 2 3 4 5 6 7", "1 2 3 4 5 6 7 8 9", "x 2 3 4 5 6 7 8", "1 2 3 4 nan 6 7 8",
 		"1 2 3 4 5e3 6 7 8", "1 2 3 4 - 6 7 8", "1 2 3 4 5 6 7 x", "1234567890123456789 2 3 4 5 6 7 8", "1 2 3 4 1234567890123456 6 7 8",

@@ -164,9 +164,9 @@ func (b *phase) validate(p place.Place) error {
 	case p.Pool == "":
 		return errors.New("rbd bench works on a pool: use fio on a claim")
 	case p.DatasetBytes == 0:
-		return errors.New("the size of the dataset is not known")
+		return errors.New("the size of the dataset is unknown")
 	case b.incompressible() && p.CephMajor > 0 && p.CephMajor < firstPatternByte:
-		return fmt.Errorf("rbd bench of Ceph %d can write only one byte over and over: set dataPattern to RepeatedByte, or use fio with engine RBD", p.CephMajor)
+		return fmt.Errorf("rbd bench of Ceph %d can only repeat one byte: set dataPattern to RepeatedByte, or use fio with engine RBD", p.CephMajor)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestMeasuredArguments(t *testing.T) {
 	}
 }
 
-func TestTaskBesideItsArguments(t *testing.T) {
+func TestTaskWithoutItsArguments(t *testing.T) {
 	got, err := newLoad(t, spec(nil)).Task(pool(), load.Run{ID: "run-7"})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestIncompressibleNeedsTentacle(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestInvalidSpecsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(s *v1alpha1.RBDBench){
 		"no size":            func(s *v1alpha1.RBDBench) { s.IOSize = resource.Quantity{} },
 		"no threads":         func(s *v1alpha1.RBDBench) { s.IOThreads = 0 },

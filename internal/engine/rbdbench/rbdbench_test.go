@@ -70,7 +70,7 @@ func TestBytesPerSecondGiveTheTimeOfASlowRun(t *testing.T) {
 	}
 }
 
-func TestReadsAndWritesAreTold(t *testing.T) {
+func TestModesReportReadsAndWrites(t *testing.T) {
 	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randrw-70-30.txt")
 	if res.Read.Operations != 183730 || res.Write.Operations != 78414 {
 		t.Errorf("got %d reads and %d writes", res.Read.Operations, res.Write.Operations)
@@ -120,7 +120,7 @@ func TestSeriesAddsUpToTheTotals(t *testing.T) {
 	}
 }
 
-func TestLinesThatSomebodyEditedAreReported(t *testing.T) {
+func TestEditedLinesAreReported(t *testing.T) {
 	res := parsed(t, "pvc-and-rbd/rbd-bench-4k-randwrite.txt")
 	var lines []int
 	for _, w := range res.Warnings {

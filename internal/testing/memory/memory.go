@@ -56,7 +56,7 @@ func Within(t *testing.T, work func(*testing.T)) {
 	}
 	ctx, stop := context.WithDeadline(t.Context(), end.Add(-beforeTheEnd))
 	defer stop()
-	child := exec.CommandContext(ctx, os.Args[0], "-test.v", "-test.count=1", "-test.run="+strings.Join(names, "/")) //nolint:gosec // This very program.
+	child := exec.CommandContext(ctx, os.Args[0], "-test.v", "-test.count=1", "-test.run="+strings.Join(names, "/")) //nolint:gosec // It runs this test program itself.
 	child.Env = append(os.Environ(), isChild+"="+t.Name(), fmt.Sprintf("GOMEMLIMIT=%d", ManagerLimit*percent/100-atRest))
 	out, err := child.CombinedOutput()
 	if ctx.Err() != nil {

@@ -172,7 +172,7 @@ func read(t testing.TB, file string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close() //nolint:errcheck // It was only read.
+	defer stream.Close() //nolint:errcheck // Reading left nothing to lose.
 	var objects []*unstructured.Unstructured
 	decoder := utilyaml.NewYAMLOrJSONDecoder(stream, 4096)
 	for {

@@ -42,7 +42,7 @@ func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 			}
 			file := filepath.Join(dir, name+".yaml")
 			if os.Getenv(updateGolden) != "" {
-				if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // It is a part of the repository.
+				if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // The file holds no secrets.
 					t.Fatal(err)
 				}
 				return

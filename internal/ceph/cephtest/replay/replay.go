@@ -159,7 +159,7 @@ func (w World) Look(ctx context.Context, round Round) (map[string]string, error)
 	for _, call := range round.Calls {
 		at := looksAt()[call.Verb]
 		if at == "" {
-			return nil, fmt.Errorf("nobody knows where to see what %s changes", call.Verb)
+			return nil, fmt.Errorf("no known command shows what %s changes", call.Verb)
 		}
 		if looked[at] {
 			continue

@@ -98,7 +98,7 @@ func marshal(t testing.TB, res *result.Result) []byte {
 func compare(t *testing.T, goldenFile string, got []byte) {
 	t.Helper()
 	if os.Getenv(updateGolden) != "" {
-		if err := os.WriteFile(goldenFile, append(got, '\n'), 0o644); err != nil { //nolint:gosec // Read by everybody.
+		if err := os.WriteFile(goldenFile, append(got, '\n'), 0o644); err != nil { //nolint:gosec // Test data may be readable by all.
 			t.Fatal(err)
 		}
 		return

@@ -3,7 +3,7 @@
 --
 -- A verdict is Healthy whatever it says, because the run has done what it was asked to do.
 -- What a verdict should fail on, spec.failOn says, and then the operator marks it Stalled.
-local hs = { status = "Progressing", message = "The operator has not looked at it yet." }
+local hs = { status = "Progressing", message = "The operator has not seen it yet." }
 
 if obj.status == nil or obj.status.conditions == nil then
   return hs
