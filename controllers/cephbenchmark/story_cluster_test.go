@@ -387,7 +387,7 @@ func cephIsOutOfReachAtTheBeginning(w *world) {
 func theToolsCannotReadTheKey(w *world) {
 	mend := w.breakCeph(&ceph.UnreadableKeyError{User: "cephtune-observer", Version: "18.2.7", Image: "quay.io/ceph/ceph:v20.2.4"})
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "the tools image has Ceph 18.2.7", "use a tools image made from quay.io/ceph/ceph:v20.2.4")
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "the tools image has Ceph 18.2.7", "use a tools image built from quay.io/ceph/ceph:v20.2.4")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made")
 	}

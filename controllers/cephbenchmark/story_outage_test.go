@@ -518,7 +518,7 @@ func restartedWhilePGsAreInactive(w *world) {
 		w.look()
 		return isTrue(b, v1alpha1.ConditionFailed)
 	})
-	if got := b.Status.Runs[0].Reason; !strings.Contains(got, "the manager was restarted") || !strings.Contains(got, "8 stale+active+clean") {
+	if got := b.Status.Runs[0].Reason; !strings.Contains(got, "the manager restarted") || !strings.Contains(got, "8 stale+active+clean") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 }
@@ -533,7 +533,7 @@ func restartedInMidOutage(w *world) {
 	w.untilUp()
 	w.kubelet.client(0).EndMeasuring("r1-write")
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
-	if !strings.Contains(b.Status.Runs[0].Reason, "the manager was restarted") {
+	if !strings.Contains(b.Status.Runs[0].Reason, "the manager restarted") {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 	w.wantClean()

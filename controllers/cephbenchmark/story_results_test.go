@@ -179,7 +179,7 @@ func aConfigMapInTheWay(w *world) {
 	if err := w.Create(w.t.Context(), other); err != nil {
 		w.t.Fatal(err)
 	}
-	w.untilReason(b, v1alpha1.ReasonRunning, other.Name+" is in the way")
+	w.untilReason(b, v1alpha1.ReasonRunning, other.Name+" has the name")
 	if err := w.Delete(w.t.Context(), other); err != nil {
 		w.t.Fatal(err)
 	}
