@@ -310,7 +310,7 @@ func onlyAPlan(w *world) {
 	s := w.create("s", strings.ReplaceAll(`
 mode: Plan`+profile, "osd_mclock_profile", "osd_memory_target")) // The administrator has not allowed it.
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "could not be carried out")
+	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "cannot be carried out")
 	if plan := s.Status.Plan; plan == nil || plan.MinimumRuns == 0 || plan.EstimatedDuration == nil || len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0], "osd_memory_target") {
 		w.t.Errorf("plan %+v, want what it takes and what is not allowed", plan)
 	}

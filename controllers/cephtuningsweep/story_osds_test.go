@@ -141,7 +141,7 @@ func moreOSDsHelp(w *world) {
 func moreOSDsThanThereAre(w *world) {
 	s := w.create("s", "mode: Plan\n"+strings.Replace(onOSDs, `["2", "3"]`, `["2", "4"]`, 1))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "could not be carried out")
+	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "cannot be carried out")
 	if refusals := fmt.Sprint(s.Status.Plan.Refusals); refusals != "[A pool cannot be confined to 4 OSDs: 3 are up and in.]" {
 		w.t.Errorf("refusals %s", refusals)
 	}

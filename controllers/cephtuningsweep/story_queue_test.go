@@ -111,7 +111,7 @@ func anotherManagerTakesOver(w *world) {
 	w.goOn()
 	changed := len(w.ceph.Calls("SetPoolOption"))
 	w.await(s, "refused", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "another process of the operator")
+		return strings.Contains(messageOf(s), "another operator process")
 	})
 	time.Sleep(500 * time.Millisecond)
 	if again := len(w.ceph.Calls("SetPoolOption")); again != changed {

@@ -213,7 +213,7 @@ func anOSDDoesNotEnd(w *world) {
 	s := w.inRestartedRun()
 	w.rook.set(func(f *fakeRook) { f.ends = func(int) bool { return false } })
 	w.suspendUntil(s, startWithin+backOff+time.Minute)
-	w.wantNotRestarted(s, before, "waited too long for osd.0 to end")
+	w.wantNotRestarted(s, before, "waited too long for osd.0 to go down")
 }
 
 func noOSDIsSpared(w *world) {
@@ -252,7 +252,7 @@ func theRestarterIsWithdrawn(w *world) {
 	w.goOn()
 	w.start()
 	w.awaitAfterCrash(s, "failed", is(v1alpha1.ConditionFailed))
-	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "restart OSDs")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonNotAllowed, "restarting OSDs")
 	w.wantNotRestarted(s, before, "the sweep may no longer restart OSDs")
 }
 
@@ -260,6 +260,6 @@ func theRestarterIsWithdrawn(w *world) {
 func theNextDoesNotRestart(w *world) {
 	before := w.state()
 	w.nextAfter(w.inRestartedRun(), func() {})
-	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, "For sweep "+w.namespace+"/s: OSDs take osd_op_num_shards only when they start")
+	w.awaitEvent(v1alpha1.ReasonOSDsNotRestarted, "For sweep "+w.namespace+"/s: OSDs read osd_op_num_shards only when they start")
 	w.wantState(before)
 }

@@ -285,7 +285,7 @@ func theJournalIsRemoved(w *world) {
 	w.goOn()
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonChangedByOthers, "journal")
-	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "journal is gone")
+	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "journal was removed")
 	w.wantNoJournal()
 	w.delete(s)
 	w.awaitGone(s)
@@ -619,7 +619,7 @@ func keysThatToolsCannotRead(w *world) {
 	})
 	w.change(s, func(s *v1alpha1.CephTuningSweep) { s.Spec.Suspend = true })
 	w.await(s, "waiting, with the image that is needed", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "use a tools image made from quay.io/ceph/ceph:v20.2.4")
+		return strings.Contains(messageOf(s), "use a tools image built from quay.io/ceph/ceph:v20.2.4")
 	})
 	if is(v1alpha1.ConditionRestored)(s) {
 		w.t.Error("it counts as restored")
@@ -672,7 +672,7 @@ func givenUpForAnotherRun(w *world) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationAbandonRestore, "true")
 	})
 	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
-	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAbandoned, "Take it off first")
+	w.wantSays(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAbandoned, "Remove it first")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonAbandoned, "osd_mclock_profile")
 	if s.Status.ObservedRunID != "1" {
 		w.t.Errorf("run %s has begun", s.Status.ObservedRunID)
@@ -686,7 +686,7 @@ func anotherCephCluster(w *world) {
 	s := w.inMidRun()
 	w.rook.set(func(f *fakeRook) { f.fsid = "5f0c0ffe-0000-4000-8000-000000000000" })
 	w.await(s, "told apart", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "another Ceph cluster now") && strings.Contains(messageOf(s), "cannot be restored")
+		return strings.Contains(messageOf(s), "is now Ceph cluster") && strings.Contains(messageOf(s), "cannot be restored")
 	})
 	w.rook.set(func(f *fakeRook) { f.fsid = "" })
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
