@@ -124,7 +124,7 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the Service of the metrics: %w", err)
 	}
 	if len(service.Spec.Ports) == 0 || service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
-		return "", fmt.Errorf("Service %s/%s has no cluster IP or no port, so metrics cannot be checked", c.namespace, c.service)
+		return "", fmt.Errorf("service %s/%s has no cluster IP or no port, so metrics cannot be checked", c.namespace, c.service)
 	}
 	port := service.Spec.Ports[0]
 	address := net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(port.Port)))

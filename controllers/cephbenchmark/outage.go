@@ -265,7 +265,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 		return err
 	}
 	if len(applied.NotTaken) > 0 {
-		return errors.New("Ceph set noup, but something unset it right after")
+		return errors.New("something unset noup right after Ceph had set it")
 	}
 	fence, err := r.fence(ctx, seen)
 	if err != nil {

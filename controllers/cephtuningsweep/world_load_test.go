@@ -67,7 +67,7 @@ func (l *load) work() {
 		from = l.rows[n-1].ToNanoseconds
 	}
 	to := time.Since(l.began).Nanoseconds()
-	noise := rand.New(rand.NewPCG(2026, uint64(len(l.rows)))).NormFloat64() / 100 //nolint:gosec // noise of a simulation
+	noise := rand.New(rand.NewPCG(2026, uint64(len(l.rows)))).NormFloat64() / 100
 	amount := rate * float64(to-from) / 1e9 * (1 + noise)
 	l.rows = append(l.rows, result.Second{FromNanoseconds: from, ToNanoseconds: to, Done: result.Done{Operations: amount, Bytes: 4096 * amount}})
 }

@@ -47,6 +47,7 @@ func (r *release) toolsImage() string    { return r.registry() + "/tools" }
 // registry returns the prefix of images; charts are below it. downloads returns the address of the
 // files of all releases.
 func (r *release) registry() string { return "ghcr.io/" + r.publisher }
+
 func (r *release) downloads() string {
 	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
 }

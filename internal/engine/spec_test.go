@@ -37,14 +37,14 @@ func TestEachMemberOfAPhaseHasAnEngine(t *testing.T) {
 
 func TestTraits(t *testing.T) {
 	size, ramp := resource.MustParse("4Ki"), &metav1.Duration{Duration: time.Second}
-	jobs := []v1alpha1.FioJob{{Pattern: v1alpha1.FioRead, BlockSize: ptr.To(resource.MustParse("1Mi"))}, {Pattern: v1alpha1.FioWrite}}
+	jobs := []v1alpha1.FioJob{{Pattern: v1alpha1.FioRead, BlockSize: new(resource.MustParse("1Mi"))}, {Pattern: v1alpha1.FioWrite}}
 	for name, tc := range map[string]struct {
 		phase v1alpha1.Phase
 		want  Traits
 	}{
 		"nothing": {v1alpha1.Phase{}, Traits{}},
 		"rados bench writes": {
-			v1alpha1.Phase{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: size, ObjectSize: ptr.To(resource.MustParse("8Ki")), Ramp: ramp}},
+			v1alpha1.Phase{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: size, ObjectSize: new(resource.MustParse("8Ki")), Ramp: ramp}},
 			Traits{BlockBytes: 4096, OperationBytes: 4096, Ramp: time.Second, WriteShare: 1, NewObjectBytes: 8192, Windows: true},
 		},
 		"rados bench reuses objects": {

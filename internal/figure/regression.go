@@ -179,6 +179,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 	case stats.Broken:
 		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
 		relation = fmt.Sprintf("more than %s worse", e.MaximumRegression)
+	case stats.Unknown:
 	}
 	c.clause = fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s",
 		name(e), found.Ratio, found.Interval.Low, found.Interval.High, e.Reference, relation)

@@ -96,7 +96,9 @@ func TestExpectAgainstAReference(t *testing.T) {
 			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, this hour (nightly has sessions of 1 of the 3 days that show how days differ).",
 		},
 		"a reference that cannot be used": {
-			iops, measuredNow(5000, 3), Reference{Unusable: "there is no CephBenchmark nightly: create it"}, "Unknown",
+			iops, measuredNow(5000, 3),
+			Reference{Unusable: "there is no CephBenchmark nightly: create it"},
+			"Unknown",
 			"Inconclusive: three IOPS is not known: there is no CephBenchmark nightly: create it.",
 		},
 		"too few runs": {

@@ -165,8 +165,8 @@ func TestInformersOfANamespaceThatIsGone(t *testing.T) {
 				of.namespaces = append(of.namespaces, namespace)
 			}
 			informer := of.new(&toolscache.ListWatch{
-				ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, refusal("list") },
-				WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, refusal("watch") },
+				ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, refusal("list") },
+				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, refusal("watch") },
 			}, tc.of, 0, toolscache.Indexers{})
 			ctx, stop := context.WithTimeout(t.Context(), time.Second)
 			ended := make(chan struct{})

@@ -17,12 +17,14 @@ func TestNewDayLogRatio(t *testing.T) {
 	}{
 		// Logarithms of the days' means are 0, 1 and 2: their standard deviation is 1.
 		"days are the units": {
-			[][]float64{{1}, {1, math.Exp(2)}, {math.Exp(2), math.Exp(2), math.Exp(2)}}, exps(3, 3, 3),
+			[][]float64{{1}, {1, math.Exp(2)}, {math.Exp(2), math.Exp(2), math.Exp(2)}},
+			exps(3, 3, 3),
 			Contrast{LogRatio: 2, StdErr: math.Sqrt(4.0 / 3), StdDev: 2, DF: 2, Runs: 3},
 		},
 		// The variance of the mean of the new day is 16/2 instead of 1.
 		"a new day that scatters more": {
-			[][]float64{{1}, {math.E}, {math.Exp(2)}}, exps(-3, 5),
+			[][]float64{{1}, {math.E}, {math.Exp(2)}},
+			exps(-3, 5),
 			Contrast{LogRatio: 0, StdErr: math.Sqrt(16 + 1.0/3), StdDev: math.Sqrt(2 * (16 + 1.0/3)), DF: 2, Runs: 2},
 		},
 		"days without any noise": {[][]float64{{2, 2}, {2}}, []float64{4, 4, 4}, Contrast{LogRatio: math.Ln2, DF: 1, Runs: 2}},

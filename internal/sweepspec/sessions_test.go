@@ -350,7 +350,6 @@ func TestCarryOverMakesWindowsLonger(t *testing.T) {
 		}
 		return entries
 	}
-	then := func(of ...[]SessionEntry) []SessionEntry { return slices.Concat(of...) }
 	void := []SessionEntry{VoidSession(4, v1alpha1.SweepSessionFailed, 60, 0)}
 	for name, c := range map[string]struct {
 		patch   string
@@ -361,12 +360,12 @@ func TestCarryOverMakesWindowsLonger(t *testing.T) {
 	}{
 		"too early to say":        {general, sessions(1, 3)[:2], 10 * time.Second, false, "2/3 sessions"},
 		"it shows":                {general, sessions(1, 3), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
-		"a void one in between":   {general, then(sessions(1, 3), void), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
-		"longer ones decide":      {general, then(sessions(1, 3), sessions(4, 0)), 20 * time.Second, true, "by 24 pairs of windows of 20s in 3 sessions"},
-		"it shows in longer ones": {general, then(sessions(1, 3), sessions(4, -3)), 40 * time.Second, false, "0/3 sessions, windows of 40s"},
-		"it shows in all":         {general, then(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "shows in windows of 40s: use design Blocks"},
+		"a void one in between":   {general, slices.Concat(sessions(1, 3), void), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
+		"longer ones decide":      {general, slices.Concat(sessions(1, 3), sessions(4, 0)), 20 * time.Second, true, "by 24 pairs of windows of 20s in 3 sessions"},
+		"it shows in longer ones": {general, slices.Concat(sessions(1, 3), sessions(4, -3)), 40 * time.Second, false, "0/3 sessions, windows of 40s"},
+		"it shows in all":         {general, slices.Concat(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "shows in windows of 40s: use design Blocks"},
 		"one session alone":       {switchedPatch, sessions(1, 3)[:1], 20 * time.Second, false, "0/1 sessions, windows of 20s"},
-		"one longer session":      {switchedPatch, then(sessions(1, 3)[:1], sessions(2, 0)[:1]), 20 * time.Second, true, "by 8 pairs of windows of 20s in 1 session"},
+		"one longer session":      {switchedPatch, slices.Concat(sessions(1, 3)[:1], sessions(2, 0)[:1]), 20 * time.Second, true, "by 8 pairs of windows of 20s in 1 session"},
 		"a budget without room":   {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(1, 3), 10 * time.Second, true, "give the budget room for windows of 20s"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,15 +51,20 @@ func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1al
 			return out, refuse("%v", err)
 		}
 	}
-	for i := range out.Phases {
-		if spec := engine.SpecOf(&out.Phases[i]); spec != nil && lengthFactor > 1 {
+	return out, lengthen(out.Phases, lengthFactor)
+}
+
+// lengthen makes phases lengthFactor times as long, and checks them.
+func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
+	for i := range phases {
+		if spec := engine.SpecOf(&phases[i]); spec != nil && lengthFactor > 1 {
 			spec.Lengthen(lengthFactor)
 		}
-		if _, err := engine.LoadOf(out.Phases[i]); err != nil {
-			return out, refuse("%v", err)
+		if _, err := engine.LoadOf(phases[i]); err != nil {
+			return refuse("%v", err)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // setLoad sets a field of the load. It skips phases of other engines, which admission has

@@ -51,7 +51,7 @@ func TestLongBenchmarkThatWouldFillTheCluster(t *testing.T) {
 
 	c.runTo(t, v1alpha1.ConditionFailed, b)
 
-	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonOutOfRoom, "r1-endless may write", "which fits", "reuseObjects")
+	wantReason(t, b, v1alpha1.ConditionFailed, v1alpha1.ReasonOutOfRoom, "r1-endless ended early", "nearfull", "reuseObjects")
 	wantNoFigures(t, b)
 	c.wantNothingInCeph(t)
 }
