@@ -161,7 +161,7 @@ func whoHas(o *unstructured.Unstructured) string {
 		}
 	}
 	if len(roles) == 0 {
-		return "users who are granted it"
+		return "users with a binding of the role"
 	}
 	slices.Sort(roles)
 	return "users with role " + strings.Join(roles, " or ")
@@ -195,9 +195,9 @@ func page(t *testing.T) string {
 	text := strings.Builder{}
 	text.WriteString(`# Who may do what
 
-All that the manifests in ` + "`config`" + ` give to anybody, and the code that needs it. A test makes this page of them
-(` + "`go test ./config`" + `), and fails when they give more, or less, than it says. [SECURITY.md](../SECURITY.md) says
-what each power amounts to, and [cephx caps](cephx-caps.md) why the keys of Ceph have the caps that they have.
+This page lists every right that the manifests in ` + "`config`" + ` grant, and the code that uses it. A test generates the page
+(` + "`go test ./config`" + `), and fails if the manifests grant more or less than the page says. [SECURITY.md](../SECURITY.md)
+explains what an attacker could do with these rights, and [cephx caps](cephx-caps.md) explains the caps of each key.
 `)
 	shown, used := map[string]bool{}, map[string]bool{}
 	for _, folder := range installations() {
@@ -228,11 +228,11 @@ func titles() map[string]string {
 
 func comments() map[string]string {
 	return map[string]string{
-		"namespaced":         "`config/namespaced`: CRs in one namespace, a CephCluster in another.",
-		"default":            "The manager handles CRs in all namespaces. `config/bench` and `config/ceph` grant the rest, as above.",
-		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. Off, unless it is applied and `identities.cacheDropper` is set.",
-		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. Off, unless it is applied and `restartOSDs` is set.",
-		"ceph-osd-stopper":   "For `template.outage`. Off, unless it is applied, and `identities.osdStopper` and `stopOSDs` are set.",
+		"namespaced":         "`config/namespaced` installs the operator for CRs in one namespace and a CephCluster in another.",
+		"default":            "The manager handles CRs in all namespaces. `config/bench` and `config/ceph` grant the other rights, as above.",
+		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. It is off unless you apply this folder and set `identities.cacheDropper`.",
+		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. It is off unless you apply this folder and set `restartOSDs`.",
+		"ceph-osd-stopper":   "For `template.outage`. It is off unless you apply this folder, and set `identities.osdStopper` and `stopOSDs`.",
 	}
 }
 
@@ -259,7 +259,7 @@ func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[strin
 		used[p.role+" "+p.resource] = true
 		if p.who != who {
 			who = p.who
-			fmt.Fprintf(&text, "\n**%s%s**\n\n| where | may | what | named | because |\n|---|---|---|---|---|\n", strings.ToUpper(who[:1]), who[1:])
+			fmt.Fprintf(&text, "\n**%s%s**\n\n| where | verbs | resource | names | purpose |\n|---|---|---|---|---|\n", strings.ToUpper(who[:1]), who[1:])
 		}
 		fmt.Fprintf(&text, "%s %s |\n", row, because)
 	}
@@ -279,7 +279,7 @@ func tableOfKeys(t *testing.T, objects []unstructured.Unstructured) string {
 			t.Fatal(err)
 		}
 		if text.Len() == 0 {
-			text.WriteString("\n**Keys of Ceph**\n\n| key | to | caps |\n|---|---|---|\n")
+			text.WriteString("\n**Keys of Ceph**\n\n| key | daemon | caps |\n|---|---|---|\n")
 		}
 		for _, daemon := range []string{"mon", "mgr", "osd", "mds"} {
 			for grant := range strings.SplitSeq(caps[daemon], ",") {
