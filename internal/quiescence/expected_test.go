@@ -17,19 +17,19 @@ func TestPoolWarnings(t *testing.T) {
 		own, all []ceph.Pool
 		want     []Expectation
 	}{
-		"a pool that Ceph has nothing against":     {own: []ceph.Pool{pool("s", 3, 32)}},
-		"no number of its own":                     {own: []ceph.Pool{pool("s", 3, 0)}},
-		"one placement group":                      {own: []ceph.Pool{pool("s", 2, 1)}},
-		"no power of two":                          {own: []ceph.Pool{pool("s", 3, 20)}, want: []Expectation{odd}},
-		"on its way to a power of two":             {own: []ceph.Pool{merging}},
-		"one copy":                                 {own: []ceph.Pool{pool("s", 1, 32)}, want: []Expectation{single}},
-		"both":                                     {own: []ceph.Pool{pool("s", 1, 60)}, want: []Expectation{single, odd}},
-		"two of them":                              {own: []ceph.Pool{pool("s", 3, 20), pool("s-data", 3, 40)}, want: []Expectation{{Code: odd.Code, Pools: 2}}},
-		"one of two":                               {own: []ceph.Pool{pool("s", 1, 32), pool("s-data", 3, 40)}, want: []Expectation{single, odd}},
-		"together with others":                     {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("s", 3, 20), pool("p", 1, 32)}, want: []Expectation{odd}},
-		"another has it too":                       {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("p", 3, 40), pool("s", 3, 20)}},
-		"another has it, and the own pool has not": {own: []ceph.Pool{pool("s", 3, 32)}, all: []ceph.Pool{pool("p", 3, 40)}},
-		"no pool":                                  {all: []ceph.Pool{pool("p", 3, 40)}},
+		"a pool without a warning":     {own: []ceph.Pool{pool("s", 3, 32)}},
+		"no number of its own":         {own: []ceph.Pool{pool("s", 3, 0)}},
+		"one placement group":          {own: []ceph.Pool{pool("s", 2, 1)}},
+		"no power of two":              {own: []ceph.Pool{pool("s", 3, 20)}, want: []Expectation{odd}},
+		"on its way to a power of two": {own: []ceph.Pool{merging}},
+		"one copy":                     {own: []ceph.Pool{pool("s", 1, 32)}, want: []Expectation{single}},
+		"both":                         {own: []ceph.Pool{pool("s", 1, 60)}, want: []Expectation{single, odd}},
+		"two of them":                  {own: []ceph.Pool{pool("s", 3, 20), pool("s-data", 3, 40)}, want: []Expectation{{Code: odd.Code, Pools: 2}}},
+		"one of two":                   {own: []ceph.Pool{pool("s", 1, 32), pool("s-data", 3, 40)}, want: []Expectation{single, odd}},
+		"together with others":         {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("s", 3, 20), pool("p", 1, 32)}, want: []Expectation{odd}},
+		"another has it too":           {own: []ceph.Pool{pool("s", 3, 20)}, all: []ceph.Pool{pool("p", 3, 40), pool("s", 3, 20)}},
+		"only another pool has it":     {own: []ceph.Pool{pool("s", 3, 32)}, all: []ceph.Pool{pool("p", 3, 40)}},
+		"no pool":                      {all: []ceph.Pool{pool("p", 3, 40)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, PoolWarnings(c.own, c.all)); diff != "" {
