@@ -31,7 +31,7 @@ func (f facts) confined() *v1alpha1.OSDSelection {
 	return nil
 }
 
-// chooseOSDs draws the OSDs of the session, once. After a restart it may draw others if some
+// chooseOSDs draws the OSDs of the session, once. A restarted manager may draw others if some
 // were removed meanwhile. That is harmless, because nothing was measured yet.
 func (r *Reconciler) chooseOSDs(ctx context.Context, seen facts, at ceph.Connection) (placement.Chosen, error) {
 	want := seen.confined()

@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A template's outage happens in the middle of a phase, while the clients need no attention. The
+// A template's outage happens in the middle of a phase, when the controller has nothing to do for the clients. The
 // outage has a journal of its own. A new holder of the lock that finds an open journal brings
 // the OSDs back before anything else, and so does the end of every session. Only the manager
 // that began an outage continues it: another manager knows too little about the run to make it
@@ -37,7 +37,7 @@ type outageState struct {
 	// groups were clean again.
 	status                   *ceph.Status
 	recovered, recoveredLast *ceph.Recovered
-	// engine stops OSDs and brings them back. connected holds its connections.
+	// engine sets and unsets noup, and keeps the journal. connected holds its connections.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal is closed
@@ -57,7 +57,7 @@ func (d outageState) next(run int32) outageState {
 	return n
 }
 
-// outageView holds the observations of the outage in one pass.
+// outageView holds the outage's plan and its next step in one pass.
 type outageView struct {
 	plan  outage.Plan
 	step  outage.Step
@@ -89,7 +89,7 @@ func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
 	return f.spec.Template.Outage != nil && f.spec.Template.Outage.Phase == name
 }
 
-// osdsStopped reports whether this process keeps OSDs down at present.
+// osdsStopped reports whether OSDs may be down because of this process.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.so.Outstanding() }
 
 // observeOutage determines the step of the current run's outage, once its phase has begun, and
@@ -146,7 +146,7 @@ func (f facts) unrested() []quiescence.Obstacle {
 	}}
 }
 
-// whyAbort returns a new reason why the run must not continue; "" if there is none.
+// whyAbort returns why the run must not continue; "" if it may.
 func (f facts) whyAbort() string {
 	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
 		return ""
@@ -203,8 +203,8 @@ func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// stopOSDs stops the OSDs, unless the cluster forbids it. It records a failure for the next pass
-// instead of returning an error, which would be retried.
+// stopOSDs stops the OSDs, unless the cluster forbids it. If the stop itself fails, it records that
+// for the next pass instead of returning an error, because a stop must not be retried.
 func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
 	d := &seen.memory.outage
 	why, err := r.whyNotStop(ctx, seen)
@@ -275,7 +275,7 @@ func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
 	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
 }
 
-// endOutage ends the outage during the phase.
+// endOutage unsets noup, so that the OSDs come back while the phase continues.
 func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) {
 	d := &seen.memory.outage
 	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
@@ -284,7 +284,7 @@ func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) 
 	before := r.now()
 	report, err := d.engine.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // A change that is still in flight could undo an earlier restore.
+		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // Wait: a change that is still in flight could undo a restore that is made before it.
 	}
 	if err != nil {
 		return effect{}, fmt.Errorf("unset noup of %s: %w", outage.Names(seen.outage.plan.OSDs), err)
@@ -305,7 +305,7 @@ func (f facts) stopper() tuning.Sweep {
 }
 
 // connectOutage makes the engine that stops OSDs and brings them back. It makes a new engine if
-// keys, monitors or the outage's deadline have changed.
+// keys or monitors have changed, or if a deadline is given.
 func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
 	d := &seen.memory.outage
 	if seen.cluster.Identities.OSDStopper == "" {

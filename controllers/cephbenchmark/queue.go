@@ -22,7 +22,8 @@ import (
 const (
 	// queueAgain is the interval between requests for the lock.
 	queueAgain = 2 * time.Second
-	// cephAgain is the interval between checks of a restore in Ceph.
+	// cephAgain is how long a benchmark waits after it found the open journal of a sweep in Ceph, before
+	// it asks for the lock again.
 	cephAgain = 30 * time.Second
 )
 
@@ -125,7 +126,7 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, 
 	return unrestoredBy(left), nil
 }
 
-// unrestoredBy names the owner of a journal that is still to be restored; "" if none is.
+// unrestoredBy returns a message that names the sweep of an open journal; "" if none is open.
 func unrestoredBy(left *tuning.Journal) string {
 	if left == nil || left.Done() {
 		return ""

@@ -43,7 +43,7 @@ import (
 
 const (
 	rookNamespace = "rook-ceph"
-	// soon is the deadline of everything that should happen soon.
+	// soon bounds each wait of these tests.
 	soon = 90 * time.Second
 )
 
@@ -61,13 +61,13 @@ type world struct {
 	writes    *writes
 	counted   *prometheus.Registry
 	counts    *exporter.Events
-	ahead     atomic.Int64 // of the clock, in nanoseconds
+	ahead     atomic.Int64 // how far the clock of the world is ahead of the real one, in nanoseconds
 	started   int
-	// kill is the step of a change of OSDs at which the manager dies, once. died receives when it
-	// has died.
+	// kill is the step at which the manager dies, once, while it changes OSDs. died then receives a
+	// value.
 	kill atomic.Pointer[tuning.Step]
 	died chan struct{}
-	// keepEvery is how often managers that start look for orphaned outages.
+	// keepEvery is the interval at which managers that start from now on look for orphaned OSDs.
 	keepEvery  time.Duration
 	reconciler *Reconciler
 	stop       context.CancelFunc
@@ -212,7 +212,7 @@ func (w *world) look() {
 type writes struct {
 	mu     sync.Mutex
 	counts map[string]int
-	// refuse may let a write fail.
+	// refuse, if set, is called before each write. Its error makes the write fail.
 	refuse func(what string) error
 }
 
@@ -248,7 +248,7 @@ func (w *writes) so() (map[string]int, int) {
 	return counts, sum
 }
 
-// refuseIf lets writes fail from now on, with the error of the function.
+// refuseIf makes writes fail from now on if refuse returns an error for them, with that error.
 func (w *writes) refuseIf(refuse func(what string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -347,7 +347,7 @@ func (w *world) untilGone(b *v1alpha1.CephBenchmark) {
 	})
 }
 
-// until waits until a benchmark is in a state.
+// until waits until a benchmark is in the state that what names.
 func (w *world) until(b *v1alpha1.CephBenchmark, what string, is func() bool) {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -410,7 +410,7 @@ func (w *world) eventually(problem func() string) {
 	w.t.Fatal(last)
 }
 
-// wantClean waits until nothing that a benchmark has created remains.
+// wantClean waits until no Job, scratch pool or lock of a benchmark remains.
 func (w *world) wantClean() {
 	w.t.Helper()
 	w.eventually(func() string {
@@ -442,7 +442,7 @@ func isTrue(b *v1alpha1.CephBenchmark, kind string) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, kind)
 }
 
-// untilCounted waits until a counter has a value. It changes only after status was written.
+// untilCounted waits until a counter has the given value. It changes only after status was written.
 func (w *world) untilCounted(want float64, metric string, of ...string) {
 	w.t.Helper()
 	w.eventually(func() string {

@@ -32,7 +32,7 @@ const (
 	stepLock step = "Lock"
 	// stepYield leaves the lock to the sweep that has to restore settings.
 	stepYield step = "Yield"
-	// stepRestoreOther restores the orphaned changes of another sweep.
+	// stepRestoreOther restores the settings that another sweep left changed.
 	stepRestoreOther step = "RestoreOther"
 	// stepPlan reads the state of the cluster and makes the plan.
 	stepPlan step = "Plan"
@@ -74,7 +74,7 @@ type plan struct {
 	step     step
 	outcome  kstatus.Outcome
 	progress string        // the current activity in a few words
-	again    time.Duration // time until the next pass at the latest; 0 for never
+	again    time.Duration // the longest time until the next pass; 0 if only an event starts one
 
 	// patience limits how long the same plan may be repeated without progress.
 	patience reconcile.Patience

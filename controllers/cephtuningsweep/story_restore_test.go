@@ -156,7 +156,7 @@ func abandoned(w *world) {
 	w.wantNoJournal()
 }
 
-// giveUp abandons the restore of a sweep.
+// giveUp sets the annotation that makes the operator abandon the restore of a sweep.
 func (w *world) giveUp(s *v1alpha1.CephTuningSweep) {
 	w.t.Helper()
 	w.change(s, func(s *v1alpha1.CephTuningSweep) {
@@ -164,7 +164,7 @@ func (w *world) giveUp(s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// wantGivenUp checks that events name exactly the settings that were abandoned.
+// wantGivenUp checks that an event names the setting as abandoned, and that none names the others.
 func (w *world) wantGivenUp(setting string, others ...string) {
 	w.t.Helper()
 	w.awaitEvent(v1alpha1.ReasonAbandoned, setting)
@@ -195,7 +195,7 @@ func abandonedPools(w *world) {
 	w.wantState("open 64 on map[]\nbalancer true, flags [], keys map[]")
 }
 
-// A user who may write sweeps cannot use this annotation to leave anything paused.
+// A user who may write sweeps cannot use the abandon annotation to leave anything paused.
 func abandonedForNothing(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -240,7 +240,7 @@ func abandonedWithCephThere(w *world) {
 	}
 }
 
-// wantNoJournal checks that nothing is left to restore.
+// wantNoJournal checks that no journal is left in Kubernetes.
 func (w *world) wantNoJournal() {
 	w.t.Helper()
 	var journals corev1.ConfigMapList
@@ -311,7 +311,7 @@ func changedBeforeTheRestore(w *world) {
 func theFinalizerIsTakenOff(w *world) { w.leavesWhatTheNextPutsBack(func() {}) }
 
 // The journal in Kubernetes and the Lease are deleted with the operator's namespace. Only Ceph
-// still has the settings to restore, and the benchmark that is first in the queue waits for that.
+// still has the settings to restore, and the first benchmark in the queue waits until it has restored them.
 func onlyCephKnows(w *world) {
 	w.leavesWhatTheNextPutsBack(func() {
 		for _, o := range []client.Object{
@@ -362,7 +362,7 @@ func (w *world) nextAfter(s *v1alpha1.CephTuningSweep, alsoGone func()) *v1alpha
 	return next
 }
 
-// The lock can be renewed meanwhile. That must not count as progress.
+// While ceph-mgr is away, the lock can be renewed. That must not count as progress.
 func theManagerOfCephIsAway(w *world) {
 	before := w.state()
 	s := w.inMidRun()
@@ -386,7 +386,7 @@ func theManagerOfCephIsAway(w *world) {
 	w.wantState(before)
 }
 
-// A sweep that has changed nothing in a cluster needs no connection to it.
+// A sweep that has nothing left to restore needs no connection to the cluster.
 func deletedWithoutKeys(w *world) {
 	s := w.create("s", profile)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
@@ -453,7 +453,7 @@ func abandonedAndLeftInCeph(w *world) {
 }
 
 // A user edits the sweep while its restore is abandoned, so the status of that pass cannot be
-// written. The original must be named anyway.
+// written. The condition and an Event must name the original value anyway.
 func abandonedAndEdited(w *world) {
 	s := w.inMidRun()
 	edited := s.DeepCopy()
@@ -714,7 +714,8 @@ func waitsForBenchmark(s *v1alpha1.CephTuningSweep) bool {
 	return strings.Contains(messageOf(s), "Waiting for the teardown of benchmark")
 }
 
-// keep prevents the removal of a deleted benchmark, until it is called without finalizers.
+// keep sets a benchmark's finalizers, which prevent its removal. Without finalizers, keep lets
+// it go.
 func (w *world) keep(child *v1alpha1.CephBenchmark, finalizers ...string) {
 	w.t.Helper()
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"finalizers": %s}}`, jsonOf(w.t, finalizers)))

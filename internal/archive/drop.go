@@ -43,7 +43,7 @@ func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
 
-// FromReport drops the part from a report. It does not change data that its result shares with
+// FromReport drops the part from a report. It does not change data that the report's result shares with
 // others.
 func (p Part) FromReport(report *task.Report) {
 	dropped := false
@@ -100,7 +100,7 @@ func (p Part) fromReport(report *task.Report, dropped *bool) {
 	}
 }
 
-// fromResult returns a result without its series or histograms.
+// fromResult returns a copy of a result without the part: its series or its histograms.
 func (p Part) fromResult(res *result.Result, dropped *bool) *result.Result {
 	less := *res
 	for _, d := range res.Directions() {
@@ -128,8 +128,8 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	return &less
 }
 
-// cloneBackground copies the data that from changes. It removes the result from the report if
-// the observation has it.
+// cloneBackground copies the data that method from changes. If the load has an observation, which
+// has the result too, it leaves the result out of the report.
 func cloneBackground(b *Background) *Background {
 	if b == nil {
 		return nil
@@ -149,7 +149,7 @@ func cloneBackground(b *Background) *Background {
 	return &clone
 }
 
-// clonePhases copies the data that from changes.
+// clonePhases copies the data that method from changes.
 func clonePhases(phases []Phase) []Phase {
 	clones := slices.Clone(phases)
 	for i := range clones {

@@ -68,8 +68,7 @@ func changing(ctx context.Context, fence Fence) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, latest)
 }
 
-// see records the epoch of a fence. It refuses the fence if it has seen a higher epoch, or if the
-// deadline of the fence has passed.
+// see records the epoch of a fence. It refuses the fence if it has seen a higher epoch.
 func (f *fences) see(fence Fence) (*fenced, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

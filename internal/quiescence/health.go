@@ -15,7 +15,7 @@ import (
 // healthError is Ceph's worst health status.
 const healthError = "HEALTH_ERR"
 
-// flagsCode is Ceph's warning about flags.
+// flagsCode is the code of Ceph's warning about flags.
 const flagsCode = "OSDMAP_FLAGS"
 
 // AllowedWarnings returns health codes that do not concern performance, and are allowed
@@ -62,7 +62,7 @@ func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.He
 	})
 }
 
-// allowances returns the codes that are allowed by default, by the spec, and by others.
+// allowances returns the codes that are allowed by default, by the spec, and by the lists in others.
 func allowances(spec v1alpha1.Quiescence, others ...[]string) []string {
 	allowed := AllowedWarnings()
 	for _, code := range spec.AllowedWarnings {

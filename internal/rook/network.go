@@ -20,7 +20,7 @@ const multusAnnotation = "k8s.v1.cni.cncf.io/networks"
 
 // PodNetwork describes the network settings of a pod that reaches the daemons of a cluster.
 type PodNetwork struct {
-	// Annotations are the annotations for the pod.
+	// Annotations attach the pod to the public network; nil if that is not needed.
 	Annotations map[string]string
 }
 
@@ -43,8 +43,8 @@ func (i ClusterInfo) PodNetwork() (PodNetwork, error) {
 	return PodNetwork{Annotations: map[string]string{multusAnnotation: selection}}, nil
 }
 
-// multusSelection converts a selector for a pod in another namespace: a name without a
-// namespace refers to the CephCluster's namespace.
+// multusSelection rewrites the CephCluster's selector so that a pod in another namespace can use it:
+// in the CephCluster, a name without a namespace refers to the CephCluster's own.
 func multusSelection(selector, namespace string) (string, error) {
 	selector = strings.TrimSpace(selector)
 	if strings.HasPrefix(selector, "{") { // Rook takes it without brackets, Multus does not
@@ -79,8 +79,8 @@ func multusJSON(selector, namespace string) (string, error) {
 
 // ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides
 // the monitors and the key. They are needed because monitors send these options only after the
-// first connection. Requiring version 2 of the protocol needs no line, because Rook then lists
-// the monitors with no other address.
+// first connection. If version 2 of the protocol is required, no line is needed: Rook then lists only
+// the addresses of version 2.
 func (i ClusterInfo) ConfLines() []string {
 	var lines []string
 	if i.Network.Encryption {

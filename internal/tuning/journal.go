@@ -17,7 +17,7 @@ import (
 )
 
 // SchemaVersion is the version of the journals that this package writes. It refuses journals of
-// later versions, because the meaning of their entries is unknown.
+// other versions, because the meaning of their entries is unknown.
 const SchemaVersion = 1
 
 // Journal lists the settings to restore in a Ceph cluster. Each cluster has one, which is kept
@@ -30,8 +30,8 @@ type Journal struct {
 	// Cluster is the UID of the object's Kubernetes cluster; "" if an earlier version began the
 	// journal.
 	Cluster string `json:"cluster,omitempty"`
-	// Epoch is the epoch of the lock under which the journal was written, or higher, so that it
-	// never falls. Writer is the process that wrote it. Revision counts the writes.
+	// Epoch is the highest epoch of the lock under which the journal was written or taken over. It
+	// never decreases. Writer is the process that wrote it. Revision counts the writes.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
@@ -97,7 +97,8 @@ type AppliedValue struct {
 // State is the outcome of an entry.
 type State string
 
-// The states of an entry. All except Open are final.
+// The states of an entry. Restored and LeftAlone may become Open again; the others except Open are
+// final.
 const (
 	// Open means that the setting may have a value of ours.
 	Open State = "Open"
@@ -139,7 +140,7 @@ func (j *Journal) clone() *Journal {
 	return &twin
 }
 
-// Done reports whether everything is restored.
+// Done reports whether no entry is open.
 func (j *Journal) Done() bool {
 	return !slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.State == Open })
 }
@@ -197,7 +198,7 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched returns the settings that have no value of ours yet, before the journal records
+// untouched returns the settings that have no value of ours yet. Call it before the journal records
 // their changes.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
@@ -278,8 +279,8 @@ func (j *Journal) reopen(of Setting, now Value) {
 
 func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
 
-// GiveUp abandons all open entries. It is for a Ceph cluster that no longer answers, so that
-// only one copy of the journal can be written.
+// GiveUp abandons all open entries. It does not write the journal: the caller saves each copy that
+// it can reach.
 func (j *Journal) GiveUp() {
 	for i := range j.Entries {
 		if j.Entries[i].State == Open {
@@ -313,8 +314,9 @@ func (e Entry) judge(now Value) action {
 }
 
 // ToRestore returns the open entries in the order of their restore. Varied settings come
-// first, last in first out, but those that unlock others in mClock precede these. Settings of
-// HoldStill come last, because an active autoscaler would change the number of PGs itself.
+// first, in reverse order of their changes, except that a setting that unlocks others in mClock
+// precedes those. The autoscaler, the balancer and the scrub flags come last, because an active
+// autoscaler would change the number of PGs itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {
@@ -330,7 +332,7 @@ func (j *Journal) ToRestore() []Entry {
 	return append(varied, held...)
 }
 
-// waitsFor returns a setting that has to be restored before another: an active autoscaler
+// waitsFor returns an open setting that has to be restored before the given one: an active autoscaler
 // would change the number of PGs, the balancer would move them, and mClock would remove the
 // options that it locks.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
@@ -364,7 +366,7 @@ func (j *Journal) closable() error {
 	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
-		// This is the longest state, and a text whose bytes JSON encodes with six bytes each.
+		// LeftAlone is as long as any state, and JSON encodes each < with six bytes.
 		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Applied {
 			if ours := &entry.Applied[k]; ours.Stored == nil {

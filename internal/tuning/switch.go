@@ -13,17 +13,17 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// SwitchDeadline bounds the command of one switch.
+// SwitchDeadline bounds all commands of one switch together.
 const SwitchDeadline = 2 * time.Second
 
-// lookDeadline bounds reading the lock and the settings before a switch. The previous window continues
-// meanwhile, so a slow answer costs only time.
+// lookDeadline bounds reading the lock and the settings before a switch. Until the switch,
+// the load runs on with the previous configuration, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal lacks a value, or Ceph's notation of it.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
-// Switched has the times of the command to Ceph and of its answer. They are wall-clock times, because windows
+// Switched has the times before the first command to Ceph and after the last answer. They are wall-clock times, because windows
 // are compared with the clocks of clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
@@ -32,7 +32,7 @@ type Switched struct{ Started, Acknowledged time.Time }
 // setting must still have the value of the previous configuration.
 //
 // After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing has changed. After
-// any error, restore before the next switch, since the outcome of this one may be unknown.
+// any other error, the outcome is unknown. After every error, restore before the next switch.
 func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -61,9 +61,9 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	return s, nil
 }
 
-// readyToSwitch verifies the lock. At the same time it reads the journal and the settings: it need not wait
-// for the lock, which this tuner has held since it rehearsed the settings. Another tuner of this process may
-// have restored them since then. Only the journal shows that.
+// readyToSwitch verifies the lock, and reads the journal and the settings at the same time. It need not wait
+// for the verification, because this Engine has held the lock since the rehearsal. Another Engine of this
+// process may have restored the settings since then. Only the journal shows that.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	if !e.saved {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
@@ -88,7 +88,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Chan
 	return j, fence, unchanged(j, facts, from)
 }
 
-// unchanged returns an error unless each setting has the value of a change.
+// unchanged returns an error unless each setting still has the value that from sets.
 func unchanged(j *Journal, facts Facts, from []Change) error {
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)
@@ -131,7 +131,7 @@ func settingsInOrder(changes []Change) []Setting {
 	return settings
 }
 
-// has reports whether a setting has a value of ours, in any notation.
+// has reports whether a setting has the given value of ours, in any notation.
 func (e Entry) has(now, ours Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)

@@ -28,13 +28,13 @@ type Cluster struct {
 	// boot holds the running values of options that only a restart changes; local holds the
 	// values set in one OSD. Their keys have the form "osd.0 option".
 	boot, local map[string]string
-	// reverting holds the options that OSDs remove in the next tick.
+	// reverting holds the options that OSDs remove from the central configuration in the next tick.
 	reverting map[string]bool
 	// moving holds pools whose data was still moving at the last tick.
 	moving map[string]bool
 	// late holds changes whose answer was lost. Land carries them out.
 	late []func() error
-	// epoch is the highest epoch seen so far.
+	// epoch is the highest epoch of a Fence so far.
 	epoch int64
 	// recovering is the number of further status calls that report recovery.
 	recovering int
@@ -49,8 +49,8 @@ type Behaviour struct {
 	// Autoscaler holds the number of PGs that the autoscaler sets for a pool, if the pool has it
 	// on.
 	Autoscaler map[string]int
-	// MClock makes OSDs remove options from the central configuration that are set while the
-	// mClock scheduler locks them.
+	// MClock makes OSDs remove an option from the central configuration if it is set while the
+	// mClock scheduler locks it.
 	MClock bool
 	// Rook holds the values that Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
@@ -60,7 +60,7 @@ type Behaviour struct {
 	Inactive map[string]string
 	// StayDown holds the OSDs that do not come up again by themselves.
 	StayDown map[int]bool
-	// Now returns the time at which OSDs go down; nil means time.Now.
+	// Now returns the current time, for deadlines and for OSDs that go down; nil means time.Now.
 	Now func() time.Time
 	// RecoveryLooks is the number of status calls that report recovery after an OSD came up.
 	RecoveryLooks int
@@ -68,7 +68,7 @@ type Behaviour struct {
 	// held. An error of Before prevents the verb. An error of After is returned for a verb that
 	// was carried out.
 	Before, After func(verb string) error
-	// Lose names a verb. Its next change is not answered, and is carried out only by Land.
+	// Lose names a verb whose next call gets no answer, and is carried out only by Land.
 	Lose string
 }
 
@@ -107,7 +107,8 @@ func NewCluster(pools ...string) *Cluster {
 	return c
 }
 
-// Options returns options as Ceph 18 describes them, at least one of each type.
+// Options returns options as Ceph 18 describes them, at least one of each type except uuid, addr
+// and addrvec.
 func Options() map[string]ceph.OptionHelp {
 	all := map[string]ceph.OptionHelp{}
 	for _, o := range []ceph.OptionHelp{
@@ -302,7 +303,7 @@ func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string)
 	return hook
 }
 
-// The methods below wrap the verbs of the Fake in the hooks.
+// The methods below replace those of the Fake, so that they call the hooks.
 
 // OSDMap implements ceph.Client.
 func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMap, err error) {

@@ -69,7 +69,7 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
+// NewCommand returns the subcommand; program is the name under which the root command was
 // called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
@@ -266,7 +266,7 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	return fmt.Sprintf("Status of the %s: %s: %s", name, ready.Reason, ready.Message)
 }
 
-// nameOf returns the name for people of the kind that owns a journal.
+// nameOf returns the kind of a journal's owner, in the word that users see.
 func nameOf(j *tuning.Journal) string {
 	if j.Sweep.KindOrSweep() == object.Sweep().Name {
 		return "Sweep"

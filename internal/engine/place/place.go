@@ -1,5 +1,5 @@
-// Package place describes the target of a client's load: the facts that engines need for command
-// lines in addition to the phase itself.
+// Package place describes the target of a client's load. With the phase, it is all that engines need
+// to write command lines.
 package place
 
 import (
@@ -38,7 +38,7 @@ type Place struct {
 	// Owner is a word of at most 24 characters that is unique in the cluster, such as
 	// "cephtune-5f3a9c0d21".
 	Owner string
-	// DatasetOwner begins the names of data that several runs use, such as the runs of a sweep's
+	// DatasetOwner is the prefix for data that several runs share, for example all runs of a sweep's
 	// block; empty means Owner. DatasetThere says that an earlier run has prefilled the data.
 	DatasetOwner string
 	DatasetThere bool

@@ -61,7 +61,7 @@ func constraintsOf(results []v1alpha1.ConstraintResult) string {
 	return ""
 }
 
-// noiseSamples adds the noise of a sweep that is not in progress.
+// noiseSamples adds the noise of a sweep. Call it only for a sweep that is not in progress.
 func noiseSamples(all []Sample, s *v1alpha1.CephTuningSweep) []Sample {
 	noise := s.Status.Noise
 	if noise == nil {
@@ -101,7 +101,7 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	return names
 }
 
-// latestRuns returns the objective in the last run with a figure, for each configuration. It
+// latestRuns returns, for each configuration, the objective of its last valid run. It
 // ignores a ledger of another version.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	ledger, err := sweepspec.LedgerOf(s)
@@ -111,7 +111,7 @@ func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	latest := map[int32]float64{}
 	for _, e := range ledger {
 		if e.Validity == v1alpha1.SweepRunValid && len(e.Values) > 0 {
-			latest[int32(e.Configuration)] = e.Values[0] //nolint:gosec // At most 64.
+			latest[int32(e.Configuration)] = e.Values[0] //nolint:gosec // There are at most 64 configurations.
 		}
 	}
 	return latest
