@@ -447,7 +447,7 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	text := fmt.Sprintf("%s is %s %s: %s times the baseline (%s to %s), by %s in %s.",
 		name, f.Verdict, claim, ratioText(a.Ratio), ratioText(a.Interval.Low), ratioText(a.Interval.High),
 		s.amount(best), plural(s.Valid, "session"))
-	return text + s.ofConstraints(f) + s.caveat(f) + s.ofDwells(best) + s.others(planner, best)
+	return text + s.ofConstraints(f) + s.ofDwells(best) + s.caveat(f) + s.others(planner, best)
 }
 
 // ofConstraints says which constraints prevent a win; "" if none does.

@@ -33,16 +33,19 @@ type view struct {
 	live string
 }
 
-// detail returns the current step and message. During runs the message begins with text that the
-// step also has, so detail drops that beginning.
+// detail returns the current step and message. During runs and sessions the message begins with their
+// number, and may go on with the words of the step. The step says both, so detail drops them.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {
 		return strings.Join(words(onlyIf(v.step == "being deleted", v.step), v.message), ": ")
 	}
 	more := v.message
-	if strings.HasPrefix(more, "Run ") {
+	if strings.HasPrefix(more, "Run ") || strings.HasPrefix(more, "Session ") {
 		_, more, _ = strings.Cut(more, ". ")
+	}
+	if _, doing, _ := strings.Cut(v.step, ": "); strings.EqualFold(strings.TrimSuffix(more, "."), doing) {
+		more = ""
 	}
 	return strings.Join(words(v.step, more), ". ")
 }
