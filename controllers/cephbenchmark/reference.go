@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -168,11 +167,6 @@ func (m *match) add(session string, run *archive.Run) {
 	m.runs = append(m.runs, of)
 }
 
-// workloadLines matches the differences of environments that make another workload: the data is
-// stored otherwise, or something else was measured. Versions, OSDs, configuration, images and nodes
-// may differ, because a gate judges their changes.
-var workloadLines = regexp.MustCompile(`^(cluster|background|initial state of the data|OSD caches before each phase|pool \S+ (type|size|erasure_code_profile)):`)
-
 // otherWorkload says how the workload of a run differs; "" if it does not. Phases are compared
 // one by one, by their digests.
 func (m *match) otherWorkload(run *archive.Run) string {
@@ -180,10 +174,8 @@ func (m *match) otherWorkload(run *archive.Run) string {
 	if err := json.Unmarshal(run.Environment, &detail); err != nil {
 		return "its environment was not recorded"
 	}
-	for _, difference := range quiescence.Compare(detail, m.detail) {
-		if workloadLines.MatchString(difference) {
-			return difference
-		}
+	if differences := quiescence.CompareWorkload(detail, m.detail); len(differences) > 0 {
+		return differences[0]
 	}
 	return ""
 }

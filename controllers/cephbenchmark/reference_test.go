@@ -70,6 +70,22 @@ func TestWhichRunsOfAReferenceCount(t *testing.T) {
 			func(_ *archive.Run, d *quiescence.Detail) { d.Pools[0].Size = 2 },
 			"another workload (pool cephtune-scratch size: 3, and was 2): give both the same target and template", 0,
 		},
+		"another kind of pool": {
+			func(_ *archive.Run, d *quiescence.Detail) { d.Pools[0].Type = "erasure" },
+			"another workload (pool cephtune-scratch type: replicated, and was erasure)", 0,
+		},
+		"another profile": {
+			func(_ *archive.Run, d *quiescence.Detail) { d.Pools[0].ErasureCodeProfile = "k4m2" },
+			"another workload (pool cephtune-scratch erasure_code_profile: ", 0,
+		},
+		"another initial state": {
+			func(_ *archive.Run, d *quiescence.Detail) { d.InitialState = v1alpha1.InitialStateFresh },
+			"another workload (initial state of the data: ", 0,
+		},
+		"other caches": {
+			func(_ *archive.Run, d *quiescence.Detail) { d.OSDCaches = v1alpha1.OSDCachesDropBeforePhase },
+			"another workload (OSD caches before each phase: ", 0,
+		},
 		"a background load": {func(_ *archive.Run, d *quiescence.Detail) { d.Background = "write" }, "another workload (background: ", 0},
 		"no environment":    {func(r *archive.Run, _ *quiescence.Detail) { r.Environment = json.RawMessage{} }, "its environment was not recorded", 0},
 		"an invalid run":    {func(r *archive.Run, _ *quiescence.Detail) { r.State = v1alpha1.RunInvalid }, "nightly keeps no valid run: run it again", 0},

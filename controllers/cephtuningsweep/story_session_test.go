@@ -400,8 +400,9 @@ func windowsOfEarlierRuns(w *world) {
 	w.await(s, "complete again", func(s *v1alpha1.CephTuningSweep) bool {
 		return s.Status.ObservedRunID == "second" && is(v1alpha1.ConditionComplete)(s)
 	})
-	if kept := w.windows(); len(kept) != 1 {
-		w.t.Errorf("%d sessions are kept, want that of the second run alone", len(kept))
+	second := w.sessions(s)
+	if kept := w.windows(); second.Valid != 1 || len(kept) != second.Superseded+1 {
+		w.t.Errorf("%d sessions are kept, want those of the second run alone: %q", len(kept), s.Status.Runs)
 	}
 	w.wantReplayed(s, 1)
 }
@@ -417,10 +418,12 @@ func windowsInTheWay(w *world) {
 	}
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.awaitEvent("ResultsNotKept", "is not of this sweep")
-	if kept := w.windows(); len(kept) != 1 || kept[0].Data["mine"] != "yes" {
-		w.t.Errorf("the ConfigMap is %v", kept)
+	var got corev1.ConfigMap
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(other), &got); err != nil || got.Data["mine"] != "yes" || len(got.BinaryData) > 0 {
+		w.t.Errorf("the ConfigMap has %v, %d binary entries, %v", got.Data, len(got.BinaryData), err)
 	}
-	if sessionsThatAre(s, v1alpha1.SweepSessionValid) != 1 {
-		w.t.Errorf("sessions %q", s.Status.Runs)
+	// A session after carry-over has a ConfigMap of its own, so the foreign one replaces exactly one.
+	if of := w.sessions(s); of.Valid != 1 || len(w.windows()) != of.Superseded+1 {
+		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), s.Status.Runs)
 	}
 }

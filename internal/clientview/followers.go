@@ -38,7 +38,7 @@ func (s *Followers) Views() map[int]View {
 	defer s.mu.Unlock()
 	views := map[int]View{}
 	for i, f := range s.runners {
-		views[i] = View{Client: f.client, Snapshot: f.snapshot, Err: f.err, Since: f.since}
+		views[i] = f.view()
 	}
 	return views
 }
@@ -51,6 +51,10 @@ type follower struct {
 	snapshot *runner.Snapshot
 	since    time.Time // time of the first error after the last answer
 	err      error
+}
+
+func (f *follower) view() View {
+	return View{Client: f.client, Snapshot: f.snapshot, Err: f.err, Since: f.since}
 }
 
 // View holds the last known state of a runner.
@@ -78,7 +82,7 @@ func (s *Followers) Follow(addresses map[int]string, key []byte) map[int]View {
 			f = s.begin(address, key)
 			s.runners[i] = f
 		}
-		views[i] = View{Client: f.client, Snapshot: f.snapshot, Err: f.err, Since: f.since}
+		views[i] = f.view()
 	}
 	return views
 }

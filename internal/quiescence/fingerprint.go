@@ -202,8 +202,15 @@ func configKey(entry ceph.ConfigEntry) string {
 
 // Compare describes the differences of two environments, from a to b. The result is empty if
 // and only if their digests are equal.
-func Compare(a, b Detail) []string {
-	was, is := a.facts(), b.facts()
+func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
+
+// CompareWorkload is like Compare for the facts that make another workload: the data is stored
+// otherwise, or something else was measured. Versions, OSDs, configuration, images and nodes may
+// differ, because a gate judges their changes.
+func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
+
+// compare lists the differences between facts, in the order of their names.
+func compare(was, is map[string]string) []string {
 	var differences []string
 	for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
 		before, had := was[name]
@@ -220,15 +227,38 @@ func Compare(a, b Detail) []string {
 	return differences
 }
 
+// The names of facts that belong to the workload. A pool has further ones.
+const (
+	factCluster      = "cluster"
+	factInitialState = "initial state of the data"
+	factOSDCaches    = "OSD caches before each phase"
+	factBackground   = "background"
+)
+
+// workload returns the facts that belong to the workload.
+func (d Detail) workload() map[string]string {
+	names := []string{factCluster, factInitialState, factOSDCaches, factBackground}
+	for _, pool := range d.Pools {
+		for _, field := range []string{"type", "size", "erasure_code_profile"} {
+			names = append(names, poolFact(pool, field))
+		}
+	}
+	facts := d.facts()
+	maps.DeleteFunc(facts, func(name, _ string) bool { return !slices.Contains(names, name) })
+	return facts
+}
+
+func poolFact(pool ceph.Pool, field string) string { return "pool " + pool.Name + " " + field }
+
 // facts returns all values of a Detail by name.
 func (d Detail) facts() map[string]string {
 	facts := map[string]string{
-		"cluster":      cmp.Or(d.FSID, "unknown"),
+		factCluster:    cmp.Or(d.FSID, "unknown"),
 		"Ceph version": cmp.Or(strings.Join(d.CephVersions, " and "), "unknown"),
 		"Rook version": cmp.Or(d.RookVersion, "unknown"),
 
-		"initial state of the data":    string(cmp.Or(d.InitialState, v1alpha1.InitialStateKeep)),
-		"OSD caches before each phase": string(cmp.Or(d.OSDCaches, v1alpha1.OSDCachesKeep)),
+		factInitialState: string(cmp.Or(d.InitialState, v1alpha1.InitialStateKeep)),
+		factOSDCaches:    string(cmp.Or(d.OSDCaches, v1alpha1.OSDCachesKeep)),
 	}
 	for _, class := range d.OSDs {
 		facts["OSDs of class "+cmp.Or(class.DeviceClass, "(none)")] = fmt.Sprintf("%d of %d bytes together", class.Count, class.TotalBytes)
@@ -249,7 +279,7 @@ func (d Detail) facts() map[string]string {
 		facts["node "+node.Name] = "with clients"
 	}
 	if d.Background != "" {
-		facts["background"] = d.Background
+		facts[factBackground] = d.Background
 	}
 	for _, node := range d.BackgroundNodes {
 		facts["node of the background load "+node.Name] = "with clients"
@@ -264,10 +294,10 @@ func poolFacts(facts map[string]string, pool ceph.Pool) {
 		"quota_max_bytes": pool.QuotaMaxBytes, "quota_max_objects": pool.QuotaMaxObjects,
 		"applications": pool.ApplicationMetadata, "flags": strings.Join(pool.Flags, ","),
 	} {
-		facts["pool "+pool.Name+" "+name] = cmp.Or(fmt.Sprint(value), "(none)")
+		facts[poolFact(pool, name)] = cmp.Or(fmt.Sprint(value), "(none)")
 	}
 	for name, value := range pool.Options {
-		facts["pool "+pool.Name+" "+name] = cmp.Or(value, "(empty)")
+		facts[poolFact(pool, name)] = cmp.Or(value, "(empty)")
 	}
 }
 

@@ -155,7 +155,7 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 	}
 	plan.EstimatedDuration = &metav1.Duration{Duration: (most.Time + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(most.Bytes)
-	s := &Sessions{spec: spec, plan: plan, window: plan.Window.Duration}
+	s := &Sessions{spec: spec, plan: plan, window: windowOf(plan)}
 	q, err := s.Question()
 	if err != nil {
 		return err
@@ -172,6 +172,14 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 
 // switchTime is the estimated time between two windows.
 const switchTime = 2 * time.Second
+
+// windowOf returns the planned length of a window. A plan that a person has edited, as in an export, may lack it.
+func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
+	if plan.Window == nil {
+		return session.DefaultWindow
+	}
+	return plan.Window.Duration
+}
 
 // underLoad is the time for which a session switches between windows of a length.
 func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
@@ -191,7 +199,7 @@ func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
 // costOf returns the cost of a session with another time under load than planned. Its bytes are an upper bound,
 // since those of the prefill grow with the time, too.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
-	e, planned := expectedOf(plan), underLoad(plan, plan.Window.Duration)
+	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {
 		e.Bytes = int64(float64(e.Bytes) * max(1, lasts.Seconds()/planned.Seconds()))
 	}

@@ -143,13 +143,13 @@ type Sessions struct {
 	// Findings are the verdicts so far, one for each candidate.
 	Findings []session.Finding
 
-	window  time.Duration // of the next session, wash-out included
-	judged  []session.Summary
-	cost    spent
-	dwells  map[int]stats.Contrast // of candidates
-	entries []SessionEntry
-	spec    *Spec
-	plan    *v1alpha1.SweepPlan
+	window time.Duration // of the next session, wash-out included
+	judged []session.Summary
+	cost   spent
+	dwells map[int]stats.Contrast // of candidates
+	lines  int                    // of the ledger
+	spec   *Spec
+	plan   *v1alpha1.SweepPlan
 }
 
 // SessionsOf computes the state of an interleaved sweep from its ledger. It decides anew after each session, so
@@ -159,7 +159,7 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Sessions{Next: 1, window: plan.Window.Duration, entries: entries, spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
+	s := &Sessions{Next: 1, window: windowOf(plan), spec: spec, plan: plan, dwells: map[int]stats.Contrast{}}
 	if err := s.decide(fixed); err != nil {
 		return nil, err
 	}
@@ -201,6 +201,7 @@ func (s *Sessions) judge() error {
 // add counts a session of the ledger.
 func (s *Sessions) add(own []SessionEntry) {
 	s.Next = own[0].Session + 1
+	s.lines += len(own)
 	s.cost.add(own[0])
 	switch {
 	case own[0].isDwells():
@@ -319,7 +320,8 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	return s.exceeds(fixed, windowsCost(s.plan, s.window))
 }
 
-// exceeds names the part of the budget that does not hold another session; "" if it holds one.
+// exceeds names what does not hold another session: a part of the budget, or the ledger in status, which is
+// bounded; "" if all hold one.
 func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	after := sweep.Cost{
 		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
@@ -330,8 +332,15 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 		return "budget.duration does not hold another session"
 	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
 		return "budget.bytesWritten does not hold another session"
+	case s.lines+s.linesOfSession() > sweep.MaxLedger:
+		return "status.runs has no room for another session"
 	}
 	return ""
+}
+
+// linesOfSession returns the number of lines that a valid session has in the ledger.
+func (s *Sessions) linesOfSession() int {
+	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
 
 // Expected returns the estimated cost of the next session.
@@ -575,7 +584,7 @@ func plural(n int, of string) string {
 // session.
 func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	configurations := planner.Configurations()
-	runs := int32(s.Valid) //nolint:gosec // At most 120.
+	runs := int32(s.Valid) //nolint:gosec // At most MaxLedger.
 	out := Outcome{Configurations: []v1alpha1.ConfigurationResult{{Index: 0, Name: NameOf(0, configurations[0]), Runs: runs}}}
 	best := s.Best()
 	for c := 1; c < len(configurations); c++ {
@@ -640,6 +649,6 @@ func (s *Sessions) Progress() v1alpha1.Progress {
 	}
 	return v1alpha1.Progress{
 		Summary:       summary,
-		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // At most 360.
+		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // Likewise.
 	}
 }

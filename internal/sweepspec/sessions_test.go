@@ -397,6 +397,55 @@ func TestCarryOverMakesWindowsLonger(t *testing.T) {
 	}
 }
 
+// Windows that become longer add sessions, and the schema bounds status.runs. With six candidates and three
+// constraints, a session has 24 lines of 400.
+func TestTheLedgerHoldsAllSessions(t *testing.T) {
+	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 12}", `["1"]`, `["1", "2", "3", "4", "5", "6"]`, "{parameters",
+		"{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}, {phase: write, metric: Bandwidth, maximumRegression: 10%}], parameters").Replace(switchedPatch)
+	spec, plan, _ := sessionPlan(t, patch)
+	var entries []SessionEntry
+	for n := 1; ; n++ {
+		s, err := SessionsOf(spec, plan, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Stop != "" {
+			if n != 17 || s.Superseded != 12 || !strings.Contains(s.Stop, "status.runs has no room") || len(entries) > sweep.MaxLedger {
+				t.Errorf("%d sessions of %d lines, %d superseded, stop %q", n-1, len(entries), s.Superseded, s.Stop)
+			}
+			return
+		}
+		for candidate := range 6 {
+			late := 0.0
+			if n == 12 { // Carry-over shows in the last session.
+				late = 9
+			}
+			entry := switchback.Entry{Session: n, Candidate: candidate + 1, Groups: 8, Mean: 0.2 * float64(n%2*2-1), StdDev: 0.02, Late: late}
+			entries = append(entries, SessionEntry{Entry: entry, Seconds: 240, Validity: v1alpha1.SweepSessionValid})
+			for k := range 3 {
+				figure := entry
+				if k == 1 { // The second constraint limits the level itself.
+					figure.Mean = math.Log(5e6)
+				}
+				entries = append(entries, SessionEntry{Entry: figure, Constraint: k + 1, Seconds: 240, Validity: v1alpha1.SweepSessionConstraint})
+			}
+		}
+	}
+}
+
+// An export that a person has edited may lack fields of the plan.
+func TestSessionsOfAPlanWithoutWindow(t *testing.T) {
+	spec, plan, _ := sessionPlan(t, switchedPatch)
+	plan.Window = nil
+	s, err := SessionsOf(spec, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if order, err := s.SessionPlan(); err != nil || order.Window != 10*time.Second {
+		t.Errorf("windows of %v, %v", order.Window, err)
+	}
+}
+
 // A win takes a known answer about each constraint, and a broken one rules a candidate out.
 func TestConstraintsOfSessions(t *testing.T) {
 	patch := strings.NewReplacer("{sessions: 1}", "{sessions: 4}", "{parameters", "{constraints: [{phase: write, metric: LatencyMean, maximumRegression: 10%}, {phase: write, metric: Bandwidth, atLeast: 1Mi}], parameters").Replace(switchedPatch)
