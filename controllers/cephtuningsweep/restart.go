@@ -29,9 +29,9 @@ const (
 	backOff = 5 * time.Minute
 )
 
-// upWithin returns how long a restarting OSD may be down. After lostAfter, Ceph marks it out and
-// moves data. Half of that time remains to restore the value and for the OSD to start with it.
-// With Ceph's default of ten minutes that is startWithin.
+// upWithin returns how long a restarting OSD may be down: at most half of lostAfter, after which
+// Ceph marks it out and moves data. In the other half, the value is restored and the OSD starts
+// with it. With Ceph's default of ten minutes, upWithin returns startWithin.
 func upWithin(lostAfter time.Duration) time.Duration {
 	if lostAfter == 0 { // Ceph waits for ever.
 		return startWithin

@@ -37,7 +37,7 @@ type quiet struct {
 	samples []quiescence.Sample
 }
 
-// quietOf returns what samples the cluster of a sweep whose windows have a length.
+// quietOf returns a sampler for a sweep. It samples at least twice in a window.
 func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
 	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2)}
 	if spec.Template.Target.ScratchPool != nil {

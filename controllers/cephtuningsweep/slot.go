@@ -193,10 +193,9 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 // patience returns the patience of the spec. Without a soak, two samples that agree are
 // enough.
 //
-// Every run of a sweep that changes Ceph settings soaks, even if its settings equal those of
-// the previous run. Candidates nearly always follow a change, and controls often do not. So a
-// soak only after changes would favour one of them if the time since the last run or change
-// matters.
+// In a sweep that changes Ceph settings, every run soaks, even if its settings equal those of the
+// previous run. Candidates nearly always follow a change, and controls often do not. If only runs
+// after a change soaked, candidates would begin later after the previous run than controls.
 func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration

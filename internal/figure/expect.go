@@ -182,7 +182,7 @@ func newLimit(e v1alpha1.Expectation) (limit, error) {
 // ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
 // for latencies, a quantity such as 400Mi or 5k for others.
 func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
-	if metric.LowerIsBetter() { // All metrics of which lower is better are times.
+	if metric.LowerIsBetter() { // Each metric that should be low is a time.
 		d, err := time.ParseDuration(string(threshold))
 		if err != nil || d < 0 {
 			return 0, fmt.Errorf("%q is not a time, such as 20ms", threshold)

@@ -39,7 +39,7 @@ type Figure struct {
 	LatencyKind result.LatencyKind `json:"latencyKind,omitempty"`
 }
 
-// percentiles returns the percentile of each metric that is one.
+// percentiles maps each metric that is a percentile to its percentage.
 func percentiles() map[v1alpha1.Metric]float64 {
 	return map[v1alpha1.Metric]float64{
 		v1alpha1.MetricLatencyP50:  50,
@@ -55,7 +55,7 @@ func Percent(metric v1alpha1.Metric) (float64, bool) {
 	return percent, ok
 }
 
-// Metrics lists all metrics in the order in which figures are listed.
+// Metrics lists all metrics in the order of tables.
 func Metrics() []v1alpha1.Metric {
 	return []v1alpha1.Metric{
 		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, LatencyStdDev, LatencyMin,
@@ -72,7 +72,7 @@ func OfWindow(metric v1alpha1.Metric) bool {
 	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
 }
 
-// Directions lists all directions in the order in which figures are listed.
+// Directions lists all directions in the order of tables.
 func Directions() []v1alpha1.Direction {
 	return []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Marks lists all marks in the order in which they are listed.
+// Marks lists all marks in the order of the API's enum.
 func Marks() []v1alpha1.ResultMark {
 	return []v1alpha1.ResultMark{
 		v1alpha1.MarkCached, v1alpha1.MarkWarmed, v1alpha1.MarkClosedLoop, v1alpha1.MarkBelowRate, v1alpha1.MarkSharedImage,

@@ -16,7 +16,7 @@ import (
 // includes the differences between days.
 const ReferenceDays = 3
 
-// Days returns on how many days, in UTC, the times are.
+// Days returns the number of different days, in UTC, among the times.
 func Days(times []time.Time) int {
 	days := map[string]bool{}
 	for _, t := range times {
@@ -27,8 +27,8 @@ func Days(times []time.Time) int {
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Worse returns the constraint that a figure is at most so much worse than that of the
-// reference: a share such as 0.1.
+// Worse returns the constraint that a figure may be worse than the reference's by a share, such as
+// 0.1, at most.
 func Worse(metric v1alpha1.Metric, share float64) stats.Constraint {
 	constraint := stats.Constraint{Name: string(metric), MaximumRegression: share}
 	if metric.LowerIsBetter() {

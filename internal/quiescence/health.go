@@ -30,9 +30,9 @@ func keyErrors() []string {
 	return []string{"AUTH_INSECURE_SERVICE_KEY_TYPE", "AUTH_INSECURE_SERVICE_TICKETS"}
 }
 
-// muteKeyErrors says how an administrator allows a run with old keys, if no other errors
-// exist; "" otherwise. Allowing it here would not be enough: Rook creates and removes no pool
-// while Ceph is in HEALTH_ERR.
+// muteKeyErrors says how an administrator allows a run with old keys, if no other errors exist; ""
+// otherwise. Allowing such a run here would not be enough: Rook creates and removes no pool while
+// Ceph is in HEALTH_ERR.
 func muteKeyErrors(errors []ceph.HealthCheck) string {
 	mutes := make([]string, 0, len(errors))
 	for _, check := range errors {

@@ -64,10 +64,9 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	return found
 }
 
-// looksForRemoval returns the last sample before a phase that counts stray PGs, and such
-// samples during the phase. OSDs are not asked during a run, so the last sample before the
-// run serves all of its phases. Only a restarted manager has such a sample from the middle of
-// a run.
+// looksForRemoval returns the samples that have a count of stray PGs: the last one before a phase,
+// and all during it. OSDs are not asked during a run, so the last sample before the run serves all
+// of its phases. Only a restarted manager has such a sample from the middle of a run.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {

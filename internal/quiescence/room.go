@@ -41,10 +41,9 @@ func Serving(all []ceph.OSD, deviceClass string) []ceph.OSD {
 // few placement groups.
 const unevenness = 1.25
 
-// RawRoom returns the number of bytes, including copies or coding, that OSDs can take until
-// the first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by
-// OSD size, though not perfectly evenly. A demand for a number of OSDs may land on any of
-// them.
+// RawRoom returns the number of bytes, including copies or coding, that OSDs can take until the
+// first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by OSD size,
+// though not perfectly evenly. If the demand is for a number of OSDs, these may be any OSDs.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
 	var total int64
@@ -66,8 +65,8 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	return int64(max(room, 0))
 }
 
-// LeastRoom is the minimum room in bytes for each client that writes new objects. Less would
-// be full in a moment.
+// LeastRoom is the minimum room in bytes for each client that writes new objects. A client would
+// fill less within a moment.
 const LeastRoom = 64 << 20
 
 // RoomForObjects returns an obstacle if clients that write new objects have too little room;

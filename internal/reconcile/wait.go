@@ -6,8 +6,8 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// Wait says what a step still waits for, in a sentence for the user; [Done] if for nothing. It
-// has no meaning next to an error.
+// Wait is a sentence for the user about what a step still waits for, or [Done]. Ignore it if the
+// step returned an error.
 type Wait string
 
 // Done is the Wait of a step that is complete.

@@ -14,9 +14,8 @@
 //	          → Judge: superiority against a margin, equivalence, Holm
 //	          → Assessment: a verdict, its reasons as data, one plain sentence
 //
-// All effects are differences of natural logarithms, so "20 % faster" means the
-// same at every level of the baseline, and blocks that drift by a common factor
-// cancel. Results of functions are exp()-ed into ratios only for display.
+// All effects are differences of natural logarithms, so "20 % faster" means the same at every level
+// of the baseline, and blocks that drift by a common factor cancel. Ratios are only for display.
 //
 // The package is pure: no clock, no input or output, no global randomness.
 // Inputs are never changed and keep the order in which runs were made. Values

@@ -18,9 +18,9 @@ type Drift struct {
 // and 2.5·√2·noise. margin is the log-ratio that a win must exceed, and noise the
 // standard deviation of ln(control) from run to run.
 //
-// The second bound matters. At 10% noise, the first alone would reject half of
-// all steady blocks. It would reject those with an odd baseline, and so would
-// select by the very quantity that all candidates are compared with.
+// Without the second bound, the check would reject half of all steady blocks at 10% noise: those
+// with an unusual baseline. That would select blocks by the quantity that all candidates are
+// compared with.
 //
 // As long as noise is unknown, pass +Inf: then no block is rejected.
 func CheckDrift(first, last, margin, noise float64) (Drift, error) {

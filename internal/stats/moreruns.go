@@ -17,7 +17,7 @@ const noiseRange = 0.8
 // block if runs are paired, otherwise a run of each side.
 type MoreRuns struct {
 	Total    int     // R*, repeats in all; 0 if beyond counting
-	Needed   int     // Total less the repeats there are, at least 1; 0 if nothing is missing
+	Needed   int     // Total minus the existing repeats, at least 1; 0 if nothing is missing
 	Toward   Verdict // which verdict they would reach if the estimate is right
 	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
 	// Low and High are Needed at the ends of the 80% interval of the noise; High is

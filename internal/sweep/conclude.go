@@ -28,8 +28,8 @@ type Row struct {
 	Lag float64
 }
 
-// Sentence states the row in one line of plain English. For a beaten candidate it says so,
-// since measuring stopped there; "undecided" would say less.
+// Sentence states the row in one line of plain English. For a beaten candidate it says "beaten"
+// instead of "undecided", because it was not measured to the end.
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
@@ -73,7 +73,7 @@ type Conclusion struct {
 	Winner    int
 	Noise     stats.Noise
 	Controls  ControlHistory
-	WeakOrder bool // values were visited in turn, not at random
+	WeakOrder bool // values were visited in ascending and descending order, not at random
 	Runs      int
 	Time      time.Duration
 	Bytes     int64

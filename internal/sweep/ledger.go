@@ -43,7 +43,7 @@ type Run struct {
 	// Values are the objective, then the constraints in their order. Six
 	// significant digits count. Absent unless Valid.
 	Values  []float64 `json:"v,omitempty"`
-	Seconds int       `json:"t,omitempty"` // since the previous entry or the start, waiting aside
+	Seconds int       `json:"t,omitempty"` // since the previous entry or the start, without waiting
 	MiB     int64     `json:"w,omitempty"` // written by the run
 }
 
@@ -54,7 +54,7 @@ func (r Run) Rounded() Run {
 	r.Values = nil
 	for _, v := range values {
 		short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
-		if err != nil { // only infinities fail to parse back; keep them to be refused
+		if err != nil { // Only infinities fail to parse. They stay, so that check refuses them.
 			short = v
 		}
 		r.Values = append(r.Values, short)

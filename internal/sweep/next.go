@@ -16,7 +16,7 @@ type Decision struct {
 	Action     Action
 	Slot       Slot        // for RunSlot: its outcome is the next entry of the ledger
 	Conclusion *Conclusion // for Conclude
-	Events     []Event     // what the last entry of the ledger made happen
+	Events     []Event     // the consequences of the last ledger entry
 	Progress   Progress
 }
 
@@ -31,8 +31,8 @@ type Progress struct {
 	Live               []int // candidates still in the race, or the winner
 	ConfirmationBlocks int   // at most, fixed when the confirmation starts; 0 before
 	Runs               int   // entries of the ledger
-	// RunsLeft is an upper bound without repetitions: candidates that leave, or a race
-	// without a winner, save runs, while repeated runs and blocks add some.
+	// RunsLeft is an upper bound if no run and no block has to be repeated. Candidates that leave
+	// save runs, and so does a race without a winner.
 	RunsLeft int
 	TimeLeft time.Duration
 }

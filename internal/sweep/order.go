@@ -44,8 +44,8 @@ func (s Slot) identity() Slot {
 
 // order lays out one attempt at a block of the given candidates. It draws their order and the
 // baseline's from the seed, so that no change over time favours one of them. It inserts a control
-// where more candidates in a row would follow than the settings allow. If values are visited in
-// turn, the controls are at both ends of the block instead.
+// where otherwise more candidates would follow each other than ControlInterval allows. If values
+// are visited in turn, the controls are at both ends of the block instead.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {

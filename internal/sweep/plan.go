@@ -37,7 +37,7 @@ type Settings struct {
 
 	MinBlocks int  // before a verdict; at least 3
 	MaxBlocks int  // of the race; twice as many if blocks are pairs
-	Racing    bool // false: all blocks of everything
+	Racing    bool // false: no candidate leaves early
 	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means
 	// 4.
 	ControlInterval int
@@ -45,10 +45,10 @@ type Settings struct {
 	// Confirmation blocks are pairs, so twice this number of them is allowed.
 	ConfirmationBlocks int
 
-	MaxFailedRuns     int // one more ends the sweep; those of candidates that were withdrawn do not count
+	MaxFailedRuns     int // one more ends the sweep; failed runs of withdrawn candidates do not count
 	MaxRejectedBlocks int // for drift or lost controls; one more ends the sweep
 	Budget            Budget
-	Expected          Cost // of one run, until runs have shown theirs
+	Expected          Cost // of one run, until runs were measured
 	Seed              uint64
 }
 
@@ -68,7 +68,7 @@ type Budget struct {
 
 // Plan describes a sweep before its first run.
 type Plan struct {
-	Version  int // of the planner that made it
+	Version  int // of the planner that made the plan
 	Space    Space
 	Settings Settings
 }

@@ -25,7 +25,7 @@ type replay struct {
 	blocks   []block       // accepted
 
 	live      []int             // candidates in the race, ascending
-	left      map[int]departure // candidates that are not
+	left      map[int]departure // candidates that left the race
 	faulty    map[int]*faulty   // what went wrong with the runs of candidates
 	winner    int               // of the race; 0 while it runs
 	confirm   int               // blocks of confirmation, fixed when it starts
@@ -43,7 +43,7 @@ type replay struct {
 // faulty counts the invalid runs and missed blocks of a candidate.
 type faulty struct {
 	missed map[int]bool    // blocks, however often they were attempted
-	runs   map[Outcome]int // invalid ones, repeated ones included
+	runs   map[Outcome]int // invalid runs, including repeated ones
 }
 
 // departure records how a candidate left the race, and the results at that moment. It freezes
@@ -231,8 +231,8 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// needs reports whether a block cannot do without the run of a slot. That holds for the only
-// baseline run, and for both end controls where a block needs them.
+// needs reports whether a block is useless without the run of a slot: the only baseline run, or one
+// of the controls at its ends.
 func (r *replay) needs(slot Slot) bool {
 	if slot.Configuration != 0 {
 		return false

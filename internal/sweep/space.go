@@ -52,7 +52,7 @@ type Space struct {
 	// coincides with the order of the values is then partly counted as their
 	// effect. This design is weaker, and the conclusion says so.
 	InTurn bool
-	// BaselineTurn is the baseline's position among them.
+	// BaselineTurn is the baseline's position among the bundles.
 	BaselineTurn int
 	// Baseline has the values that the others are compared with. A parameter
 	// without an entry is unset in the baseline.

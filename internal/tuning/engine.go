@@ -153,9 +153,9 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 	return next
 }
 
-// begin returns the journal that a sweep continues with. It ignores a done journal of any
-// sweep: it was not removed, or only one copy was. A done journal of the same sweep passes on
-// its epoch and revision, because the next write has to supersede every copy of it.
+// begin returns the journal that a sweep continues with. It ignores a done journal of any sweep:
+// the removal of one or both copies may have failed. A done journal of the same sweep passes on its
+// epoch and revision, because the next write has to supersede every copy of it.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -338,10 +338,10 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	return err
 }
 
-// epochOf returns the epoch for the next write of a journal. The guard has just verified the
-// lock. So a higher epoch in the journal comes from another Lease, in another Kubernetes
-// cluster or deleted since, and its writer was waited out. Refusing would strand the journal.
-// A higher epoch supersedes anything that its writer may still write if it wakes up.
+// epochOf returns the epoch for the next write of a journal. The guard has just verified the lock.
+// So a higher epoch in the journal comes from another Lease, which was deleted or is in another
+// Kubernetes cluster. The engine has waited until that writer's commands ended. Refusing would
+// strand the journal. The next epoch supersedes anything that the writer may still write.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:

@@ -46,7 +46,7 @@ func (e *Engine) enter(ctx context.Context) error {
 		return err
 	}
 	if fence.Epoch != e.epoch {
-		e.epoch, e.inherited = fence.Epoch, time.Time{} // Under a new lock, later changes may have followed those that the engine waited for.
+		e.epoch, e.inherited = fence.Epoch, time.Time{} // Another holder may have changed settings since the engine last waited.
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (g *groups) list() ([]group, error) {
 	words := slices.Clone(g.words)
 	namesFirst := len(words) > 0 && words[0].isName
 	if !namesFirst {
-		slices.Reverse(words) // In reversed order, names come first.
+		slices.Reverse(words) // After that, each name comes before its files.
 	}
 	var out []group
 	for _, w := range words {

@@ -33,8 +33,9 @@ type view struct {
 	live string
 }
 
-// detail returns the current step and message. During runs and sessions the message begins with their
-// number, and may go on with the words of the step. The step says both, so detail drops them.
+// detail returns the current step and message. During a run or session, the message begins with its
+// number, and may then repeat the step. The step has the number too, so detail drops both from the
+// message.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {

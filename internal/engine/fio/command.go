@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// stepsSeconds is longer than Ceph keeps the lock of a killed client. stepSeconds is the
-	// additional time for each image.
+	// stepsSeconds is the time limit of the steps of a task. Ceph keeps the lock of a killed client
+	// for a shorter time. stepSeconds is the additional time for each image.
 	stepsSeconds, stepSeconds = 120, 2
 	// maxMapBlocks is the largest number of blocks of a job with a map of visited blocks. fio
 	// keeps one bit for each block in it.

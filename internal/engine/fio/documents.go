@@ -16,14 +16,14 @@ type documents struct {
 	lines *parse.Lines
 	notes parse.Notes
 
-	last     bytes.Buffer // The last complete document,
-	lastLine int          // which begins on this line.
-	complete int          // The number of complete documents.
+	last     bytes.Buffer // the last complete document
+	lastLine int          // the line on which it begins
+	complete int          // the number of complete documents
 
-	open     bytes.Buffer // The document that is being read,
-	openLine int          // which begins on this line; 0 outside of one.
+	open     bytes.Buffer // the document that is being read
+	openLine int          // the line on which it begins; 0 outside of a document
 
-	killedLine int // The number of the line about the signal that stopped fio, or 0.
+	killedLine int // the line about the signal that stopped fio, or 0
 }
 
 func readDocuments(r io.Reader) (*documents, error) {

@@ -123,10 +123,10 @@ type logParser struct {
 }
 
 type logLines struct {
-	windows []logWindow     // The windows of a windowed log.
-	seconds []logSeconds    // The seconds of a log of single operations,
-	last    int64           // the millisecond of its last line,
-	bins    []map[int]int64 // and its latencies by window and bin.
+	windows []logWindow     // of a windowed log
+	seconds []logSeconds    // of a log of single operations, as the next two
+	last    int64           // the millisecond of the last line
+	bins    []map[int]int64 // latencies by window and bin
 	hist    []HistogramWindow
 }
 

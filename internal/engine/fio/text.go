@@ -67,8 +67,8 @@ type printedDirection struct {
 
 // A printedLatency is a line of latencies and its list of percentiles.
 type printedLatency struct {
-	seconds        [4]float64 // Minimum, maximum, mean and standard deviation,
-	known          bool       // whether they were printed.
+	seconds        [4]float64 // minimum, maximum, mean and standard deviation
+	known          bool       // whether these were printed
 	percentiles    []result.Percentile
 	unitsPerSecond float64 // the unit of the percentiles
 }
@@ -88,9 +88,10 @@ type textParser struct {
 	anySummary bool
 	killedLine int
 
-	job       *jobReport        // The report that is being read,
-	direction *printedDirection // the direction in it,
-	// and the latency whose percentiles are listed; nil while they belong to something else.
+	job       *jobReport        // the report that is being read
+	direction *printedDirection // the direction that is being read
+	// percentilesOf is the latency whose percentiles are being read; nil for percentiles of
+	// something else.
 	percentilesOf *printedLatency
 }
 

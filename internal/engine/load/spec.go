@@ -38,8 +38,8 @@ type Spec interface {
 	Lengthen(factor int)
 	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
-	// RunUntilStopped removes each limit of time or work. It returns the size of an operation for
-	// an engine that reports bytes only if it ends by itself, and 0 for others.
+	// RunUntilStopped removes each limit of time or work. It returns the size of an operation if
+	// the engine, once stopped, does not report bytes; 0 for others.
 	RunUntilStopped() (operationBytes int64)
 }
 
@@ -67,8 +67,8 @@ type Traits struct {
 	// WriteShare is the share of its operations that write, from 0 to 1. With several jobs, it is
 	// the largest of them.
 	WriteShare float64
-	// NewObjectBytes is the size of the objects of a load that keeps writing new ones; 0 for a
-	// load that overwrites data, and needs no more space the longer it runs.
+	// NewObjectBytes is the size of the objects if the load keeps writing new ones, and so needs
+	// more space the longer it runs; 0 if it overwrites data.
 	NewObjectBytes int64
 	// OnImages says that the load works on RBD images, unless the target is a claim.
 	OnImages bool

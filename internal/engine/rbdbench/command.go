@@ -17,7 +17,8 @@ const (
 	minimumSeconds = 30
 	// patience is the timeout of a run, as a multiple of its intended duration.
 	patience = 5
-	// stepsSeconds is longer than Ceph keeps the lock of a killed client.
+	// stepsSeconds is the time limit of the steps of a task. Ceph keeps the lock of a killed client
+	// for a shorter time.
 	stepsSeconds = 120
 	// firstPatternByte is the first version of Ceph with --pattern-byte: Tentacle.
 	firstPatternByte = 20
