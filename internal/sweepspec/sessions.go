@@ -145,11 +145,13 @@ type Sessions struct {
 
 	window time.Duration // of the next session, wash-out included
 	judged []session.Summary
-	cost   spent
-	dwells map[int]stats.Contrast // of candidates
-	lines  int                    // of the ledger
-	spec   *Spec
-	plan   *v1alpha1.SweepPlan
+	// tooManyVoid reports that more sessions are void than guardrails.maxFailedRuns allows.
+	tooManyVoid bool
+	cost        spent
+	dwells      map[int]stats.Contrast // of candidates
+	lines       int                    // of the ledger
+	spec        *Spec
+	plan        *v1alpha1.SweepPlan
 }
 
 // SessionsOf computes the state of an interleaved sweep from its ledger. It decides anew after each session, so
@@ -182,6 +184,7 @@ func (s *Sessions) decide(fixed sweep.Settings) error {
 		s.doubleWindows()
 		return s.judge()
 	}
+	s.tooManyVoid = s.Void > fixed.MaxFailedRuns
 	s.Dwells, s.Stop = 0, s.stop(fixed)
 	if s.Stop != "" {
 		s.continueWithDwells(fixed)
@@ -332,11 +335,14 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 		return "budget.duration does not hold another session"
 	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
 		return "budget.bytesWritten does not hold another session"
-	case s.lines+s.linesOfSession() > sweep.MaxLedger:
+	case s.ledgerIsFull():
 		return "status.runs has no room for another session"
 	}
 	return ""
 }
+
+// ledgerIsFull reports whether status.runs has no room for another session.
+func (s *Sessions) ledgerIsFull() bool { return s.lines+s.linesOfSession() > sweep.MaxLedger }
 
 // linesOfSession returns the number of lines that a valid session has in the ledger.
 func (s *Sessions) linesOfSession() int {
@@ -496,9 +502,9 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
-		return fmt.Sprintf(" The setting before shows in windows of %v: give the budget room for windows of %v, or use design Blocks.", s.window, 2*s.window)
+		return fmt.Sprintf(" The setting before shows in windows of %v: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window)))
 	case f.Remedy == switchback.UseBlocks:
-		return fmt.Sprintf(" The setting before shows in windows of %v: use design Blocks.", s.window)
+		return fmt.Sprintf(" The setting before shows in windows of %v, the longest: set strategy.design to Blocks and change runID.", s.window)
 	case f.Contradict:
 		return " Use design Blocks, in which a setting holds for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
@@ -516,7 +522,18 @@ func (s *Sessions) adviceForDwells() string {
 	if s.Quick() {
 		return "use 3 or more sessions, which end with dwells, or design Blocks."
 	}
-	return "give the budget room for dwells, or use design Blocks."
+	return s.adviceFor("dwells")
+}
+
+// adviceFor says how to measure something for which the sweep ended too early.
+func (s *Sessions) adviceFor(what string) string {
+	switch {
+	case s.ledgerIsFull():
+		return fmt.Sprintf("status.runs has no room for %s. Use fewer sessions, or design Blocks.", what)
+	case s.tooManyVoid:
+		return fmt.Sprintf("too many sessions were void for %s. Read their events, or use design Blocks.", what)
+	}
+	return fmt.Sprintf("give the budget room for %s, or use design Blocks.", what)
 }
 
 // mostMissing is the largest number of missing pairs or sessions that a message names.
