@@ -122,6 +122,55 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
+// poolSwitches says of each option of a scratch pool why windows of seconds can compare its values, or why they
+// cannot. An option can be switched if each operation of a client reads it anew, and if no value leaves anything
+// behind that a later window meets: data, its place, or work that OSDs postpone. The reasons are short enough for
+// designReason in status.plan.
+func poolSwitches() map[string]poolSwitch {
+	never := func(why string) poolSwitch { return poolSwitch{why: why} }
+	const (
+		stored   = "later windows read what it stored"
+		recovers = "windows with recovery do not count"
+		scrubs   = "a scrub outlasts a window"
+	)
+	return map[string]poolSwitch{
+		"fast_read":                  {can: true, why: "the primary OSD reads it for each read, and stored data stays the same"},
+		"pg_num":                     never("it moves data for minutes"),
+		"size":                       never("it changes the number of copies"),
+		"min_size":                   never("changing it makes PGs peer again"),
+		"read_ratio":                 never("OSDs do not read it"),
+		"recovery_priority":          never(recovers),
+		"recovery_op_priority":       never(recovers),
+		"scrub_priority":             never(scrubs),
+		"scrub_min_interval":         never(scrubs),
+		"scrub_max_interval":         never(scrubs),
+		"deep_scrub_interval":        never(scrubs),
+		"compression_mode":           never(stored),
+		"compression_algorithm":      never(stored),
+		"compression_required_ratio": never(stored),
+		"compression_min_blob_size":  never(stored),
+		"compression_max_blob_size":  never(stored),
+		"csum_type":                  never(stored),
+		"csum_min_block":             never(stored),
+		"csum_max_block":             never(stored),
+		"allow_ec_optimizations":     never(stored),
+	}
+}
+
+type poolSwitch struct {
+	can bool
+	why string
+}
+
+// SwitchesInPool reports whether an option of a scratch pool can be switched under a running load, and why.
+// Options without an entry cannot.
+func SwitchesInPool(name string) (can bool, why string) {
+	if s, known := poolSwitches()[name]; known {
+		return s.can, s.why
+	}
+	return false, "whether it acts at once is unknown"
+}
+
 // AltersStoredData reports whether a pool option changes how data is stored, with an effect
 // beyond the end of the sweep.
 func AltersStoredData(name string) bool {

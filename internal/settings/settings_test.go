@@ -65,6 +65,23 @@ func TestOptionsThatBreakOSDsOnPurposeAreNeverVaried(t *testing.T) {
 	}
 }
 
+// Each option of pools that sweeps may vary has an entry. An option that alters stored data or moves it can never
+// be switched under a load, and neither can one that an administrator cannot allow.
+func TestPoolOptionsThatSwitchLeaveNothingBehind(t *testing.T) {
+	for name, s := range poolSwitches() {
+		if risk, _ := PoolRisk(name); s.why == "" || s.can && (AltersStoredData(name) || risk == RiskNever) {
+			t.Errorf("%s: can %t, because %q", name, s.can, s.why)
+		}
+		// "X is not switched, because Y." has to fit into designReason.
+		if size := len(name + " is not switched, because " + s.why + "."); !s.can && size > 88 {
+			t.Errorf("%s: a reason of %d bytes", name, size)
+		}
+	}
+	if can, why := SwitchesInPool("target_max_objects"); can || why == "" {
+		t.Errorf("an option without an entry: %t, %q", can, why)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	cases := map[string]struct {
 		text string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running load,
@@ -15,11 +16,8 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
-		switch {
-		case p.Config == nil:
-			because("Parameter %s is no option of OSDs.", p.Name)
-		case !maySwitch(*p.Config):
-			because("Option %s may not be switched under a load.", p.Config.Option)
+		if why := notSwitched(spec, p, maySwitch); why != "" {
+			reasons = append(reasons, why)
 		}
 	}
 	if spec.Template.Outage != nil {
@@ -40,6 +38,26 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 		because("Phase %s cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can.", spec.Objective.Phase)
 	}
 	return reasons
+}
+
+// notSwitched says why a parameter cannot be switched under a running load; "" if it can.
+func notSwitched(spec *Spec, p v1alpha1.Parameter, maySwitch func(v1alpha1.ConfigParameter) bool) string {
+	switch {
+	case p.Config != nil && maySwitch(*p.Config):
+		return ""
+	case p.Config != nil:
+		return fmt.Sprintf("Option %s may not be switched under a load.", p.Config.Option)
+	case p.PoolOption == nil:
+		return fmt.Sprintf("Parameter %s cannot change under a running load.", p.Name)
+	}
+	can, why := settings.SwitchesInPool(string(p.PoolOption.Option))
+	switch {
+	case !can:
+		return fmt.Sprintf("%s is not switched, because %s.", p.PoolOption.Option, why)
+	case spec.Template.Target.ScratchPool == nil:
+		return fmt.Sprintf("%s is switched only in scratch pools.", p.PoolOption.Option)
+	}
+	return fmt.Sprintf("%s is not switched yet.", p.PoolOption.Option)
 }
 
 // NotAutomatic returns the first reason why design Auto takes Blocks although settings could be switched

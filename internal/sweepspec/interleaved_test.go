@@ -16,8 +16,10 @@ func TestNotInterleavedReasons(t *testing.T) {
 	}{
 		"an option of OSDs":             {"{" + cap1 + "}", nil},
 		"one that must not":             {`{parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["2"]}]}`, []string{"Option osd_op_num_shards may not be switched under a load."}},
-		"a number of PGs":               {`{}`, []string{"Parameter pg_num is no option of OSDs."}},
-		"one of the two":                {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, []string{"Parameter depth is no option of OSDs."}},
+		"a number of PGs":               {`{}`, []string{"pg_num is not switched, because it moves data for minutes."}},
+		"one of the two":                {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
+		"an option of stored data":      {`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`, []string{"compression_required_ratio is not switched, because later windows read what it stored."}},
+		"one that is not known":         {`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`, []string{"hit_set_count is not switched, because whether it acts at once is unknown."}},
 		"latencies":                     {"{" + cap1 + `, objective: {phase: write, metric: LatencyMean}}`, nil},
 		"the slowest":                   {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not reported for each second."}},
 		"fio":                           {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
