@@ -74,6 +74,7 @@ type world struct {
 	stopped   time.Time    // a fixed time for the clock; zero for the real time
 	begins    sync.Map     // when benchmarks began, by name
 	stop      context.CancelFunc
+	manager   *Reconciler    // the latest
 	tune      func(*Options) // changes the next manager's options; may be nil
 
 	// pass is read-locked by each pass, and passed counts the passes that have ended.
@@ -187,8 +188,8 @@ func (w *world) start() {
 	if w.tune != nil {
 		w.tune(&options)
 	}
-	manager := New(options)
-	if err := manager.setUp(mgr, passes{Reconciler: manager, world: w}); err != nil {
+	w.manager = New(options)
+	if err := w.manager.setUp(mgr, passes{Reconciler: w.manager, world: w}); err != nil {
 		w.t.Fatal(err)
 	}
 	ended := make(chan struct{})
