@@ -33,7 +33,7 @@ func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 // quickLevel returns the level for p-values at each look, so that the error over all looks is alpha. The
 // shares of alpha were simulated for quads. With them, rounds stay below alpha too, since the same number of
 // pairs takes more rounds. With several candidates, each has a part of alpha; repeated looks inflate a
-// smaller error relatively more (TestLevelOfQuickLooks, TestFamilyOfQuickLooks).
+// smaller error relatively more (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
 		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
