@@ -12,6 +12,7 @@ import (
 
 	"github.com/cephtune/cephtune/controllers/cephbenchmark"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 )
@@ -36,7 +37,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 		MasterKey:  p.masterKey,
 		Counts:     p.counts,
 		Now:        time.Now,
-		KeepEvery:  cephbenchmark.KeepEvery,
+		KeepEvery:  outage.KeepEvery,
 		PoolSettle: cephbenchmark.PoolSettle,
 	})
 	return r, r.SetupWithManager(mgr)

@@ -32,6 +32,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -90,11 +91,8 @@ type Reconciler struct {
 	ceph      tuning.Ceph
 	lock      Lock
 	journals  Journals
-	outages   tuning.Store
+	outages   outage.Operator
 	places    Namespaces
-	writer    string
-	doubts    *tuning.Doubts
-	reached   func(tuning.Step) error
 	keepEvery time.Duration
 	logs      clientview.Logs
 	masterKey []byte
@@ -112,10 +110,13 @@ func New(o Options) *Reconciler {
 	if o.Reached == nil {
 		o.Reached = func(tuning.Step) error { return nil }
 	}
-	o.Doubts = cmp.Or(o.Doubts, &tuning.Doubts{})
 	r := &Reconciler{
-		outages: o.Outages, writer: o.Writer, doubts: o.Doubts, reached: o.Reached, keepEvery: o.KeepEvery,
-		client: o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
+		outages: outage.Operator{
+			Ceph: o.Ceph, Rook: o.Rook, Store: o.Outages,
+			Writer: o.Writer, Doubts: cmp.Or(o.Doubts, &tuning.Doubts{}), Now: o.Now, Reached: o.Reached,
+		},
+		keepEvery: o.KeepEvery,
+		client:    o.Client, reader: o.Reader, recorder: o.Recorder, settings: o.Settings,
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
@@ -146,7 +147,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("follow sessions: %w", err)
 	}
 	if r.keepEvery > 0 {
-		if err := mgr.Add(newKeeper(r, r.keepEvery)); err != nil {
+		keeper := &outage.Keeper{Operator: r.outages, Lock: r.lock, Reader: r.reader, Clusters: r.settings.Clusters, Every: r.keepEvery}
+		if err := mgr.Add(keeper); err != nil {
 			return fmt.Errorf("restore orphaned outages: %w", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/task"
@@ -82,7 +83,7 @@ type memory struct {
 	// clientCleanupFailed says that the clients could not remove their data.
 	clientCleanupFailed bool
 	// outage is the state of the current run's outage.
-	outage outageState
+	outage outage.Session
 	// finished says that the manager has asked the clients to end; finishedAt is when.
 	finished   bool
 	finishedAt time.Time

@@ -24,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
@@ -80,7 +81,7 @@ type facts struct {
 	script    *workload.Script
 	scriptErr error // the spec cannot be carried out on this cluster
 
-	outage outageView
+	outage outage.View
 
 	// references holds the benchmarks that expectations compare with, by name.
 	references map[string]referenceView

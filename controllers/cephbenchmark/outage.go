@@ -3,86 +3,26 @@ package cephbenchmark
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A template's outage happens in the middle of a phase, when the controller has nothing to do for the clients. The
-// outage has a journal of its own. A new holder of the lock that finds an open journal brings
-// the OSDs back before anything else, and so does the end of every session. Only the manager
-// that began an outage continues it: another manager knows too little about the run to make it
-// valid.
-
-// outageState holds the state of a run's outage in this process.
-type outageState struct {
-	run int32
-	so  outage.Progress
-	// refused says that the cluster does not permit the outage.
-	refused bool
-	// osdMap is the OSD map of the last look, with the time of that look.
-	osdMap   *ceph.OSDMap
-	osdMapAt time.Time
-	// status and recovered were read right before the stop, recoveredLast when all placement
-	// groups were clean again.
-	status                   *ceph.Status
-	recovered, recoveredLast *ceph.Recovered
-	// engine sets and unsets noup, and keeps the journal. connected holds its connections.
-	engine    *tuning.Engine
-	connected tuning.Cluster
-	closed    bool // the journal is closed
-	// noupUnsetAt is when noup was last unset.
-	noupUnsetAt time.Time
-	// earlier is the last OSD map of the previous run. It shows when the OSDs were stopped; nil
-	// in the first run.
-	earlier *ceph.OSDMap
-}
-
-// next returns the state at the beginning of the next run.
-func (d outageState) next(run int32) outageState {
-	n := outageState{run: run, engine: d.engine, connected: d.connected, earlier: d.earlier}
-	if d.osdMap != nil {
-		n.earlier = d.osdMap
-	}
-	return n
-}
-
-// outageView holds the outage's plan and its next step in one pass.
-type outageView struct {
-	plan  outage.Plan
-	step  outage.Step
-	again time.Duration
-}
+// A template's outage happens in the middle of a phase, when the controller has nothing to do for
+// the clients. Package outage decides about it and carries it out.
 
 // outagePlan returns the plan for the template's outage.
-func (f facts) outagePlan() (outage.Plan, bool) {
-	d := f.spec.Template.Outage
-	if d == nil {
-		return outage.Plan{}, false
-	}
-	return outage.PlanOf(d, f.outageRamp()), true
-}
-
-// outageRamp returns the ramp of the phase with the outage.
-func (f facts) outageRamp() time.Duration {
-	d := f.spec.Template.Outage
-	for _, p := range f.spec.Template.Phases {
-		if d != nil && p.Name == d.Phase {
-			return engine.TraitsOf(&p).Ramp
-		}
-	}
-	return 0
-}
+func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.Template) }
 
 // hasOutage reports whether the outage happens in the given phase.
 func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
@@ -90,7 +30,7 @@ func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
 }
 
 // osdsStopped reports whether OSDs may be down because of this process.
-func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.so.Outstanding() }
+func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.Outstanding() }
 
 // observeOutage determines the step of the current run's outage, once its phase has begun, and
 // remembers its state.
@@ -99,24 +39,10 @@ func (f *facts) observeOutage() {
 	if !has {
 		return
 	}
-	d, run := &f.memory.outage, f.currentRun()
-	if d.run != run && !d.so.Outstanding() {
-		*d = d.next(run)
-	}
-	id := workload.TaskID(d.run, f.spec.Template.Outage.Phase)
-	if d.so.Start.IsZero() {
-		d.so.Start = f.memory.noted.StartedAt[id]
-	}
-	f.outage = outageView{plan: plan, step: outage.StepDone}
-	if d.so.Start.IsZero() {
-		return
-	}
-	look := outage.Look{OSDMap: d.osdMap, OSDMapAt: d.osdMapAt, Samples: f.Samples}
-	if d.status != nil {
-		look.UpBefore, look.InBefore = d.status.UpOSDs, d.status.InOSDs
-	}
-	look.PhaseOver = f.tasks != nil && f.tasks.Any(id, task.State.Ended)
-	d.so, f.outage.step, f.outage.again = plan.Next(d.so, look, f.now)
+	state := f.memory.outage.ForRun(f.currentRun())
+	id := workload.TaskID(state.Run, f.spec.Template.Outage.Phase)
+	over := f.tasks != nil && f.tasks.Any(id, task.State.Ended)
+	f.memory.outage.State, f.outage = state.Observe(plan, f.memory.noted.StartedAt[id], over, f.Samples, f.now)
 }
 
 // outageCluster returns the facts from the survey that outages depend on.
@@ -127,23 +53,13 @@ func (f facts) outageCluster() outage.Cluster {
 	}
 }
 
-// unrested returns an obstacle if the OSDs were marked down recently: in an earlier run, which
-// the survey does not show, or before the session. A run may begin earlier if its outage comes
-// later.
+// unrested returns an obstacle if the OSDs were marked down recently.
 func (f facts) unrested() []quiescence.Obstacle {
-	wanted, has := f.outagePlan()
+	plan, has := f.outagePlan()
 	if !has {
 		return nil
 	}
-	from := wanted.Rested(f.Survey.Config, f.Survey.OSDMap, f.memory.outage.earlier)
-	if from = from.Add(-wanted.Before); !f.now.Before(from) {
-		return nil
-	}
-	return []quiescence.Obstacle{{
-		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
-		Message: fmt.Sprintf("%s may not be marked down again before %s: an OSD that is marked down too often stops its process.",
-			outage.Names(wanted.OSDs), from.Add(wanted.Before).UTC().Format(time.TimeOnly)),
-	}}
+	return f.memory.outage.Unrested(plan, f.Survey.Config, f.Survey.OSDMap, f.now)
 }
 
 // whyAbort returns why the run must not continue; "" if it may.
@@ -159,181 +75,111 @@ func (f facts) whyAbort() string {
 	return ""
 }
 
+// stopper returns what stops OSDs for this session, and brings them back.
+func (r *Reconciler) stopper(seen facts) outage.Stopper {
+	return outage.Stopper{
+		Operator: r.outages, Session: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
+		Guard: func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+	}
+}
+
 // carryOutOutage carries out a step of the outage.
 func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (effect, error) {
-	d := &seen.memory.outage
-	switch {
+	switch d := &seen.memory.outage; {
 	case p.step == stepRestoreOSDs:
-		return r.endOutage(ctx, seen)
-	case seen.outage.step == outage.StepStop:
-		return now(), r.stopOSDs(ctx, seen)
-	case d.so.Stop.IsZero():
+		again, err := r.stopper(seen).UnsetNoup(ctx, seen.outage.Plan, seen.whyAbort())
+		return effect{again: again}, err
+	case seen.outage.Step == outage.StepStop:
+		return now(), r.stopper(seen).StopOSDs(ctx, seen.outage.Plan, seen.outageCluster())
+	case !d.Moves():
 		return effect{again: p.again}, nil
 	}
-	return effect{again: p.again}, r.lookClosely(ctx, seen)
-}
-
-// lookClosely reads only the facts that may have changed: every query starts a process on a node
-// that may also serve clients.
-func (r *Reconciler) lookClosely(ctx context.Context, seen facts) error {
-	d := &seen.memory.outage
-	moving := d.so.Down.IsZero() || !d.so.NoupUnset.IsZero()
-	if !moving {
-		return nil
-	}
 	seen.live.hurry()
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return err
+	clean := len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean()
+	return effect{again: p.again}, r.stopper(seen).Look(ctx, clean)
+}
+
+// restoreOrphanedOSDs brings back OSDs that an earlier manager or a deleted object has stopped. A
+// sweep checks the journal in Ceph itself.
+func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
+	return r.stopper(seen).RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark")
+}
+
+// restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up
+// again before the teardown removes anything.
+func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
+	if seen.fsid() == "" {
+		return "", seen.rookErr
 	}
-	switch {
-	case d.so.Up.IsZero():
-		asked := r.now()
-		if d.osdMap, err = r.ceph.OSDMap(ctx, at); err == nil {
-			d.osdMapAt = asked
+	return r.stopper(seen).RestoreOwn(ctx, seen.spec.Template.Outage != nil)
+}
+
+// expectedOutage returns the part of the run's outage that explains observations.
+func (f facts) expectedOutage(run int32) *quiescence.Outage {
+	plan, has := f.outagePlan()
+	if !has {
+		return nil
+	}
+	return f.memory.outage.Expected(plan, run)
+}
+
+// forgottenOutage adds to the reason for aborting a run that a restarted manager cannot
+// attribute observations to the outage.
+func (f facts) forgottenOutage(run int32) string {
+	d := f.spec.Template.Outage
+	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), isMeasuring) {
+		return ""
+	}
+	return fmt.Sprintf("Phase %s: the manager restarted during it. ", d.Phase)
+}
+
+func isMeasuring(s task.State) bool { return s == task.Measuring }
+
+// outageOf adds the result of a run's outage to its phase. It returns why the run is invalid; ""
+// if it is valid.
+func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
+	if !f.hasOutage(name) {
+		return ""
+	}
+	d := f.memory.outage.State
+	if !d.Known(run) {
+		return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", name)
+	}
+	var total *result.Direction
+	if e.observation != nil {
+		// The rate changes because of the outage, not because of a warm-up.
+		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
+		if e.observation.Result != nil {
+			total, _ = e.observation.Result.Total() // If this fails, there are no windows.
 		}
-		return err
-	case !d.closed:
-		err = d.engine.Close(ctx)
-		d.closed = err == nil
-		return err
-	case len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean():
-		d.recoveredLast, _ = r.ceph.Recovered(ctx, at) // As before the stop, a failure is ignored.
 	}
-	return nil
+	plan, _ := f.outagePlan()
+	e.outage = d.Measure(plan, f.Samples, total)
+	if e.observation != nil {
+		e.observation.Figures = append(e.observation.Figures, outage.Figures(d.Progress, e.outage)...)
+	}
+	return d.Invalid(name)
 }
 
-// stopOSDs stops the OSDs, unless the cluster forbids it. If the stop itself fails, it records that
-// for the next pass instead of returning an error, because a stop must not be retried.
-func (r *Reconciler) stopOSDs(ctx context.Context, seen facts) error {
-	d := &seen.memory.outage
-	why, err := r.whyNotStop(ctx, seen)
-	if err != nil {
-		return err // The step is retried until it is too late for the outage.
-	}
-	if why != "" {
-		d.so.Failed, d.refused = why, true
-		return nil
-	}
-	if err := r.markDown(ctx, seen); err != nil {
-		d.so.Failed = "the OSDs could not be stopped: " + err.Error()
-	}
-	return nil
+// outageEnd is the outcome of a run's outage, in one word, and its cost.
+type outageEnd struct {
+	outcome string // "" if there was no outage, or it had not begun
+	cost    *archive.Outage
 }
 
-// whyNotStop reads the cluster right before the stop, and returns a reason against it; "" if
-// there is none.
-func (r *Reconciler) whyNotStop(ctx context.Context, seen facts) (string, error) {
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return "", err
+func (f facts) outageEnd(e runEvidence) outageEnd {
+	d := f.memory.outage
+	switch {
+	case d.Run != e.number || !d.Refused && d.Begin.IsZero():
+		return outageEnd{}
+	case d.Refused:
+		return outageEnd{outcome: exporter.OutageRefused}
+	case e.wrong != "":
+		return outageEnd{outcome: exporter.OutageFailed}
 	}
-	c := seen.outageCluster()
-	if c.OSDMap, err = r.ceph.OSDMap(ctx, at); err != nil {
-		return "", err
+	end := outageEnd{outcome: exporter.OutageMeasured}
+	for _, p := range e.phases {
+		end.cost = cmp.Or(end.cost, p.outage)
 	}
-	if c.PGs, err = r.ceph.PGsOn(ctx, at, seen.outage.plan.OSDs...); err != nil {
-		return "", err
-	}
-	if c.Config, err = r.ceph.ConfigDump(ctx, at); err != nil {
-		return "", err
-	}
-	if c.Stop, err = r.ceph.OKToStop(ctx, at, seen.outage.plan.OSDs...); err != nil {
-		return "", err
-	}
-	if c.Status, err = r.ceph.Status(ctx, at); err != nil {
-		return "", err
-	}
-	d := &seen.memory.outage
-	d.status = c.Status
-	d.recovered, _ = r.ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
-	return seen.outage.plan.Refuse(c, r.now()), nil
-}
-
-// markDown enters the outage into the journal, sets noup, and marks the OSDs down.
-func (r *Reconciler) markDown(ctx context.Context, seen facts) error {
-	d, wanted := &seen.memory.outage, seen.outage.plan
-	until := wanted.Until(r.now())
-	if err := r.connectOutage(ctx, seen, until); err != nil {
-		return err
-	}
-	d.noupUnsetAt = time.Time{}
-	d.so.Begin = r.now()
-	d.so.Stop = d.so.Begin // From now on the OSDs may be down, even if the next call fails.
-	applied, err := d.engine.Apply(ctx, seen.stopper(), wanted.Changes())
-	if err != nil {
-		return err
-	}
-	if len(applied.NotTaken) > 0 {
-		return errors.New("something unset noup right after Ceph had set it")
-	}
-	fence, err := r.fence(ctx, seen)
-	if err != nil {
-		return err
-	}
-	d.so.Stop = r.now()
-	return r.ceph.MarkOSDsDown(ctx, d.connected.Tuner, fence, wanted.OSDs)
-}
-
-// endOutage unsets noup, so that the OSDs come back while the phase continues.
-func (r *Reconciler) endOutage(ctx context.Context, seen facts) (effect, error) {
-	d := &seen.memory.outage
-	if err := r.connectOutage(ctx, seen, time.Time{}); err != nil {
-		return effect{}, err
-	}
-	before := r.now()
-	report, err := d.engine.Restore(ctx)
-	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: max(wait.Until.Sub(before), reconcile.AtOnce)}, nil // Wait: a change that is still in flight could undo a restore that is made before it.
-	}
-	if err != nil {
-		return effect{}, fmt.Errorf("unset noup of %s: %w", outage.Names(seen.outage.plan.OSDs), err)
-	}
-	if !report.Done {
-		return effect{again: time.Second}, nil
-	}
-	d.so.NoupUnset = cmp.Or(d.noupUnsetAt, before)
-	if why := seen.whyAbort(); why != "" && d.so.Failed == "" {
-		d.so.Failed = why // Keep the reason: from now on, the return of the OSDs would explain the same observations.
-	}
-	return now(), nil
-}
-
-// stopper returns the owner for the journal of the outage: the holder of the lock.
-func (f facts) stopper() tuning.Sweep {
-	return tuning.SweepOf(f.holder())
-}
-
-// connectOutage makes the engine that stops OSDs and brings them back. It makes a new engine if
-// keys or monitors have changed, or if a deadline is given.
-func (r *Reconciler) connectOutage(ctx context.Context, seen facts, until time.Time) error {
-	d := &seen.memory.outage
-	if seen.cluster.Identities.OSDStopper == "" {
-		return errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
-	}
-	observer, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return err
-	}
-	stopper, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.OSDStopper)
-	if err != nil {
-		return err
-	}
-	to := tuning.Cluster{FSID: seen.fsid(), Observer: observer, Tuner: stopper}
-	if d.engine != nil && d.connected == to && until.IsZero() {
-		return nil
-	}
-	d.connected, d.closed = to, false
-	d.engine = tuning.NewEngine(r.ceph, to, tuning.Options{
-		Store:  r.bothOutages(observer),
-		Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
-		Writer: r.writer, Doubts: r.doubts, Now: r.now, Until: until,
-		Reached: func(step tuning.Step) error {
-			if step == tuning.StepOriginalSent {
-				d.noupUnsetAt = r.now()
-			}
-			return r.reached(step)
-		},
-	})
-	return nil
+	return end
 }

@@ -23,35 +23,35 @@ func endOutage(seen facts) (plan, bool) {
 	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
 	}}
-	return p, seen.osdsStopped() && (seen.outage.step == outage.StepUnsetNoup || seen.whyAbort() != "")
+	return p, seen.osdsStopped() && (seen.outage.Step == outage.StepUnsetNoup || seen.whyAbort() != "")
 }
 
 // concludeFailedOutage ends a run whose outage has failed: the rest of its phase is not worth
 // measuring.
 func concludeFailedOutage(seen facts) (plan, bool) {
 	d := seen.memory.outage
-	if d.so.Failed == "" || d.so.Outstanding() || d.run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.Begun(d.run) {
+	if d.Failed == "" || d.Outstanding() || d.Run != seen.currentRun() || seen.allRunsEnded() || !seen.tasks.Begun(d.Run) {
 		return plan{}, false
 	}
-	p := conclude(d.run, "The outage: "+d.so.Failed)
-	if d.refused {
-		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutageRefused, Message: "The OSDs were not stopped: " + d.so.Failed + "."}
+	p := conclude(d.Run, "The outage: "+d.Failed)
+	if d.Refused {
+		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutageRefused, Message: "The OSDs were not stopped: " + d.Failed + "."}
 	}
 	return p, true
 }
 
 // runOutage stops OSDs when it is time, and then observes the cluster closely.
 func runOutage(seen facts) (plan, bool) {
-	active := seen.outage.step == outage.StepStop || seen.outage.step == outage.StepWait
+	active := seen.outage.Step == outage.StepStop || seen.outage.Step == outage.StepWait
 	if !active || seen.next.Kind != workload.MoveWait {
 		return plan{}, false
 	}
 	p, _ := nextMove(seen)
-	p.step, p.again = stepTakeOSDsDown, seen.outage.again
-	switch d := seen.memory.outage.so; {
+	p.step, p.again = stepTakeOSDsDown, seen.outage.Again
+	switch d := seen.memory.outage; {
 	case d.Stop.IsZero():
 	case d.NoupUnset.IsZero():
-		p.progress += ", " + outage.Names(seen.outage.plan.OSDs) + " down"
+		p.progress += ", " + outage.Names(seen.outage.Plan.OSDs) + " down"
 	default:
 		p.progress += ", recovering"
 	}

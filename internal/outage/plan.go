@@ -1,12 +1,11 @@
-// Package outage decides about a benchmark's outages: whether OSDs may be stopped, when they go
-// down and come up, and how much the outage cost. It is pure: it takes facts about the cluster
-// and returns decisions. The controller of CephBenchmarks carries them out, with a
-// [tuning.Journal]. Only Restore acts on the cluster, for any process that finds such a journal.
+// Package outage has a benchmark's outages: whether OSDs may be stopped, when they go down and
+// come up, how much the outage cost, and who brings them back. Plan and State decide: they take
+// facts about the cluster as values. Only Stopper, Keeper and Restore act on the cluster, with a
+// [tuning.Journal].
 //
-// To stop OSDs, the controller sets the flag noup for each and marks them down. Their processes
-// keep running, wait until the flag is unset, and come up by themselves: neither the kubelet nor
-// Rook sees a failure. The process of an OSD ends if the OSD is marked down too often: see
-// spacing.
+// To stop OSDs, the manager sets the flag noup for each and marks them down. Their processes keep
+// running, wait until the flag is unset, and come up by themselves: neither the kubelet nor Rook
+// sees a failure. The process of an OSD ends if the OSD is marked down too often: see spacing.
 package outage
 
 import (
@@ -17,24 +16,37 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Plan is a planned outage.
 type Plan struct {
 	OSDs []int
-	// Before counts from the signal to start, including the ramp.
-	Before, Duration time.Duration
+	// Before counts from the signal to start, including the ramp of the phase.
+	Before, Duration, Ramp time.Duration
 	// Backfill says that the outage lasts long enough for Ceph to backfill data to other OSDs.
 	Backfill bool
 	// OtherPools is how many pools other than the target may be degraded.
 	OtherPools int
 }
 
+// PlanFor returns the plan for the outage of a template, or false if it has none.
+func PlanFor(t *v1alpha1.BenchmarkTemplate) (Plan, bool) {
+	if t.Outage == nil {
+		return Plan{}, false
+	}
+	at := slices.IndexFunc(t.Phases, func(p v1alpha1.Phase) bool { return p.Name == t.Outage.Phase })
+	if at < 0 {
+		return PlanOf(t.Outage, 0), true
+	}
+	return PlanOf(t.Outage, engine.TraitsOf(&t.Phases[at]).Ramp), true
+}
+
 // PlanOf returns the plan for an outage in a template, for a phase with the given ramp.
 func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	p := Plan{
-		Before: ramp + d.Before.Duration, Duration: d.Duration.Duration,
+		Before: ramp + d.Before.Duration, Duration: d.Duration.Duration, Ramp: ramp,
 		Backfill: d.Backfill == v1alpha1.BackfillExpect, OtherPools: int(d.OtherPools),
 	}
 	for _, id := range d.OSDs {

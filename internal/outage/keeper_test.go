@@ -1,4 +1,4 @@
-package cephbenchmark
+package outage
 
 import (
 	"context"
@@ -19,16 +19,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // holders grants the lock to every holder. It records who takes it and who releases it.
 type holders struct{ took, gave []string }
-
-func (h *holders) Peek(context.Context, string, objectref.Ref) (lock.Grant, error) {
-	return lock.Grant{}, nil
-}
 
 func (h *holders) Acquire(_ context.Context, _ ceph.Connection, _ string, holder objectref.Ref, now time.Time) (lock.Grant, error) {
 	if !slices.Contains(h.took, holder.Name) {
@@ -42,9 +39,22 @@ func (h *holders) Release(_ context.Context, _ ceph.Connection, _ string, holder
 	return nil
 }
 
+const fsid = "11111111-2222-3333-4444-555555555555"
+
+// fixedRook has one cluster.
+type fixedRook struct{}
+
+func (fixedRook) Cluster(context.Context, v1alpha1.ClusterReference) (rook.ClusterInfo, error) {
+	return rook.ClusterInfo{FSID: fsid}, nil
+}
+
+func (fixedRook) Connection(_ context.Context, _ settings.Cluster, name string) (ceph.Connection, error) {
+	return ceph.Connection{User: name}, nil
+}
+
 // keepersWorld has an OSD down for a benchmark, and a keeper that watches it.
 type keepersWorld struct {
-	*keeper
+	*Keeper
 	t       *testing.T
 	ceph    *cephtest.Cluster
 	store   *tuning.Memory
@@ -59,13 +69,20 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	w := &keepersWorld{t: t, ceph: quietCeph(), store: &tuning.Memory{}, holders: &holders{}, clock: today(), cluster: allowances().Clusters[0]}
-	r := New(Options{
-		Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(),
-		Rook:   &fakeRook{}, Ceph: w.ceph, Lock: w.holders, Outages: w.store, Writer: "this",
-		Now: func() time.Time { return w.clock },
+	cluster := cephtest.NewCluster()
+	cluster.Change(func(a *cephtest.Answers) {
+		a.OSDMap = ceph.OSDMap{FSID: fsid, OSDs: []ceph.OSDState{{Up: true}, {ID: 1, Up: true}, {ID: 2, Up: true}}}
+		a.Keys, a.Errors = map[string]string{}, map[string]error{}
 	})
-	w.keeper = newKeeper(r, time.Minute)
+	w := &keepersWorld{t: t, ceph: cluster, store: &tuning.Memory{}, holders: &holders{}, clock: begin}
+	w.cluster = settings.Cluster{Namespace: "rook-ceph", Name: "my-cluster", Identities: settings.Identities{Observer: "observer", OSDStopper: "stopper"}}
+	w.Keeper = &Keeper{
+		Operator: Operator{
+			Ceph: w.ceph, Rook: fixedRook{}, Store: w.store, Writer: "this", Doubts: &tuning.Doubts{},
+			Now: func() time.Time { return w.clock }, Reached: func(tuning.Step) error { return nil },
+		},
+		Lock: w.holders, Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), kept: map[string]kept{},
+	}
 	return w
 }
 
@@ -109,7 +126,7 @@ func ofBenchmark(working metav1.ConditionStatus) *v1alpha1.CephBenchmark {
 }
 
 func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
-	later := today().Add(time.Hour)
+	later := begin.Add(time.Hour)
 	for name, tc := range map[string]struct {
 		objects []client.Object
 		writer  string
@@ -121,8 +138,8 @@ func TestKeeperUnsetsOrphanedNoup(t *testing.T) {
 		wantGiven bool
 	}{
 		"its benchmark is at work":                 {[]client.Object{ofBenchmark("True")}, "this", later, 10 * time.Minute, false, false},
-		"its time has come":                        {[]client.Object{ofBenchmark("True")}, "this", today().Add(time.Minute), time.Minute, false, false},
-		"its time is over":                         {[]client.Object{ofBenchmark("True")}, "this", today().Add(time.Minute), 2 * time.Minute, true, false},
+		"its time has come":                        {[]client.Object{ofBenchmark("True")}, "this", begin.Add(time.Minute), time.Minute, false, false},
+		"its time is over":                         {[]client.Object{ofBenchmark("True")}, "this", begin.Add(time.Minute), 2 * time.Minute, true, false},
 		"its benchmark has ended":                  {[]client.Object{ofBenchmark("False")}, "this", later, time.Minute, true, true},
 		"its benchmark is gone":                    {nil, "this", later, time.Minute, true, true},
 		"another one has its name":                 {[]client.Object{namesake()}, "this", later, time.Minute, true, true},
@@ -157,7 +174,7 @@ func namesake() *v1alpha1.CephBenchmark {
 func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
 	w := newKeepersWorld(t)
 	for _, name := range []string{"a", "b"} {
-		w.stop(name, "this", today().Add(time.Hour))
+		w.stop(name, "this", begin.Add(time.Hour))
 		if err := w.after(time.Minute); err != nil || !w.up() {
 			t.Fatalf("for %s: up: %t, %v", name, w.up(), err)
 		}
@@ -170,11 +187,11 @@ func TestTheKeeperActsForTheBenchmarkOfTheJournal(t *testing.T) {
 // The second manager that died may also have sent a request.
 func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 	w := newKeepersWorld(t)
-	w.stop("a", "earlier", today().Add(time.Hour))
+	w.stop("a", "earlier", begin.Add(time.Hour))
 	if err := w.after(2 * time.Minute); err != nil || !w.up() {
 		t.Fatalf("up: %t, %v", w.up(), err)
 	}
-	w.stop("a", "another", today().Add(time.Hour))
+	w.stop("a", "another", begin.Add(time.Hour))
 	if err := w.after(30 * time.Second); err != nil || w.up() {
 		t.Errorf("up: %t, %v, before what it has asked for must have ended", w.up(), err)
 	}
@@ -187,12 +204,12 @@ func TestTheKeeperWaitsForEachEarlierManager(t *testing.T) {
 // release its lock.
 func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 	w := newKeepersWorld(t)
-	w.reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+	w.Reader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("cephbenchmarks").GroupResource(), "a", nil)
 		},
 	})
-	w.stop("a", "this", today().Add(time.Hour))
+	w.stop("a", "this", begin.Add(time.Hour))
 	if err := w.after(time.Minute); err != nil || !w.up() || len(w.holders.gave) > 0 {
 		t.Errorf("up: %t, %v gave the lock back, %v; want it to be up, and the lock kept", w.up(), w.holders.gave, err)
 	}
@@ -200,7 +217,7 @@ func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 
 func TestKeeperNamesManualCommandWithoutIdentity(t *testing.T) {
 	w := newKeepersWorld(t)
-	w.stop("a", "this", today().Add(time.Hour))
+	w.stop("a", "this", begin.Add(time.Hour))
 	w.cluster.Identities.OSDStopper = ""
 	if err := w.after(time.Minute); err == nil || !strings.Contains(err.Error(), "unset-group noup osd.2") {
 		t.Errorf("%v, want it to say how to let it up by hand", err)

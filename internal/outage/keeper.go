@@ -1,4 +1,4 @@
-package cephbenchmark
+package outage
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
-	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -27,14 +27,23 @@ const KeepEvery = 30 * time.Second
 // minute after this manager began.
 const orphanedAfter = 90 * time.Second
 
-// keeper brings back orphaned OSDs. The object that stopped them is gone or has ended, or it is
+// Lock is the part of the lock of Ceph clusters that a Keeper needs.
+type Lock interface {
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
+}
+
+// Keeper brings back orphaned OSDs. The object that stopped them is gone or has ended, or it is
 // stuck and has not ended its outage in time. A running object brings its OSDs back itself, and
 // the next holder of the lock does so for orphaned ones. Without the keeper, OSDs would stay down
 // until an object takes the lock.
-type keeper struct {
-	*Reconciler
+type Keeper struct {
+	Operator
 
-	every time.Duration
+	Lock     Lock
+	Reader   client.Reader // without a cache
+	Clusters []settings.Cluster
+	Every    time.Duration
 	// kept holds the existing journals, by FSID.
 	kept map[string]kept
 }
@@ -52,16 +61,13 @@ type kept struct {
 	to     tuning.Cluster
 }
 
-func newKeeper(r *Reconciler, every time.Duration) *keeper {
-	return &keeper{Reconciler: r, every: every, kept: map[string]kept{}}
-}
-
 // Start implements manager.Runnable. The manager calls Start once it leads.
-func (k *keeper) Start(ctx context.Context) error {
-	ticker := time.NewTicker(k.every)
+func (k *Keeper) Start(ctx context.Context) error {
+	ticker := time.NewTicker(k.Every)
 	defer ticker.Stop()
+	k.kept = map[string]kept{}
 	for {
-		for _, cluster := range k.settings.Clusters {
+		for _, cluster := range k.Clusters {
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
 				logf.FromContext(ctx).Error(err, "Cannot check for OSDs that a benchmark left down", "cluster", cluster.Namespace+"/"+cluster.Name)
 			}
@@ -75,12 +81,12 @@ func (k *keeper) Start(ctx context.Context) error {
 }
 
 // keep checks one cluster and restores its OSDs if they are orphaned.
-func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
-	info, err := k.rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
+func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
+	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
 		return err
 	}
-	left, err := k.outages.Load(ctx, info.FSID)
+	left, err := k.Store.Load(ctx, info.FSID)
 	if err != nil {
 		return err
 	}
@@ -88,7 +94,7 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 		delete(k.kept, info.FSID)
 		return nil
 	}
-	now := k.now()
+	now := k.Now()
 	if known := k.kept[info.FSID]; known.sweep != left.Sweep || known.writer != left.Writer {
 		k.kept[info.FSID] = kept{sweep: left.Sweep, writer: left.Writer, since: now}
 	}
@@ -97,22 +103,22 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 		// The outage's owner cannot read the journal either. If the owner is running
 		// nevertheless, its run is invalid, and it releases the lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
-		return k.restoreOSDs(ctx, cluster, left, true)
+		return k.restore(ctx, cluster, left, true)
 	}
 	if err != nil || working && !k.isOverdue(left, now) {
 		return err
 	}
-	return k.restoreOSDs(ctx, cluster, left, working)
+	return k.restore(ctx, cluster, left, working)
 }
 
-// restoreOSDs restores a journal on behalf of its object.
-func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
-	osds := outage.Names(outage.OSDsOf(left))
+// restore restores a journal on behalf of its object.
+func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
+	osds := Names(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
 			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
 	}
-	observer, err := k.rook.Connection(ctx, cluster, cluster.Identities.Observer)
+	observer, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
 		return err
 	}
@@ -123,7 +129,7 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 	if err != nil {
 		return err
 	}
-	waits, err := outage.Restore(ctx, engine, k.ceph, observer)
+	waits, err := Restore(ctx, engine, k.Ceph, observer)
 	if err != nil || !waits.IsDone() {
 		return err
 	}
@@ -132,29 +138,29 @@ func (k *keeper) restoreOSDs(ctx context.Context, cluster settings.Cluster, left
 	if working {
 		return nil // The running object releases the lock itself.
 	}
-	return k.lock.Release(ctx, observer, left.FSID, holder)
+	return k.Lock.Release(ctx, observer, left.FSID, holder)
 }
 
 // isOverdue reports whether an outage has passed its deadline, or its manager has died and no
 // other has taken over.
-func (k *keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
+func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	if j.Done() {
 		return false // noup is unset, and the object waits for the OSDs to come up.
 	}
-	orphaned := j.Writer != k.writer && now.Sub(k.kept[j.FSID].since) > orphanedAfter
+	orphaned := j.Writer != k.Writer && now.Sub(k.kept[j.FSID].since) > orphanedAfter
 	return orphaned || !j.Until.IsZero() && now.After(j.Until)
 }
 
 // isAtWork reports whether the object that stopped the OSDs is running. An object that is not
 // running does not bring them back.
-func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
+func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}
 	var err error
 	if of.KindOrSweep() == "CephTuningSweep" {
-		err = k.reader.Get(ctx, key, sweep)
+		err = k.Reader.Get(ctx, key, sweep)
 	} else {
-		err = k.reader.Get(ctx, key, benchmark)
+		err = k.Reader.Get(ctx, key, benchmark)
 	}
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -170,8 +176,8 @@ func (k *keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 
 // engine returns the tuning.Engine for the journal of a cluster. It makes a new one if monitors
 // or keys have changed.
-func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
-	stopper, err := k.rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
+func (k *Keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
+	stopper, err := k.Rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {
 		return nil, err
 	}
@@ -180,17 +186,13 @@ func (k *keeper) engine(ctx context.Context, cluster settings.Cluster, fsid stri
 		return known.engine, nil
 	}
 	known.to = to
-	known.engine = tuning.NewEngine(k.ceph, to, tuning.Options{
-		Store: k.bothOutages(observer),
-		Guard: func(ctx context.Context) (ceph.Fence, error) {
-			grant, err := k.lock.Acquire(ctx, observer, fsid, holder, k.now())
-			if err != nil {
-				return ceph.Fence{}, err
-			}
-			return grant.Fence(fsid)
-		},
-		Writer: k.writer, Doubts: k.doubts, Now: k.now, Reached: k.reached,
-	})
+	known.engine = k.newEngine(to, func(ctx context.Context) (ceph.Fence, error) {
+		grant, err := k.Lock.Acquire(ctx, observer, fsid, holder, k.Now())
+		if err != nil {
+			return ceph.Fence{}, err
+		}
+		return grant.Fence(fsid)
+	}, time.Time{}, k.Reached)
 	k.kept[fsid] = known
 	return known.engine, nil
 }

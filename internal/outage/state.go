@@ -1,0 +1,116 @@
+package outage
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/result"
+)
+
+// State is what this process knows of the outage of a session's current run. Only the manager
+// that began an outage continues it: another manager knows too little about the run to make it
+// valid.
+type State struct {
+	// Run is the number of the run.
+	Run int32
+	Progress
+	// Refused says that the cluster does not permit the outage.
+	Refused bool
+
+	// osdMap is the OSD map of the last look, with the time of that look.
+	osdMap   *ceph.OSDMap
+	osdMapAt time.Time
+	// status and recovered were read right before the stop, recoveredLast when all placement
+	// groups were clean again.
+	status                   *ceph.Status
+	recovered, recoveredLast *ceph.Recovered
+	// earlier is the last OSD map of the previous run. It shows when the OSDs were stopped; nil
+	// in the first run.
+	earlier *ceph.OSDMap
+}
+
+// ForRun returns the state for a run. It stays the same while OSDs of an earlier run may be down.
+func (s State) ForRun(run int32) State {
+	if s.Run == run || s.Outstanding() {
+		return s
+	}
+	next := State{Run: run, earlier: s.earlier}
+	if s.osdMap != nil {
+		next.earlier = s.osdMap
+	}
+	return next
+}
+
+// View is the next step of an outage, and when to look again.
+type View struct {
+	Plan  Plan
+	Step  Step
+	Again time.Duration
+}
+
+// Observe adds what is new since the last pass. started is the time of the phase's signal to
+// start; zero if it has not come.
+func (s State) Observe(p Plan, started time.Time, phaseOver bool, samples []quiescence.Sample, now time.Time) (State, View) {
+	if s.Start.IsZero() {
+		s.Start = started
+	}
+	view := View{Plan: p, Step: StepDone}
+	if s.Start.IsZero() {
+		return s, view
+	}
+	look := Look{PhaseOver: phaseOver, OSDMap: s.osdMap, OSDMapAt: s.osdMapAt, Samples: samples}
+	if s.status != nil {
+		look.UpBefore, look.InBefore = s.status.UpOSDs, s.status.InOSDs
+	}
+	s.Progress, view.Step, view.Again = p.Next(s.Progress, look, now)
+	return s, view
+}
+
+// Expected returns the part of a run's outage that explains observations; nil for none.
+func (s State) Expected(p Plan, run int32) *quiescence.Outage {
+	if s.Run != run {
+		return nil
+	}
+	return p.Expected(s.Progress, s.status)
+}
+
+// Known reports whether this process has followed the outage of a run from its beginning.
+func (s State) Known(run int32) bool { return s.Run == run && !s.Start.IsZero() }
+
+// Measure returns the cost of the outage so far. total is the result of all clients in its phase;
+// nil if unknown.
+func (s State) Measure(p Plan, samples []quiescence.Sample, total *result.Direction) *archive.Outage {
+	return Measure(Evidence{
+		Progress: s.Progress, Samples: samples, Before: s.recovered, After: s.recoveredLast, Ramp: p.Ramp, Total: total,
+	})
+}
+
+// Invalid returns why the outage makes its run invalid; "" if it does not.
+func (s State) Invalid(name v1alpha1.PhaseName) string {
+	switch {
+	case s.Failed != "":
+		return fmt.Sprintf("Phase %s: the outage: %s", name, s.Failed)
+	case s.Clean.IsZero():
+		return fmt.Sprintf("Phase %s ended before its outage did", name)
+	}
+	return ""
+}
+
+// Unrested returns an obstacle if the OSDs were marked down recently: in an earlier run, which
+// osdMap may not show yet, or before the session. A run may begin earlier if its outage comes
+// later.
+func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
+	from := p.Rested(config, osdMap, s.earlier)
+	if !now.Before(from.Add(-p.Before)) {
+		return nil
+	}
+	return []quiescence.Obstacle{{
+		Code: v1alpha1.ReasonWaitingForQuiescence, Waits: true,
+		Message: fmt.Sprintf("%s may not be marked down again before %s: an OSD that is marked down too often stops its process.",
+			Names(p.OSDs), from.UTC().Format(time.TimeOnly)),
+	}}
+}

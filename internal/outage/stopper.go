@@ -1,0 +1,278 @@
+package outage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// Rook is the part of Rook that an Operator needs.
+type Rook interface {
+	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
+	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
+}
+
+// Operator has what a process needs to stop OSDs and to bring them back.
+type Operator struct {
+	Ceph tuning.Ceph
+	Rook Rook
+	// Store keeps the journals of outages in Kubernetes. An outage has a journal of its own: a new
+	// holder of the lock that finds one brings the OSDs back before anything else, and so does the
+	// end of every session.
+	Store tuning.Store
+	// Writer is a name of this process that no earlier or later process has.
+	Writer  string
+	Doubts  *tuning.Doubts
+	Now     func() time.Time
+	Reached func(tuning.Step) error
+}
+
+// journals returns the store of journals in Kubernetes and in Ceph.
+func (o Operator) journals(observer ceph.Connection) *tuning.Mirrored {
+	return tuning.NewMirrored(o.Store, tuning.NewConfigKey(o.Ceph, observer).ForOutages())
+}
+
+// Session is a session's outage in this process.
+type Session struct {
+	State
+
+	// engine sets and unsets noup, and keeps the journal. connected holds its connections.
+	engine    *tuning.Engine
+	connected tuning.Cluster
+	closed    bool // the journal is closed
+	// noupUnsetAt is when noup was last unset.
+	noupUnsetAt time.Time
+}
+
+// Stopper stops the OSDs of a session and brings them back.
+type Stopper struct {
+	Operator
+	*Session
+
+	Cluster settings.Cluster
+	FSID    string
+	// Holder holds the lock of the Ceph cluster, and Guard verifies that.
+	Holder objectref.Ref
+	Guard  tuning.Guard
+}
+
+func (s Stopper) owner() tuning.Sweep { return tuning.SweepOf(s.Holder) }
+
+func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
+	return s.Rook.Connection(ctx, s.Cluster, s.Cluster.Identities.Observer)
+}
+
+// Moves reports whether the OSDs or their data change their state, so that [Stopper.Look] finds
+// something new.
+func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
+
+// Look reads only what may have changed: every query starts a process on a node that may also
+// serve clients. clean says that all placement groups are clean in the last sample.
+func (s Stopper) Look(ctx context.Context, clean bool) error {
+	at, err := s.observer(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Up.IsZero():
+		asked := s.Now()
+		if s.osdMap, err = s.Ceph.OSDMap(ctx, at); err == nil {
+			s.osdMapAt = asked
+		}
+		return err
+	case !s.closed:
+		err = s.engine.Close(ctx)
+		s.closed = err == nil
+		return err
+	case clean:
+		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // As before the stop, a failure is ignored.
+	}
+	return nil
+}
+
+// StopOSDs stops the OSDs, unless the cluster forbids it. known is what the caller knows of the
+// cluster. If the stop itself fails, it records that for the next pass instead of returning an
+// error, because a stop must not be retried. After an error, the caller retries until it is too
+// late for the outage.
+func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
+	why, err := s.whyNot(ctx, p, known)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		s.Failed, s.Refused = why, true
+		return nil
+	}
+	if err := s.markDown(ctx, p); err != nil {
+		s.Failed = "the OSDs could not be stopped: " + err.Error()
+	}
+	return nil
+}
+
+// whyNot reads the cluster right before the stop, and returns a reason against it; "" if there is
+// none.
+func (s Stopper) whyNot(ctx context.Context, p Plan, c Cluster) (string, error) {
+	at, err := s.observer(ctx)
+	if err != nil {
+		return "", err
+	}
+	if c.OSDMap, err = s.Ceph.OSDMap(ctx, at); err != nil {
+		return "", err
+	}
+	if c.PGs, err = s.Ceph.PGsOn(ctx, at, p.OSDs...); err != nil {
+		return "", err
+	}
+	if c.Config, err = s.Ceph.ConfigDump(ctx, at); err != nil {
+		return "", err
+	}
+	if c.Stop, err = s.Ceph.OKToStop(ctx, at, p.OSDs...); err != nil {
+		return "", err
+	}
+	if c.Status, err = s.Ceph.Status(ctx, at); err != nil {
+		return "", err
+	}
+	s.status = c.Status
+	s.recovered, _ = s.Ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
+	return p.Refuse(c, s.Now()), nil
+}
+
+// markDown enters the outage into the journal, sets noup, and marks the OSDs down.
+func (s Stopper) markDown(ctx context.Context, p Plan) error {
+	if err := s.connect(ctx, p.Until(s.Now())); err != nil {
+		return err
+	}
+	s.noupUnsetAt = time.Time{}
+	s.Begin = s.Now()
+	s.Stop = s.Begin // From now on the OSDs may be down, even if the next call fails.
+	applied, err := s.engine.Apply(ctx, s.owner(), p.Changes())
+	if err != nil {
+		return err
+	}
+	if len(applied.NotTaken) > 0 {
+		return errors.New("something unset noup right after Ceph had set it")
+	}
+	fence, err := s.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	s.Stop = s.Now()
+	return s.Ceph.MarkOSDsDown(ctx, s.connected.Tuner, fence, p.OSDs)
+}
+
+// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. It returns when
+// to call it again if that takes longer. abort is why the run must not continue, or "".
+func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
+	if err := s.connect(ctx, time.Time{}); err != nil {
+		return 0, err
+	}
+	before := s.Now()
+	report, err := s.engine.Restore(ctx)
+	if wait, is := errors.AsType[*tuning.WaitError](err); is {
+		return max(wait.Until.Sub(before), reconcile.AtOnce), nil // Wait: a change that is still in flight could undo a restore that is made before it.
+	}
+	if err != nil {
+		return 0, fmt.Errorf("unset noup of %s: %w", Names(p.OSDs), err)
+	}
+	if !report.Done {
+		return time.Second, nil
+	}
+	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason: from now on, the return of the OSDs would explain the same observations.
+	return reconcile.AtOnce, nil
+}
+
+// RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
+// stopped. The holder of the lock does so before anything else. A new holder reads the journal in
+// Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes may have been
+// deleted.
+func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
+	if s.Outstanding() {
+		return reconcile.Done, nil
+	}
+	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
+	if err != nil || left == nil || left.Done() && left.Writer == s.Writer && left.Sweep == s.owner() {
+		return reconcile.Done, err // OSDs may take a while to come up after noup was unset.
+	}
+	return s.restore(ctx)
+}
+
+// RestoreOwn brings back the OSDs that the session has stopped. It reads the copy of the journal
+// in Ceph only if requested.
+func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, error) {
+	left, err := s.left(ctx, inCeph)
+	if err != nil || left == nil || left.Sweep != s.owner() {
+		return reconcile.Done, err
+	}
+	return s.restore(ctx)
+}
+
+// left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only if
+// requested, because that takes a process.
+func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
+	if !inCeph {
+		return s.Store.Load(ctx, s.FSID)
+	}
+	at, err := s.observer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.journals(at).Load(ctx, s.FSID)
+}
+
+func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {
+	if err := s.connect(ctx, time.Time{}); err != nil {
+		return "", err
+	}
+	waits, err := Restore(ctx, s.engine, s.Ceph, s.connected.Observer)
+	if err == nil && waits.IsDone() && s.Outstanding() {
+		s.NoupUnset = s.Now()
+	}
+	return waits, err
+}
+
+// connect makes the engine that stops OSDs and brings them back. It makes a new engine if keys or
+// monitors have changed, or if a deadline is given.
+func (s Stopper) connect(ctx context.Context, until time.Time) error {
+	if s.Cluster.Identities.OSDStopper == "" {
+		return errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
+	}
+	observer, err := s.observer(ctx)
+	if err != nil {
+		return err
+	}
+	stopper, err := s.Rook.Connection(ctx, s.Cluster, s.Cluster.Identities.OSDStopper)
+	if err != nil {
+		return err
+	}
+	to := tuning.Cluster{FSID: s.FSID, Observer: observer, Tuner: stopper}
+	if s.engine != nil && s.connected == to && until.IsZero() {
+		return nil
+	}
+	s.connected, s.closed = to, false
+	session := s.Session
+	s.engine = s.newEngine(to, s.Guard, until, func(step tuning.Step) error {
+		if step == tuning.StepOriginalSent {
+			session.noupUnsetAt = s.Now()
+		}
+		return s.Reached(step)
+	})
+	return nil
+}
+
+// newEngine returns the engine that sets and unsets noup in a cluster.
+func (o Operator) newEngine(to tuning.Cluster, guard tuning.Guard, until time.Time, reached func(tuning.Step) error) *tuning.Engine {
+	return tuning.NewEngine(o.Ceph, to, tuning.Options{
+		Store: o.journals(to.Observer), Guard: guard,
+		Writer: o.Writer, Doubts: o.Doubts, Now: o.Now, Until: until, Reached: reached,
+	})
+}
