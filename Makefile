@@ -76,10 +76,11 @@ vet: ## Run go vet.
 	go vet ./...
 
 .PHONY: lint
-lint: ## Run the linters for Go and shell.
+lint: ## Run the linters for Go and shell, and look for code that only tests reach.
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run
 	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
+	hack/deadcode
 	hack/shellcheck
 	$(MAKE) workflows
 

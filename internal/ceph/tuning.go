@@ -101,7 +101,7 @@ func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
 
 // PGsOn implements Client.
 func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error) {
-	if err := validOSDs(osds); err != nil {
+	if err := ValidOSDs(osds); err != nil {
 		return nil, err
 	}
 	var all []PG
@@ -123,7 +123,7 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 // OKToStop implements Client. If stopping is not safe, the command fails with EBUSY, and the
 // error holds the reason.
 func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
-	if err := validOSDs(osds); err != nil {
+	if err := ValidOSDs(osds); err != nil {
 		return nil, err
 	}
 	args := make([]string, 0, len(osds)+1)
@@ -331,7 +331,7 @@ func (c *CLI) SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, 
 
 // MarkOSDsDown implements Tuner.
 func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error {
-	if err := validOSDs(osds); err != nil {
+	if err := ValidOSDs(osds); err != nil {
 		return err
 	}
 	names := make([]string, 0, len(osds))
@@ -369,9 +369,6 @@ func TunableFlag(flag string) error {
 	}
 	return nil
 }
-
-// TunableOSDs refuses OSDs that MarkOSDsDown and SetNoUp never change.
-func TunableOSDs(osds ...int) error { return validOSDs(osds) }
 
 // tunablePool refuses invalid names, and Ceph's own pools.
 func tunablePool(pool string) error {
@@ -425,8 +422,8 @@ func validOSD(osd int) error {
 // maxStopped is the largest number of OSDs that one command stops or checks.
 const maxStopped = 16
 
-// validOSDs refuses an empty list, and one longer than maxStopped.
-func validOSDs(osds []int) error {
+// ValidOSDs refuses an empty list, and one longer than maxStopped.
+func ValidOSDs(osds []int) error {
 	if len(osds) == 0 || len(osds) > maxStopped {
 		return &InvalidError{fmt.Sprintf("%d OSDs are named, want 1 to %d", len(osds), maxStopped)}
 	}

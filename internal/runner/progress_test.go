@@ -19,12 +19,17 @@ type step struct {
 	print string
 }
 
+// liveFunc is a [parse.Live] without state.
+type liveFunc func(line []byte) (parse.Rate, bool)
+
+func (f liveFunc) Line(line []byte) (parse.Rate, bool) { return f(line) }
+
 // told returns the lines about a tool with these outputs.
 func told(count int, steps ...step) []string {
 	clock := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	var lines []string
 	w := &progressWriter{
-		live: parse.LiveFunc(func(line []byte) (parse.Rate, bool) {
+		live: liveFunc(func(line []byte) (parse.Rate, bool) {
 			var rate parse.Rate
 			_, err := fmt.Sscanf(string(line), "%g", &rate.OperationsPerSecond)
 			return rate, err == nil

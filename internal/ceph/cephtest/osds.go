@@ -12,7 +12,7 @@ import (
 
 // SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up.
 func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
-	if err := ceph.TunableOSDs(osd); err != nil {
+	if err := ceph.ValidOSDs([]int{osd}); err != nil {
 		return err
 	}
 	return c.change(ctx, "SetNoUp", at, fence, func() error {
@@ -31,7 +31,7 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 
 // MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again at once.
 func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
-	if err := ceph.TunableOSDs(osds...); err != nil {
+	if err := ceph.ValidOSDs(osds); err != nil {
 		return err
 	}
 	return c.change(ctx, "MarkOSDsDown", at, fence, func() error {

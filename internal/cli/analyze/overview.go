@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -117,7 +117,7 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 	if markdown {
 		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 	} else {
-		aligned.Write(&out, header, rows)
+		terminal.WriteTable(&out, header, rows)
 	}
 	if v.Runs < 3 {
 		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")

@@ -15,10 +15,9 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -158,7 +157,7 @@ func (r *replayed) write(w io.Writer, form string) error {
 	case "yaml":
 		return writeYAML(w, r)
 	}
-	table, to := aligned.Write, color.WriteString
+	table, to := terminal.WriteTable, terminal.WriteString
 	if form == "markdown" {
 		to = io.WriteString
 		table = func(out *strings.Builder, header []string, rows [][]string) {

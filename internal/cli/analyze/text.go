@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // This file has the rows of both written forms, text and Markdown.
@@ -109,10 +108,10 @@ func writeText(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", r.question(u))
 	if r.Source == "files" {
-		aligned.Write(&out, runHeader(u), r.runRows(u))
+		terminal.WriteTable(&out, runHeader(u), r.runRows(u))
 		out.WriteString("\n")
 	}
-	aligned.Write(&out, verdictHeader(u), r.verdictRows(u))
+	terminal.WriteTable(&out, verdictHeader(u), r.verdictRows(u))
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
 		fmt.Fprintf(&out, "%s: %s\n", c.Verdict, c.Reason)
@@ -120,6 +119,6 @@ func writeText(w io.Writer, r *report, u unit) error {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&out, "warning: %s\n", warning)
 	}
-	_, err := color.WriteString(w, out.String())
+	_, err := terminal.WriteString(w, out.String())
 	return err
 }

@@ -9,8 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -29,7 +28,7 @@ func (c *comparison) write(out io.Writer, format string) error {
 	case "html":
 		text, err = c.page().HTML()
 	default:
-		_, err = color.WriteString(out, c.table())
+		_, err = terminal.WriteString(out, c.table())
 		return err
 	}
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *comparison) table() string {
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
 		out.WriteString("\n")
-		aligned.Write(&out, header, rows)
+		terminal.WriteTable(&out, header, rows)
 	}
 	if lines := c.regressionLines(); len(lines) > 0 {
 		out.WriteString("\n" + strings.Join(lines, "\n") + "\n")

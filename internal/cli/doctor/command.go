@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -197,7 +197,7 @@ func write(out io.Writer, findings []Finding, format string) error {
 	case "yaml":
 		text, err = yaml.Marshal(findings)
 	default:
-		_, err = color.WriteString(out, table(findings))
+		_, err = terminal.WriteString(out, table(findings))
 		return err
 	}
 	if err != nil {

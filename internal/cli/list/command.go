@@ -19,11 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -134,8 +133,8 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return err
 	}
 	var text strings.Builder
-	aligned.Write(&text, o.header(), o.rows(objects, now))
-	_, err = color.WriteString(out, text.String())
+	terminal.WriteTable(&text, o.header(), o.rows(objects, now))
+	_, err = terminal.WriteString(out, text.String())
 	return err
 }
 

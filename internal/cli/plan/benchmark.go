@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
 	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -138,7 +138,7 @@ func (p *BenchmarkPlan) table() string {
 		rows = append(rows, []string{"written", written})
 	}
 	var out strings.Builder
-	aligned.Write(&out, []string{"THE PLAN", ""}, rows)
+	terminal.WriteTable(&out, []string{"THE PLAN", ""}, rows)
 	return out.String()
 }
 

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -225,7 +225,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		for _, e := range j.ToRestore() {
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
 		}
-		aligned.Write(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
+		terminal.WriteTable(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
 		fmt.Fprintf(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
 	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", manual.ByHand)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
@@ -38,14 +38,14 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 		return
 	}
 	out.WriteString("\n")
-	aligned.Write(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
-		aligned.Write(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
+		terminal.WriteTable(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
 	}
 	if len(windows) > 0 {
 		out.WriteString("\n")
-		aligned.Write(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)
+		terminal.WriteTable(out, []string{"RUN", "WINDOW", "SECONDS", "IOPS", "P50", "P99", "STALLED SECONDS"}, windows)
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/report"
 )
@@ -26,7 +25,7 @@ func writeTable(w io.Writer, f *findings) error {
 	}
 	if len(rows) > 0 {
 		out.WriteString("\n")
-		aligned.Write(&out, header, rows)
+		terminal.WriteTable(&out, header, rows)
 	}
 	writeOutages(&out, f.runs)
 	notes, err := notes(f.runs)
@@ -36,7 +35,7 @@ func writeTable(w io.Writer, f *findings) error {
 	if len(notes) > 0 {
 		out.WriteString("\n" + strings.Join(notes, "\n") + "\n")
 	}
-	_, err = color.WriteString(w, out.String())
+	_, err = terminal.WriteString(w, out.String())
 	return err
 }
 
@@ -68,7 +67,7 @@ func writeRuns(out *strings.Builder, runs []*archive.Run) {
 			run.EndTime.Sub(run.StartTime).Round(time.Second).String(), startSpread(run), run.Reason,
 		})
 	}
-	aligned.Write(out, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
+	terminal.WriteTable(out, []string{"RUN", "STATE", "STARTED", "TOOK", "START SPREAD", "REASON"}, rows)
 }
 
 func startSpread(run *archive.Run) string {

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/cephtune/cephtune/internal/cli/aligned"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/version"
 )
 
@@ -124,7 +124,7 @@ func (v *versions) table() string {
 		rows = append(rows, []string{"Ceph of " + c.Namespace + "/" + c.Name, c.Version})
 	}
 	var out strings.Builder
-	aligned.Write(&out, []string{"PART", "VERSION"}, rows)
+	terminal.WriteTable(&out, []string{"PART", "VERSION"}, rows)
 	for _, gap := range v.Unknown {
 		out.WriteString(gap + "\n")
 	}

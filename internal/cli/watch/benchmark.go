@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // writeBenchmark writes the outcome of a benchmark: its headline and, if it has results, the
@@ -26,7 +26,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
 		text += fmt.Sprintf("%s: %s\n", stalled.Reason, stalled.Message)
 	}
-	if _, err := color.WriteString(w, text); err != nil || !kept {
+	if _, err := terminal.WriteString(w, text); err != nil || !kept {
 		return err
 	}
 	var details bytes.Buffer
@@ -35,6 +35,6 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}
-	_, err := color.WriteString(w, details.String())
+	_, err := terminal.WriteString(w, details.String())
 	return err
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/live"
 )
 
-// terminal is the destination of the lines.
-type terminal struct {
+// output is the destination of the lines.
+type output struct {
 	w io.Writer
 	// width returns how many characters fit on a line; 0 if lines cannot be redrawn, as in a
 	// file.
 	width func() int
 }
 
-func newTerminal(w io.Writer) terminal {
+func newOutput(w io.Writer) output {
 	file, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
-		return terminal{w: w, width: func() int { return 0 }}
+		return output{w: w, width: func() int { return 0 }}
 	}
-	return terminal{w: w, width: func() int {
+	return output{w: w, width: func() int {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil {
 			return 0
@@ -42,7 +42,7 @@ const liveEvery = 10 * time.Second
 // screen shows successive views, and the clients' rate in between. Its methods may be called
 // concurrently.
 type screen struct {
-	to  terminal
+	to  output
 	now func() time.Time
 
 	mu    sync.Mutex

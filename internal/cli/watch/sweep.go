@@ -13,9 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/aligned"
-	"github.com/cephtune/cephtune/internal/cli/color"
 	"github.com/cephtune/cephtune/internal/cli/manual"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -36,7 +35,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	writeRestored(&out, s.Status.Conditions)
 	writePatches(&out, s.Status.Patches)
 	writeNext(&out, s, ledger)
-	_, err = color.WriteString(w, out.String())
+	_, err = terminal.WriteString(w, out.String())
 	return err
 }
 
@@ -111,7 +110,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		[]string{"smallest effect", fmt.Sprintf("%s, which the largest design proves four times out of five at the noise that is assumed", plan.SmallestEffect)},
 	)
 	out.WriteString("\n")
-	aligned.Write(out, []string{"THE PLAN", ""}, rows)
+	terminal.WriteTable(out, []string{"THE PLAN", ""}, rows)
 	for _, refusal := range plan.Refusals {
 		fmt.Fprintf(out, "Refused: %s\n", refusal)
 	}
@@ -163,7 +162,7 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 		})
 	}
 	out.WriteString("\n")
-	aligned.Write(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
+	terminal.WriteTable(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
 	writeClosedLoop(out, s)
 }
 
@@ -177,7 +176,7 @@ func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		header[i] = strings.ToUpper(header[i])
 	}
 	out.WriteString("\n")
-	aligned.Write(out, header, rows)
+	terminal.WriteTable(out, header, rows)
 	if claim := report.ClaimOf(s.Status.Claim); claim != "" {
 		fmt.Fprintf(out, "The verdict speaks for %s.\n", claim)
 	}
@@ -205,7 +204,7 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
 	}
 	fmt.Fprintf(out, "\nConstraints, for %s:\n", s.Status.Best)
-	aligned.Write(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
+	terminal.WriteTable(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
 }
 
 // writeRestored says whether all settings are restored. A sweep that only varies scratch pools
@@ -246,7 +245,7 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 		[]string{manual.Verdicts, "what the verdicts mean, and how often they are wrong"},
 	)
 	out.WriteString("\n")
-	aligned.Write(out, []string{"NEXT", ""}, rows)
+	terminal.WriteTable(out, []string{"NEXT", ""}, rows)
 }
 
 // runToShow returns the last valid run with kept results: of the best configuration if it has

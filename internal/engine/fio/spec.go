@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -20,11 +19,12 @@ func specOf(phase *v1alpha1.Phase) load.Spec {
 	if phase.Fio == nil {
 		return nil
 	}
-	return phaseSpec{Fio: phase.Fio, name: string(phase.Name)}
+	return phaseSpec{Fio: phase.Fio, Timed: load.TimedBy(&phase.Fio.Duration, &phase.Fio.Ramp), name: string(phase.Name)}
 }
 
 type phaseSpec struct {
 	*v1alpha1.Fio
+	load.Timed
 	name string // of the phase
 }
 
@@ -139,21 +139,4 @@ func (s phaseSpec) SetField(field v1alpha1.WorkloadField, value load.FieldValue)
 	case v1alpha1.WorkloadRateIOPS:
 		s.RateIOPS = &value.Number
 	}
-}
-
-// Lengthen implements [load.Spec].
-func (s phaseSpec) Lengthen(factor int) {
-	s.Duration, s.Ramp = load.LongerDuration(s.Duration, factor), load.LongerRamp(s.Ramp, factor)
-}
-
-// RunFor implements [load.Spec].
-func (s phaseSpec) RunFor(duration time.Duration) bool {
-	s.Duration.Duration = duration
-	return true
-}
-
-// RunUntilStopped implements [load.Spec].
-func (s phaseSpec) RunUntilStopped() int64 {
-	s.Duration.Duration, s.Ramp = load.Endless, nil
-	return 0
 }

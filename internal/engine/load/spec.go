@@ -108,12 +108,35 @@ func LongerDuration(d metav1.Duration, factor int) metav1.Duration {
 	return metav1.Duration{Duration: longer(d.Duration, factor, maxDuration)}
 }
 
-// LongerRamp multiplies a ramp, up to the schema's maximum.
-func LongerRamp(d *metav1.Duration, factor int) *metav1.Duration {
-	if d == nil {
-		return nil
+// Timed implements the methods of [Spec] that set the time, for an engine with a duration and a ramp.
+type Timed struct {
+	duration *metav1.Duration
+	ramp     **metav1.Duration
+}
+
+// TimedBy returns a Timed that sets these fields of a phase.
+func TimedBy(duration *metav1.Duration, ramp **metav1.Duration) Timed {
+	return Timed{duration: duration, ramp: ramp}
+}
+
+// Lengthen implements [Spec].
+func (t Timed) Lengthen(factor int) {
+	*t.duration = LongerDuration(*t.duration, factor)
+	if ramp := *t.ramp; ramp != nil {
+		*t.ramp = &metav1.Duration{Duration: longer(ramp.Duration, factor, maxRamp)}
 	}
-	return &metav1.Duration{Duration: longer(d.Duration, factor, maxRamp)}
+}
+
+// RunFor implements [Spec].
+func (t Timed) RunFor(duration time.Duration) bool {
+	t.duration.Duration = duration
+	return true
+}
+
+// RunUntilStopped implements [Spec], for an engine that reports bytes however it ends.
+func (t Timed) RunUntilStopped() int64 {
+	t.duration.Duration, *t.ramp = Endless, nil
+	return 0
 }
 
 func longer(d time.Duration, factor int, most time.Duration) time.Duration {

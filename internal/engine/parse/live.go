@@ -45,9 +45,3 @@ type Live interface {
 	// ignores lines that it does not understand.
 	Line(line []byte) (Rate, bool)
 }
-
-// LiveFunc is a [Live] without state.
-type LiveFunc func(line []byte) (Rate, bool)
-
-// Line implements [Live].
-func (f LiveFunc) Line(line []byte) (Rate, bool) { return f(line) }

@@ -2,7 +2,6 @@ package radosbench
 
 import (
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -18,10 +17,13 @@ func specOf(phase *v1alpha1.Phase) load.Spec {
 	if phase.RadosBench == nil {
 		return nil
 	}
-	return phaseSpec{phase.RadosBench}
+	return phaseSpec{phase.RadosBench, load.TimedBy(&phase.RadosBench.Duration, &phase.RadosBench.Ramp)}
 }
 
-type phaseSpec struct{ *v1alpha1.RadosBench }
+type phaseSpec struct {
+	*v1alpha1.RadosBench
+	load.Timed
+}
 
 // Load implements [load.Spec].
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RadosBench) }
@@ -80,19 +82,8 @@ func (s phaseSpec) SetField(field v1alpha1.WorkloadField, value load.FieldValue)
 	}
 }
 
-// Lengthen implements [load.Spec].
-func (s phaseSpec) Lengthen(factor int) {
-	s.Duration, s.Ramp = load.LongerDuration(s.Duration, factor), load.LongerRamp(s.Ramp, factor)
-}
-
-// RunFor implements [load.Spec].
-func (s phaseSpec) RunFor(duration time.Duration) bool {
-	s.Duration.Duration = duration
-	return true
-}
-
 // RunUntilStopped implements [load.Spec].
 func (s phaseSpec) RunUntilStopped() int64 {
-	s.Duration.Duration, s.Ramp = load.Endless, nil
+	s.Timed.RunUntilStopped()
 	return s.BlockSize.Value()
 }

@@ -1,5 +1,5 @@
-// Package color colors verdicts where text goes to a terminal.
-package color
+// Package terminal lays out text for a terminal: tables with aligned columns, and verdicts in color.
+package terminal
 
 import (
 	"io"
@@ -25,7 +25,7 @@ const (
 // would count them.
 func WriteString(w io.Writer, text string) (int, error) {
 	if isColored(w, os.Getenv) {
-		text = Words(text)
+		text = Colored(text)
 	}
 	return io.WriteString(w, text)
 }
@@ -39,8 +39,8 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 // the states of doctor's findings.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
-// Words returns text with its verdicts and outcomes colored.
-func Words(text string) string {
+// Colored returns text with its verdicts and outcomes colored.
+func Colored(text string) string {
 	return words.ReplaceAllStringFunc(text, func(word string) string { return of(word) + word + reset })
 }
 

@@ -1,66 +1,11 @@
 package result
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"unicode/utf8"
 )
-
-// VersionError reports a document with a schema version that this package does not
-// support.
-type VersionError struct {
-	// Found is the version in the document; 0 without one.
-	Found int
-}
-
-// Error implements error.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("result: the document has schema version %d, and only version %d can be read", e.Found, SchemaVersion)
-}
-
-// Marshal encodes a valid result as JSON. The same result always gives the same
-// bytes.
-func Marshal(r *Result) ([]byte, error) {
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	return data, nil
-}
-
-// Unmarshal parses one result strictly: an unknown field, data after the document
-// and an invalid result are errors. An unknown version is a [*VersionError].
-func Unmarshal(data []byte) (*Result, error) {
-	var version struct {
-		SchemaVersion int `json:"schemaVersion"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	if version.SchemaVersion != SchemaVersion {
-		return nil, &VersionError{Found: version.SchemaVersion}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	r := &Result{}
-	if err := decoder.Decode(r); err != nil {
-		return nil, fmt.Errorf("result: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("result: something follows the document")
-	}
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
 
 // Validate returns an error for impossible values in a result, such as a number
 // that is negative, infinite or NaN. A direction without operations is an error
@@ -68,7 +13,7 @@ func Unmarshal(data []byte) (*Result, error) {
 func (r *Result) Validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:
-		return &VersionError{Found: r.SchemaVersion}
+		return fmt.Errorf("result: it has schema version %d, and only version %d can be read", r.SchemaVersion, SchemaVersion)
 	case r.Clients < 1:
 		return fmt.Errorf("result: %d clients", r.Clients)
 	case r.Source.Tool == "" || r.Source.Format == "":

@@ -1,5 +1,4 @@
-// Package aligned writes tables for a terminal.
-package aligned
+package terminal
 
 import (
 	"fmt"
@@ -7,9 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Write appends a table with aligned columns, and without spaces at the ends of
-// lines.
-func Write(out *strings.Builder, header []string, rows [][]string) {
+// WriteTable appends a table with aligned columns, and without spaces at the ends of lines.
+func WriteTable(out *strings.Builder, header []string, rows [][]string) {
 	// Writing into memory never fails.
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

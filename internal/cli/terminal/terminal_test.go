@@ -1,4 +1,4 @@
-package color
+package terminal
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWords(t *testing.T) {
+func TestColored(t *testing.T) {
 	for text, want := range map[string]string{
 		"cap=1  0.57  Inferior":        "cap=1  0.57  " + red + "Inferior" + reset,
 		"cap=512 Inconclusive: few":    "cap=512 " + yellow + "Inconclusive" + reset + ": few",
@@ -14,18 +14,18 @@ func TestWords(t *testing.T) {
 		"all is ok, nothing is wrong":  "all is ok, nothing is wrong",
 		"FailedOnVerdict, Superiority": "FailedOnVerdict, Superiority",
 	} {
-		if got := Words(text); got != want {
+		if got := Colored(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestOnlyTerminalsAreColored(t *testing.T) {
-	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // the master of a new pseudoterminal
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // the master of a new pseudoterminal
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = terminal.Close() }()
+	defer func() { _ = pty.Close() }()
 	environment := func(pairs ...string) func(string) string {
 		return func(name string) string {
 			for _, pair := range pairs {
@@ -38,9 +38,9 @@ func TestOnlyTerminalsAreColored(t *testing.T) {
 	}
 	var memory strings.Builder
 	for name, c := range map[string]struct{ got, want bool }{
-		"a terminal":               {isColored(terminal, environment("TERM=xterm")), true},
-		"a terminal, NO_COLOR":     {isColored(terminal, environment("TERM=xterm", "NO_COLOR=1")), false},
-		"a terminal without color": {isColored(terminal, environment("TERM=dumb")), false},
+		"a terminal":               {isColored(pty, environment("TERM=xterm")), true},
+		"a terminal, NO_COLOR":     {isColored(pty, environment("TERM=xterm", "NO_COLOR=1")), false},
+		"a terminal without color": {isColored(pty, environment("TERM=dumb")), false},
 		"memory":                   {isColored(&memory, environment("TERM=xterm")), false},
 	} {
 		if c.got != c.want {
