@@ -349,7 +349,7 @@ const (
 	MarkThrottled ResultMark = "Throttled"
 	// MarkNotSteady means that the figures had not become steady before the phase ended.
 	MarkNotSteady ResultMark = "NotSteady"
-	// MarkDisturbed means that a disturbance was recorded, as quiescence defines it.
+	// MarkDisturbed means that a disturbance was recorded that does not make the run invalid.
 	MarkDisturbed ResultMark = "Disturbed"
 )
 

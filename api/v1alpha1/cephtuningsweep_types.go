@@ -339,9 +339,9 @@ type Interleaved struct {
 	Sessions int32 `json:"sessions,omitempty"`
 
 	// pairs is the number of pairs of windows of the baseline and of each configuration in a
-	// session. If unset, that is 8. In the quick mode it is the number of pairs at the last look:
-	// 8, 12, 18, 28, 40 or 60, and 60 if unset. With fewer looks, each look is less strict, but
-	// only larger effects can be proven.
+	// session. If unset, that is 8. In the quick mode it is the number of pairs after which the
+	// session ends at the latest: 8, 12, 18, 28, 40 or 60. If unset, that is 60. With a smaller
+	// number, each look is less strict, but only larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
@@ -349,8 +349,8 @@ type Interleaved struct {
 	Pairs int32 `json:"pairs,omitempty"`
 
 	// window is how long a setting stays applied before the next one. Its first three tenths do not
-	// count, because the setting takes effect during them. If the setting before shows in windows
-	// nevertheless, the sweep begins anew with windows of twice the length, up to 60s.
+	// count, because the setting takes effect during them. If windows still show an effect of the
+	// previous setting, the sweep starts again with windows of twice the length, up to 60s.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -477,8 +477,8 @@ type Guardrails struct {
 	// +kubebuilder:default=Forbid
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
-	// settleFor is how long the cluster must have had a change and have been quiet before a run
-	// begins. If unset, that is 30s: mClock and others that undo a change do so within seconds.
+	// settleFor is how long a change must have been in effect on a quiet cluster before a run
+	// begins. If unset, that is 30s, because mClock and others undo a change within seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -486,8 +486,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="must be between 5s and 1h"
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
-	// settleTimeout is how long it may take until the cluster has a change and is quiet. If
-	// unset, that is 15m, and 2h for pg_num.
+	// settleTimeout is how long the cluster may take to apply a change and become quiet. If unset,
+	// that is 15m, and 2h for pg_num.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16

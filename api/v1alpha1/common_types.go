@@ -70,9 +70,9 @@ type RunID string
 //   - TimeToClean: how long placement groups took to be clean again after an outage, in
 //     seconds. It is a figure of the phase of template.outage and of no other.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
-//     P99After: the time within which half, and 99 %, of the operations completed in a
-//     part of that phase, in seconds: until the OSDs went down, while they were down, until
-//     placement groups were clean again, and from then on.
+//     P99After: the time within which 50 % or 99 % of the operations of a part of that phase
+//     completed, in seconds. Before ends when the OSDs go down, Outage when they may come up,
+//     and Recovery when all placement groups are clean again; After is the rest.
 //
 // Not every engine has every metric: fio has all of them, radosBench has Bandwidth, IOPS,
 // LatencyMean and LatencyMax, rbdBench has Bandwidth and IOPS.
@@ -157,8 +157,8 @@ const (
 	ScrubPause      ScrubPolicy = "Pause"
 )
 
-// DisturbanceAction says what a disturbance during a run leads to. Record notes it with the
-// result, Invalidate also makes the run invalid, and Abort stops the run at once.
+// DisturbanceAction says what a disturbance during a run leads to. Record notes it with the result,
+// Invalidate also makes the run invalid, and Abort also stops the run.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort
 type DisturbanceAction string
 

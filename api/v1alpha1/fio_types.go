@@ -239,10 +239,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=64
 	NumJobs int32 `json:"numJobs,omitempty"`
 
-	// size is how much of the image, objects, device or file each copy of a job works on. It is
-	// at most what `dataset` has prefilled for the copy, and all of that if unset. Data to
-	// overwrite is prefilled too: for each copy that writes, `dataset.size` divided by their
-	// number.
+	// size is how much of the image, objects, device or file each copy of a job works on. It is at
+	// most what `dataset` has prefilled for the copy, and all of that if unset. Data to overwrite
+	// is prefilled too: the copies that write share `dataset.size` equally.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -300,9 +299,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1000000
 	Fdatasync int32 `json:"fdatasync,omitempty"`
 
-	// sync makes each write wait until it is on disk, as databases write their logs. That
-	// includes the file's metadata (File, O_SYNC) or only what is needed to read the data back
-	// (Data, O_DSYNC).
+	// sync makes each write wait until it is on disk, as databases write their logs. File (O_SYNC)
+	// includes all of the file's metadata, and Data (O_DSYNC) only what is needed to read the data
+	// back.
 	// +optional
 	// +kubebuilder:default=None
 	Sync FioSync `json:"sync,omitempty"`

@@ -91,8 +91,8 @@ type RBDBench struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
-	// duration is the intended length of the phase. If ioTotal is unset, it is computed from
-	// duration, or from 60 s if that is longer: a run that is twice as fast as its pilot then still
+	// duration is the intended length of the phase. If ioTotal is unset, the operator computes it
+	// from duration, but from at least 60 s, so that a run that is twice as fast as its pilot still
 	// takes the required 30 s. The phase fails if it takes five times as long.
 	// +optional
 	// +kubebuilder:default="60s"

@@ -308,19 +308,19 @@ const (
 	SweepRunDiscarded SweepRunValidity = "Discarded"
 )
 
-// SweepRun is one run in seven words, an entry of the ledger, at most 96 bytes of
-// JSON. Four hundred objects with named fields would not fit into a status.
+// SweepRun is an entry of the ledger: one run in seven words, at most 96 bytes of JSON. Four
+// hundred objects with named fields would not fit into a status.
 //
 //		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
 //
 //	  - 17: the number of the run, from 1, which is part of its child's name.
-//	  - 3.1.4: its place: block, attempt at that block, slot in it from 0. Blocks of
-//	    the confirmation go on counting. The last attempt at a block counts.
+//	  - 3.1.4: block, attempt at that block, and slot in it, counted from 0. Blocks of
+//	    the confirmation continue the numbering. The last attempt at a block counts.
 //	  - 2: the index of its configuration; 0 is the baseline.
 //	  - the objective, then the constraints in their order, in the units of their
 //	    metrics with six digits; a dash for a missing figure.
-//	  - 75s: the time since the run before, waiting aside.
-//	  - 4096Mi: what was written.
+//	  - 75s: the time since the previous run, without waiting.
+//	  - 4096Mi: the bytes that were written.
 //	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
 // In the design Interleaved an entry is a session and a candidate, in eleven words:
@@ -328,13 +328,13 @@ const (
 //		3 1 4 -0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
 //
 //	  - 3: the number of the session, from 1, which is part of its child's name.
-//	  - 1: the index of the candidate; 0 of a session that is void.
-//	  - 4: the groups of windows that count.
+//	  - 1: the index of the candidate; 0 for a void session.
+//	  - 4: the number of groups of windows that count.
 //	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline).
-//	  - the p of the randomisation test against no increase.
-//	  - how late halves of windows differ from early ones, and what the setting before
-//	    predicts, as normal scores.
-//	  - 260s: what it took. 4096Mi: what was written.
+//	  - the p-value of the randomisation test against "no increase".
+//	  - the normal scores of the two tests for carry-over: late against early halves of
+//	    windows, and windows after different settings.
+//	  - 260s: the duration of the session. 4096Mi: the bytes that were written.
 //	  - Valid, or why the session is void, see SweepSessionValidity.
 //
 // +kubebuilder:validation:MaxLength=84

@@ -109,8 +109,8 @@ type Phase struct {
 }
 
 // BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give it
-// a fixed rate: without one, faster phases leave it less, so it differs between the compared
-// configurations.
+// a fixed rate. Without one, it does less work if the phases are faster, so it differs between the
+// compared configurations.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load runs as long as the phases: leave radosBench.duration out"
@@ -170,7 +170,8 @@ type Spread string
 
 // The choices.
 const (
-	// SpreadRequired puts each client on its own node, or does not start.
+	// SpreadRequired puts each client on its own node. With too few nodes, the benchmark does not
+	// start.
 	SpreadRequired Spread = "Required"
 	// SpreadPreferred puts each client on its own node if there are enough nodes.
 	SpreadPreferred Spread = "Preferred"
