@@ -13,7 +13,7 @@ type Outage struct {
 
 	// NoupUnsetTime is when noup was unset. The durations below count from then unless they say
 	// otherwise.
-	NoupUnsetTime *metav1.Time `json:"letBackTime,omitempty"`
+	NoupUnsetTime *metav1.Time `json:"noupUnsetTime,omitempty"`
 
 	// SecondsToOut is the time from the stop until Ceph had marked the OSDs out; "" if the
 	// outage was not meant to last so long. SecondsToBackfilled is the time from then until all

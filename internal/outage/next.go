@@ -56,7 +56,7 @@ const (
 	// StepStop stops the OSDs, unless [Plan.Refuse] gives a reason against it.
 	StepStop Step = "Stop"
 	// StepUnsetNoup unsets noup.
-	StepUnsetNoup Step = "LetBack"
+	StepUnsetNoup Step = "UnsetNoup"
 	// StepDone means that the outage has ended.
 	StepDone Step = "Done"
 )
