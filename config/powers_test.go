@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write docs/powers.md anew, in which a reader then has to see what was added")
+var update = flag.Bool("update", false, "write docs/powers.md again; read its diff before you commit it")
 
 const (
 	powersPage  = "../docs/powers.md"
@@ -51,8 +51,8 @@ func TestPowers(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(read(t, powersPage), got); diff != "" {
-		t.Errorf("what the manifests give is not what docs/powers.md says (-page +manifests); if it is meant, "+
-			"give the reason in config/%s and run: go test ./config -run TestPowers -update\n%s", reasonsFile, diff)
+		t.Errorf("the manifests grant other rights than docs/powers.md lists (-page +manifests); if you intend that, "+
+			"write the reason into config/%s and run: go test ./config -run TestPowers -update\n%s", reasonsFile, diff)
 	}
 }
 
@@ -71,22 +71,22 @@ func TestForbiddenPowers(t *testing.T) {
 func tooMuch(p power) []string {
 	var problems []string
 	if strings.Contains(p.resource, "*") || slices.Contains(p.verbs, "*") || slices.Contains(p.names, "*") {
-		problems = append(problems, "a wildcard grows by itself")
+		problems = append(problems, "a wildcard also covers what is added later")
 	}
 	for _, verb := range []string{"escalate", "bind", "impersonate", "approve", "sign"} {
 		if slices.Contains(p.verbs, verb) {
-			problems = append(problems, "it makes more of itself")
+			problems = append(problems, "it allows the account to gain more rights")
 		}
 	}
 	_, kind, _ := strings.Cut(p.resource, "/")
 	if slices.Contains([]string{"exec", "attach", "portforward", "proxy", "ephemeralcontainers", "token"}, kind) || p.resource == "pods" && slices.Contains(p.verbs, "create") {
-		problems = append(problems, "it makes somebody else's rights its own")
+		problems = append(problems, "it allows the account to use the rights of other accounts")
 	}
 	if p.resource == "secrets" && readsSecretsOfOthers(p) {
-		problems = append(problems, "Secrets are made, or read by their name, and nothing else")
+		problems = append(problems, "Secrets may only be created, or read by name")
 	}
 	if p.who == manager && p.where == everywhere && changesOthers(p) {
-		problems = append(problems, "it changes something in namespaces that are none of benchmarks")
+		problems = append(problems, "it allows changes outside the namespaces of benchmarks")
 	}
 	return problems
 }
@@ -127,7 +127,7 @@ func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
 			role = "ClusterRole " + binding.RoleRef.Name
 		}
 		if rules[role] == nil {
-			t.Errorf("%s %s binds %s, which is not there", o.GetKind(), o.GetName(), role)
+			t.Errorf("%s %s binds %s, which does not exist", o.GetKind(), o.GetName(), role)
 		}
 		bound[role] = true
 		for _, s := range binding.Subjects {
@@ -209,7 +209,7 @@ explains what an attacker could do with these rights, and [cephx caps](cephx-cap
 	for role, resources := range why {
 		for resource := range resources {
 			if !used[role+" "+resource] {
-				t.Errorf("%s has a reason for %s of role %s, which nobody has: remove it", reasonsFile, resource, role)
+				t.Errorf("%s has a reason for %s of role %s, but no account has that right: remove the reason", reasonsFile, resource, role)
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func tableOfPowers(t *testing.T, all []power, why reasons, shown, used map[strin
 		shown[p.who+row] = true
 		because := why[p.role][p.resource]
 		if because == "" {
-			t.Errorf("nobody says why %s has %s of %s: write it into %s below %s, or take it away", p.who, strings.Join(p.verbs, ", "), p.resource, reasonsFile, p.role)
+			t.Errorf("there is no reason why %s has %s of %s: add one to %s below %s, or remove the right", p.who, strings.Join(p.verbs, ", "), p.resource, reasonsFile, p.role)
 		}
 		used[p.role+" "+p.resource] = true
 		if p.who != who {
@@ -290,7 +290,7 @@ func tableOfKeys(t *testing.T, objects []unstructured.Unstructured) string {
 			delete(caps, daemon)
 		}
 		if len(caps) > 0 {
-			t.Errorf("CephClient %s has caps for %v, which this page does not know", o.GetName(), caps)
+			t.Errorf("CephClient %s has caps for %v, which this test does not put on the page", o.GetName(), caps)
 		}
 	}
 	return text.String()
