@@ -378,9 +378,9 @@ type Strategy struct {
 	// +kubebuilder:validation:Maximum=64
 	Samples *int32 `json:"samples,omitempty"`
 
-	// design is Auto, Blocks or Interleaved. Interleaved switches options of OSDs under one
-	// running load, and reaches a verdict in minutes. The administrator has to allow that for
-	// each option. Auto chooses it where it is possible, the benchmark has one phase, and
+	// design is Auto, Blocks or Interleaved. Interleaved switches settings under one running
+	// load, and reaches a verdict in minutes. The administrator has to allow that for each
+	// option of OSDs. Auto chooses it where it is possible, the benchmark has one phase, and
 	// numbers of blocks have their defaults; otherwise it chooses Blocks, and status.plan says
 	// why.
 	// +optional

@@ -11,11 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// missingCaps returns the caps that the tuner's key lacks to vary the sweep's settings,
-// according to its CephClient. If that cannot be read, the result is empty, and Ceph denies the
-// change later.
-func (r *Reconciler) missingCaps(ctx context.Context, seen facts) []string {
-	varied := settingsOf(seen.sweep.Spec)
+// missingCaps returns the caps that the tuner's key lacks to vary settings, according to its CephClient.
+// If that cannot be read, the result is empty, and Ceph denies the change later.
+func (r *Reconciler) missingCaps(ctx context.Context, seen facts, varied []tuning.Setting) []string {
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
 		return nil
 	}

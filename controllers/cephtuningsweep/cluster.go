@@ -56,7 +56,7 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 		at: seen.now, help: map[string]ceph.OptionHelp{}, objects: owned.PoolObjects,
 		owned: tuning.Owned{PoolParameters: owned.PoolParameters, CephConfig: owned.CephConfig},
 	}
-	for _, option := range tuning.HelpFor(settingsOf(seen.sweep.Spec)) {
+	for _, option := range tuning.HelpFor(settingsOf(sweepspec.Changes(&seen.sweep.Spec, nil))) {
 		help, err := r.Ceph.ConfigHelp(ctx, at, option)
 		if err != nil {
 			return nil, err
@@ -99,10 +99,10 @@ func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) 
 	return tuning.Known{Help: s.help, OSDs: osds, Owned: s.owned, OpQueue: s.opQueue}, nil
 }
 
-// settingsOf returns all settings that a sweep varies.
-func settingsOf(spec sweepspec.Spec) []tuning.Setting {
+// settingsOf returns the settings of changes.
+func settingsOf(changes []sweepspec.Change) []tuning.Setting {
 	var settings []tuning.Setting
-	for _, change := range sweepspec.Changes(&spec, nil) {
+	for _, change := range changes {
 		settings = append(settings, settingOf(change))
 	}
 	return settings
@@ -117,8 +117,12 @@ func settingOf(c sweepspec.Change) tuning.Setting {
 
 // changesOf returns the changes for a configuration.
 func changesOf(spec sweepspec.Spec, values map[string]sweep.Value, about tuning.Known) []tuning.Change {
+	return tuningChanges(sweepspec.Changes(&spec, values), about)
+}
+
+func tuningChanges(all []sweepspec.Change, about tuning.Known) []tuning.Change {
 	var changes []tuning.Change
-	for _, c := range sweepspec.Changes(&spec, values) {
+	for _, c := range all {
 		changes = append(changes, tuning.Change{
 			Setting: settingOf(c), To: tuning.Value{Set: c.Value.IsSet, Text: c.Value.Text},
 		})

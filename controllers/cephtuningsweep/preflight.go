@@ -38,6 +38,8 @@ type preflight struct {
 	lacks []string
 	// maySwitch reports whether an option may be switched under a running load.
 	maySwitch func(v1alpha1.ConfigParameter) bool
+	// maySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
+	maySwitchPools bool
 }
 
 // makePlan observes the cluster and writes the plan into status. If the plan has refusals, the
@@ -109,7 +111,9 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	}
 	p.known.Facts = tuning.Facts{OSDMap: p.cluster.OSDMap, Config: config}
 	p.cluster.OSDs, p.cluster.Config = p.known.OSDs, config
-	p.lacks = r.missingCaps(ctx, seen)
+	spec := seen.sweep.Spec
+	p.lacks = r.missingCaps(ctx, seen, settingsOf(sweepspec.Changes(&spec, nil)))
+	p.maySwitchPools = seen.cluster.Identities.Tuner != "" && len(r.missingCaps(ctx, seen, settingsOf(sweepspec.OwnChanges(&spec, nil)))) == 0
 	if seen.sweep.Spec.Template.Target.ScratchPool != nil {
 		if p.tree, err = r.Ceph.OSDTree(ctx, at); err != nil {
 			return nil, err
@@ -198,7 +202,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 // facts returns the facts that the plan depends on.
 func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 	facts := sweepspec.Facts{
-		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch,
+		Present: sweepspec.Present{}, OSDs: p.known.OSDs, Drawn: p.drawn, MaySwitch: p.maySwitch, MaySwitchPools: p.maySwitchPools,
 	}
 	asked := map[v1alpha1.ParameterName]bool{}
 	for _, name := range sweepspec.AskedOfCeph(spec) {

@@ -206,19 +206,40 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 		return loopPlan{}, err
 	}
 	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: to.Observer, about: about}
+	if c.pool, err = r.ownPool(ctx, seen, to.Observer); err != nil {
+		return loopPlan{}, err
+	}
 	var names []string
 	for i, configuration := range seen.planner.Configurations() {
 		names = append(names, sweepspec.NameOf(i, configuration))
-		c.changes = append(c.changes, changesOf(seen.sweep.Spec, configuration.Values, about))
+		own := tuningChanges(sweepspec.OwnChanges(&seen.sweep.Spec, configuration.Values), about)
+		c.changes = append(c.changes, append(changesOf(seen.sweep.Spec, configuration.Values, about), own...))
 	}
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
-		cluster: c, quiet: quietOf(r.Ceph, to.Observer, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		cluster: c, try: c.try, quiet: quietOf(r.Ceph, to.Observer, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
 			return r.Courses.Course(ctx, child, phase, from)
 		},
 	}, nil
+}
+
+// ownPool returns the scratch pool of the session, if the sweep varies options of it.
+func (r *Reconciler) ownPool(ctx context.Context, seen facts, at ceph.Connection) (tuning.OwnPool, error) {
+	varied := settingsOf(sweepspec.OwnChanges(&seen.sweep.Spec, nil))
+	if len(varied) == 0 {
+		return tuning.OwnPool{}, nil
+	}
+	now, err := tuning.ReadFacts(ctx, r.Ceph, at, varied)
+	if err != nil {
+		return tuning.OwnPool{}, err
+	}
+	pool, found := now.Pool(varied[0].Pool) // Only the data pool has options that can be switched.
+	if !found {
+		return tuning.OwnPool{}, fmt.Errorf("session %d: Ceph has no pool %s", seen.run(), varied[0].Pool)
+	}
+	return tuning.OwnPool{Name: pool.Name, ID: pool.ID}, nil
 }
 
 // switched is the cluster whose settings a session switches.
@@ -226,6 +247,7 @@ type switched struct {
 	ceph    tuning.Ceph
 	engine  *tuning.Engine
 	sweep   tuning.Sweep
+	pool    tuning.OwnPool
 	at      ceph.Connection
 	about   tuning.Known
 	changes [][]tuning.Change // by setting
@@ -235,9 +257,16 @@ type switched struct {
 
 // Switch implements [session.Cluster].
 func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged time.Time, err error) {
-	s, err := c.engine.Switch(ctx, c.sweep, c.changes[from], c.changes[to])
+	s, err := c.engine.Switch(ctx, c.sweep, c.pool, c.changes[from], c.changes[to])
 	c.failure = err
 	return s.Started, s.Acknowledged, err
+}
+
+// try applies the options of the session's own pool once, the baseline last. They could not be rehearsed
+// before the session, because the pool did not exist.
+func (c *switched) try(ctx context.Context) error {
+	c.failure = c.engine.Try(ctx, c.pool, append(slices.Clone(c.changes[1:]), c.changes[0]))
+	return c.failure
 }
 
 // Proven implements [session.Cluster]. If there are many OSDs, it asks different ones each time.

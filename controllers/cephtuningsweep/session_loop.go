@@ -136,6 +136,7 @@ type loopPlan struct {
 	names    []string // names of the candidates
 	pairs    int      // number of pairs after which a session of the general claim ends
 	cluster  session.Cluster
+	try      func(context.Context) error // tries settings that only exist during the session
 	quiet    *quiet
 	failure  func() error // returns the error of the switch that ended the session
 	clients  int
@@ -147,6 +148,11 @@ type loopPlan struct {
 func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	gathered := session.NewCollector(p.plan, p.clients)
 	l.evidence.Plan = p.plan
+	if err := p.try(ctx); err != nil {
+		l.evidence.Record = session.Record{Began: time.Now(), Void: "try the settings: " + err.Error()}
+		l.failure = p.failure()
+		return
+	}
 	sampling, stop := context.WithCancel(ctx)
 	var samples sync.WaitGroup
 	samples.Go(func() { p.quiet.run(sampling) })

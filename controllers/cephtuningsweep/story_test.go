@@ -53,7 +53,7 @@ func TestStories(t *testing.T) {
 // Sessions have windows of real time, and a busy machine would disturb them. So their stories do
 // not run in parallel with all others.
 func TestSessionStories(t *testing.T) {
-	tell(t, "session", map[string]map[string]story{"session": sessionStories()})
+	tell(t, "session", map[string]map[string]story{"session": sessionStories(), "pool": sessionPoolStories()})
 }
 
 // tell runs stories in parallel, each in its own namespace.

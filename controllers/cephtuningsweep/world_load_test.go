@@ -32,8 +32,12 @@ func hastened(p session.Plan) session.Plan {
 type load struct {
 	world *world
 	mu    sync.Mutex
+	// value returns the current value of the option; nil means osd_client_message_cap.
+	value func() string
 	// rate returns the rate for a value. nil means 300 for 16, and 1000 for all others.
 	rate func(value string) float64
+	// starts is called when the tool of a benchmark starts; it may be nil.
+	starts func()
 	// broken is the error of clients that do not answer.
 	broken error
 	began  time.Time
@@ -49,11 +53,14 @@ func (l *load) set(change func(*load)) {
 
 // work adds a few milliseconds of load.
 func (l *load) work() {
-	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.began.IsZero() {
 		return
+	}
+	value, _ := l.world.ceph.Central(ceph.ConfigWho{Section: "osd"}, "osd_client_message_cap")
+	if l.value != nil {
+		value = l.value()
 	}
 	rate := 1000.0
 	switch {
@@ -81,6 +88,9 @@ func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alp
 	}
 	if l.of != benchmark {
 		l.of, l.began, l.rows = benchmark, time.Now(), nil
+		if l.starts != nil {
+			l.starts()
+		}
 		return nil, errors.New("the tool does not run yet")
 	}
 	return []runner.Course{{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}}}, nil

@@ -100,6 +100,9 @@ const (
 	ScratchDataPool = "cephtune-scratch-data"
 )
 
+// IsScratchPool reports whether a pool has the name of a scratch pool.
+func IsScratchPool(name string) bool { return name == ScratchPool || name == ScratchDataPool }
+
 // The labels of benchmark pods, by which a NetworkPolicy selects them. Pods.Labels cannot
 // change them.
 const (

@@ -2,6 +2,7 @@ package sweepspec
 
 import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -33,6 +34,27 @@ func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 			change.Pool, change.Option = poolOf(spec, *p.PoolOption), p.PoolOption.Option
 		}
 		all = append(all, change)
+	}
+	return all
+}
+
+// OwnChanges returns the options of scratch pools that a sweep varies, with the values of a configuration, in the
+// order of the parameters. Separate runs create their pools with them. Sessions switch them.
+func OwnChanges(spec *Spec, values map[string]sweep.Value) []Change {
+	scratch := spec.Template.Target.ScratchPool
+	if scratch == nil {
+		return nil
+	}
+	var all []Change
+	for _, p := range spec.Parameters {
+		if p.PoolOption == nil {
+			continue
+		}
+		pool := v1alpha1.PoolName(settings.ScratchPool)
+		if scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata {
+			pool = settings.ScratchDataPool
+		}
+		all = append(all, Change{Parameter: p.Name, Pool: pool, Option: p.PoolOption.Option, Value: values[string(p.Name)]})
 	}
 	return all
 }

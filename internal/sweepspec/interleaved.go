@@ -10,13 +10,12 @@ import (
 )
 
 // NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running load,
-// one sentence each; none if they can. maySwitch reports whether the administrator allows an option to be
-// switched and OSDs take it at run time.
-func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) []string {
+// one sentence each; none if they can.
+func NotInterleaved(spec *Spec, facts Facts) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, p := range spec.Parameters {
-		if why := notSwitched(spec, p, maySwitch); why != "" {
+		if why := notSwitched(spec, p, facts); why != "" {
 			reasons = append(reasons, why)
 		}
 	}
@@ -41,23 +40,28 @@ func NotInterleaved(spec *Spec, maySwitch func(v1alpha1.ConfigParameter) bool) [
 }
 
 // notSwitched says why a parameter cannot be switched under a running load; "" if it can.
-func notSwitched(spec *Spec, p v1alpha1.Parameter, maySwitch func(v1alpha1.ConfigParameter) bool) string {
+func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 	switch {
-	case p.Config != nil && maySwitch(*p.Config):
+	case p.Config != nil && facts.MaySwitch != nil && facts.MaySwitch(*p.Config):
 		return ""
 	case p.Config != nil:
 		return fmt.Sprintf("Option %s may not be switched under a load.", p.Config.Option)
 	case p.PoolOption == nil:
 		return fmt.Sprintf("Parameter %s cannot change under a running load.", p.Name)
 	}
-	can, why := settings.SwitchesInPool(string(p.PoolOption.Option))
+	option, scratch := p.PoolOption.Option, spec.Template.Target.ScratchPool
+	can, why := settings.SwitchesInPool(string(option))
 	switch {
 	case !can:
-		return fmt.Sprintf("%s is not switched, because %s.", p.PoolOption.Option, why)
-	case spec.Template.Target.ScratchPool == nil:
-		return fmt.Sprintf("%s is switched only in scratch pools.", p.PoolOption.Option)
+		return fmt.Sprintf("%s is not switched, because %s.", option, why)
+	case scratch == nil:
+		return fmt.Sprintf("%s is switched only in scratch pools.", option)
+	case scratch.ErasureCoded == nil || p.PoolOption.Role == v1alpha1.PoolRoleMetadata:
+		return fmt.Sprintf("Only erasure-coded pools have %s.", option)
+	case !facts.MaySwitchPools:
+		return fmt.Sprintf("The tuner may not set %s of scratch pools.", option)
 	}
-	return fmt.Sprintf("%s is not switched yet.", p.PoolOption.Option)
+	return ""
 }
 
 // NotAutomatic returns the first reason why design Auto takes Blocks although settings could be switched

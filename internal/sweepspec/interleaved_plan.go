@@ -57,11 +57,7 @@ func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPla
 
 // notInterleaved returns the reasons why a plan cannot have the design Interleaved.
 func notInterleaved(spec *Spec, facts Facts, configurations int) []string {
-	maySwitch := facts.MaySwitch
-	if maySwitch == nil {
-		maySwitch = func(v1alpha1.ConfigParameter) bool { return false }
-	}
-	reasons := NotInterleaved(spec, maySwitch)
+	reasons := NotInterleaved(spec, facts)
 	if candidates := configurations - 1; candidates > maxSwitched {
 		reasons = append(reasons, fmt.Sprintf("There are %d configurations in addition to the baseline: a session compares %d at most.", candidates, maxSwitched))
 	}
@@ -264,6 +260,10 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = []v1alpha1.Phase{phase}
+	// The session sets these options itself. In the CephBlockPool, Rook would set them again at any time.
+	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
+		delete(b.Spec.Template.Target.ScratchPool.Parameters, string(own.Option))
+	}
 	b.Spec.RunID = v1alpha1.RunID(fmt.Sprintf("session-%d", c.Run))
 	b.Labels[LabelSession] = strconv.Itoa(c.Run)
 	return b, nil

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,7 @@ import (
 
 func TestNotInterleavedReasons(t *testing.T) {
 	const cap1 = `parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1", "256"]}]`
+	const coded = `parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}}`
 	for name, c := range map[string]struct {
 		patch string
 		want  []string
@@ -20,6 +22,10 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"one of the two":                {`{parameters: [{name: cap, config: {option: osd_client_message_cap}, values: ["1"]}, {name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, []string{"Parameter depth cannot change under a running load."}},
 		"an option of stored data":      {`{parameters: [{name: mode, poolOption: {option: compression_required_ratio}, values: ["0.5"]}]}`, []string{"compression_required_ratio is not switched, because later windows read what it stored."}},
 		"one that is not known":         {`{parameters: [{name: x, poolOption: {option: hit_set_count}, values: ["1"]}]}`, []string{"hit_set_count is not switched, because whether it acts at once is unknown."}},
+		"fast_read":                     {"{" + coded + "}", nil},
+		"no right to set it":            {"{" + coded + "}", []string{"The tuner may not set fast_read of scratch pools."}},
+		"of a replicated pool":          {`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: {replicated: {size: 3}}}}}`, []string{"Only erasure-coded pools have fast_read."}},
+		"of an existing pool":           {`{parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], template: {target: {scratchPool: null, existingPool: {name: open}}}}`, []string{"fast_read is switched only in scratch pools."}},
 		"latencies":                     {"{" + cap1 + `, objective: {phase: write, metric: LatencyMean}}`, nil},
 		"the slowest":                   {"{" + cap1 + `, objective: {phase: write, metric: LatencyMax}}`, []string{"LatencyMax of phase write is not reported for each second."}},
 		"fio":                           {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
@@ -30,7 +36,11 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := NotInterleaved(&specOf(t, c.patch).Spec, func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" })
+			facts := Facts{
+				MaySwitch:      func(o v1alpha1.ConfigParameter) bool { return o.Option == "osd_client_message_cap" },
+				MaySwitchPools: !strings.HasPrefix(name, "no right"),
+			}
+			got := NotInterleaved(&specOf(t, c.patch).Spec, facts)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("reasons, -want +got:\n%s", diff)
 			}

@@ -30,6 +30,8 @@ type Facts struct {
 	// MaySwitch reports whether an option may be switched under a running load and OSDs take
 	// it at run time; nil allows none.
 	MaySwitch func(v1alpha1.ConfigParameter) bool
+	// MaySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
+	MaySwitchPools bool
 	// Drawn is a random number, for a sweep without a seed of its own.
 	Drawn uint64
 	// Refusals are the reasons for which preflight would refuse the sweep, one sentence each.

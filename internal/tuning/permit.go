@@ -44,18 +44,26 @@ func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string
 		return "" // HoldStill turns it off while pg_num is varied.
 	}
 	w := request{setting: of, values: []Value{to}}
+	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {
+		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session switches options of its own pool.
+	}
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues} {
-		if problems := rule(w, about, Permissions{Cluster: cluster}); len(problems) > 0 {
-			return problems[0].Message
+		if why := first(rule(w, about, Permissions{Cluster: cluster})); why != "" {
+			return why
 		}
 	}
 	if !to.Set {
 		return ""
 	}
-	if problems := keepsTheBounds(w, about, Permissions{Cluster: cluster}); len(problems) > 0 {
-		return problems[0].Message
+	return first(keepsTheBounds(w, about, Permissions{Cluster: cluster}))
+}
+
+// first returns the message of the first problem; "" without one.
+func first(problems []Problem) string {
+	if len(problems) == 0 {
+		return ""
 	}
-	return ""
+	return problems[0].Message
 }
 
 // helps caches Ceph's help for options.

@@ -23,23 +23,66 @@ const lookDeadline = 20 * time.Second
 // ErrNotRehearsed says that the journal lacks a value, or Ceph's notation of it.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
+// OwnPool is the scratch pool of a session. It is removed after the session, so its options need no journal and no
+// restore. The zero OwnPool is no pool.
+type OwnPool struct {
+	Name string
+	// ID tells the pool from the pool of another session, which has the same name.
+	ID int64
+}
+
+// owns reports whether a change is about the pool.
+func (p OwnPool) owns(c Change) bool {
+	return p.Name != "" && c.Setting.Kind == KindPoolOption && c.Setting.Pool == p.Name
+}
+
+// has returns an error unless the pool still exists and has the value of each change.
+func (p OwnPool) has(facts Facts, changes []Change) error {
+	for _, change := range changes {
+		if pool, found := facts.Pool(p.Name); !found || pool.ID != p.ID {
+			return fmt.Errorf("%s: the session's pool is gone: %w", change.Setting, ErrPoolGone)
+		}
+		now, err := facts.Value(change.Setting)
+		if err != nil {
+			return err
+		}
+		if !same(change.Setting, change.Type, now, change.To) {
+			return &ForeignChangeError{Setting: change.Setting, Found: now}
+		}
+	}
+	return nil
+}
+
+// split separates the changes of the pool from those that the journal has.
+func (p OwnPool) split(changes []Change) (own, journalled []Change) {
+	for _, c := range changes {
+		if p.owns(c) {
+			own = append(own, c)
+		} else {
+			journalled = append(journalled, c)
+		}
+	}
+	return own, journalled
+}
+
 // Switched has the times before the first command to Ceph and after the last answer. They are wall-clock times, because windows
 // are compared with the clocks of clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
 // Switch changes settings under a running load, from one configuration to another. This engine must have
-// applied both before, so that the journal has everything that a restore needs and is not written again. Each
-// setting must still have the value of the previous configuration.
+// applied both before, so that the journal has everything that a restore needs and is not written again. That does
+// not concern options of the session's own pool, which Try has applied. Each setting must still have the value of
+// the previous configuration.
 //
 // After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing has changed. After
 // any other error, the outcome is unknown. After every error, restore before the next switch.
-func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Switched, error) {
+func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	looks, stopLooking := context.WithTimeout(ctx, lookDeadline)
 	defer stopLooking()
-	j, fence, err := e.readyToSwitch(looks, sweep, from, to)
+	j, fence, err := e.readyToSwitch(looks, sweep, pool, from, to)
 	if err != nil {
 		return Switched{}, err
 	}
@@ -50,7 +93,11 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 		if slices.Contains(from, change) {
 			continue
 		}
-		if err := e.setUnder(ctx, fence, j, change); err != nil {
+		set := e.setUnder
+		if pool.owns(change) {
+			set = e.setOwn
+		}
+		if err := set(ctx, fence, j, change); err != nil {
 			return Switched{}, fmt.Errorf("switch %s: %w", change, err)
 		}
 		if err := e.reached(StepChanged); err != nil {
@@ -61,11 +108,55 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, from, to []Change) (Sw
 	return s, nil
 }
 
+// Try applies each configuration's options of the session's own pool, in order, and reads them back. The last
+// configuration stays. Before each session, Apply has to enter the lock's epoch and wait for commands whose outcome
+// is unknown: the pools of two sessions have the same name.
+func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Change) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, changes := range configurations {
+		own, _ := pool.split(changes)
+		if len(own) == 0 {
+			continue
+		}
+		if err := e.tryOwn(ctx, pool, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, own []Change) error {
+	fence, err := e.fence(ctx)
+	if err != nil {
+		return err
+	}
+	within, stop := context.WithTimeout(ctx, SwitchDeadline)
+	defer stop()
+	for _, change := range own {
+		if err := e.setOwn(within, fence, nil, change); err != nil {
+			return fmt.Errorf("set %s: %w", change, err)
+		}
+	}
+	facts, err := e.facts(ctx, SettingsOf(own))
+	if err != nil {
+		return err
+	}
+	return pool.has(facts, own)
+}
+
+// setOwn sends a value for the session's own pool to Ceph. No journal has its original.
+func (e *Engine) setOwn(ctx context.Context, fence ceph.Fence, _ *Journal, change Change) error {
+	return e.send(ctx, fence, change.Setting, change.To)
+}
+
 // readyToSwitch verifies the lock, and reads the journal and the settings at the same time. It need not wait
 // for the verification, because this Engine has held the lock since the rehearsal. Another Engine of this
 // process may have restored the settings since then. Only the journal shows that.
-func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
-	if !e.saved {
+func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
+	own, journalled := pool.split(from)
+	_, next := pool.split(to)
+	if !e.saved && len(journalled) > 0 {
 		return nil, fence, fmt.Errorf("this process has written no journal: %w", ErrNotRehearsed)
 	}
 	if until := e.doubts.of(e.cluster.FSID); e.now().Before(until) {
@@ -82,10 +173,13 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, from, to []Chan
 	if err := reads.Wait(); err != nil {
 		return nil, fence, err
 	}
-	if err := e.rehearsed(j, sweep, slices.Concat(from, to)); err != nil {
+	if err := pool.has(facts, own); err != nil || len(journalled) == 0 {
 		return nil, fence, err
 	}
-	return j, fence, unchanged(j, facts, from)
+	if err := e.rehearsed(j, sweep, slices.Concat(journalled, next)); err != nil {
+		return nil, fence, err
+	}
+	return j, fence, unchanged(j, facts, journalled)
 }
 
 // unchanged returns an error unless each setting still has the value that from sets.

@@ -2,11 +2,14 @@ package tuning
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // rehearse applies both settings of a session once, the baseline last.
@@ -31,13 +34,13 @@ func TestSwitchWritesNoJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		if _, err := e.Switch(t.Context(), ourSweep, baseline, candidate); err != nil {
+		if _, err := e.Switch(t.Context(), ourSweep, OwnPool{}, baseline, candidate); err != nil {
 			t.Fatal(err)
 		}
 		if value, _ := w.cluster.Central(ceph.ConfigWho{Section: "osd"}, "osd_memory_target"); value != "4294967296" {
 			t.Fatalf("the candidate is %s in Ceph", value)
 		}
-		if _, err := e.Switch(t.Context(), ourSweep, candidate, baseline); err != nil {
+		if _, err := e.Switch(t.Context(), ourSweep, OwnPool{}, candidate, baseline); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +48,7 @@ func TestSwitchWritesNoJournal(t *testing.T) {
 	if err != nil || after.Revision != journal.Revision {
 		t.Errorf("the journal was written %d times more, %v", after.Revision-journal.Revision, err)
 	}
-	if _, err := e.Switch(t.Context(), ourSweep, baseline, candidate); err != nil {
+	if _, err := e.Switch(t.Context(), ourSweep, OwnPool{}, baseline, candidate); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.next(nil); err != nil { // killed within a session
@@ -106,7 +109,7 @@ func TestSwitchIsRefused(t *testing.T) {
 			if c.to == "" {
 				to = nil
 			}
-			_, err := e.Switch(t.Context(), c.sweep, baseline, to)
+			_, err := e.Switch(t.Context(), c.sweep, OwnPool{}, baseline, to)
 			if err == nil || !c.want(err) {
 				t.Errorf("Switch: %v", err)
 			}
@@ -121,10 +124,10 @@ func TestSwitchWithoutAnAnswer(t *testing.T) {
 	e := w.process(nil)
 	baseline, candidate := rehearse(t, e)
 	w.cluster.Act(func(c *cephtest.Cluster) { c.Lose = "SetConfig" })
-	if _, err := e.Switch(t.Context(), ourSweep, baseline, candidate); !ceph.Unsure(err) {
+	if _, err := e.Switch(t.Context(), ourSweep, OwnPool{}, baseline, candidate); !ceph.Unsure(err) {
 		t.Fatalf("Switch: %v", err)
 	}
-	_, err := e.Switch(t.Context(), ourSweep, baseline, candidate)
+	_, err := e.Switch(t.Context(), ourSweep, OwnPool{}, baseline, candidate)
 	wait, must := errors.AsType[*WaitError](err)
 	if !must {
 		t.Fatalf("the switch after it: %v, want a wait", err)
@@ -135,4 +138,129 @@ func TestSwitchWithoutAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantState(before)
+}
+
+// addScratchPool adds the erasure-coded pool of a session, and returns it.
+func (w *world) addScratchPool(id int64) OwnPool {
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		pools := slices.DeleteFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == settings.ScratchDataPool })
+		c.Answers.OSDMap.Pools = append(pools, ceph.Pool{ID: id, Name: settings.ScratchDataPool, Type: "erasure"})
+	})
+	return OwnPool{Name: settings.ScratchDataPool, ID: id}
+}
+
+// fastRead is the value of the option in Ceph.
+func (w *world) fastRead() (value string) {
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		for _, p := range c.Answers.OSDMap.Pools {
+			if p.Name == settings.ScratchDataPool {
+				value = p.Options["fast_read"]
+			}
+		}
+	})
+	return value
+}
+
+// enterAlone applies a configuration without settings of its own, as a sweep does before each session.
+func (w *world) enterAlone(t *testing.T, e *Engine) {
+	t.Helper()
+	if applied, err := e.Apply(t.Context(), ourSweep, nil); err != nil || len(applied.Changed) > 0 {
+		t.Fatalf("Apply: %+v, %v", applied, err)
+	}
+}
+
+// An option of the session's own pool is switched without a journal, alone or together with an option of OSDs.
+func TestSwitchInTheSessionsPool(t *testing.T) {
+	for name, together := range map[string]bool{"alone": false, "with an option of OSDs": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pool, e := w.addScratchPool(9), w.process(nil)
+			var baseline, candidate []Change
+			if together {
+				baseline, candidate = rehearse(t, e)
+			} else {
+				w.enterAlone(t, e)
+			}
+			before, err := e.Journal(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			baseline = append(baseline, poolOption(pool.Name, "fast_read", ""))
+			candidate = append(candidate, poolOption(pool.Name, "fast_read", "true"))
+			if err := e.Try(t.Context(), pool, [][]Change{candidate, baseline}); err != nil || w.fastRead() != "" {
+				t.Fatalf("Try: %v, and the value is %q", err, w.fastRead())
+			}
+			for range 3 {
+				if _, err := e.Switch(t.Context(), ourSweep, pool, baseline, candidate); err != nil || w.fastRead() != "1" {
+					t.Fatalf("Switch: %v, and the value is %q", err, w.fastRead())
+				}
+				if _, err := e.Switch(t.Context(), ourSweep, pool, candidate, baseline); err != nil || w.fastRead() != "" {
+					t.Fatalf("Switch back: %v, and the value is %q", err, w.fastRead())
+				}
+			}
+			after, err := e.Journal(t.Context())
+			if err != nil || (before == nil) != (after == nil) || after != nil && (after.Revision != before.Revision || len(after.Entries) != 1) {
+				t.Errorf("journal %+v, before %+v, %v", after, before, err)
+			}
+		})
+	}
+}
+
+func TestSwitchInTheSessionsPoolIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(w *world)
+		want      func(error) bool
+	}{
+		"after a foreign change": {
+			func(w *world) {
+				w.cluster.Act(func(c *cephtest.Cluster) {
+					at := len(c.Answers.OSDMap.Pools) - 1
+					c.Answers.OSDMap.Pools[at].Options = map[string]string{"fast_read": "1"}
+				})
+			},
+			func(err error) bool { _, is := errors.AsType[*ForeignChangeError](err); return is },
+		},
+		"in the pool of another session": {
+			func(w *world) { w.addScratchPool(10) },
+			func(err error) bool { return errors.Is(err, ErrPoolGone) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			pool, e := w.addScratchPool(9), w.process(nil)
+			w.enterAlone(t, e)
+			baseline := []Change{poolOption(pool.Name, "fast_read", "")}
+			candidate := []Change{poolOption(pool.Name, "fast_read", "true")}
+			if err := e.Try(t.Context(), pool, [][]Change{candidate, baseline}); err != nil {
+				t.Fatal(err)
+			}
+			c.meanwhile(w)
+			told := len(w.cluster.Calls("SetPoolOption"))
+			if _, err := e.Switch(t.Context(), ourSweep, pool, baseline, candidate); err == nil || !c.want(err) {
+				t.Errorf("Switch: %v", err)
+			}
+			if now := len(w.cluster.Calls("SetPoolOption")); now != told {
+				t.Error("Ceph was told a value")
+			}
+		})
+	}
+}
+
+// A replicated pool has no fast_read, and Ceph says so before a session begins.
+func TestTryFindsWhatThePoolRefuses(t *testing.T) {
+	w := newWorld(t)
+	e := w.process(nil)
+	own := OwnPool{Name: "p", ID: 1}
+	w.cluster.Act(func(c *cephtest.Cluster) {
+		for _, p := range c.Answers.OSDMap.Pools {
+			if p.Name == own.Name {
+				own.ID = p.ID
+			}
+		}
+	})
+	w.enterAlone(t, e)
+	err := e.Try(t.Context(), own, [][]Change{{poolOption("p", "fast_read", "true")}})
+	if err == nil || !strings.Contains(err.Error(), "replication pools have none") {
+		t.Errorf("Try: %v", err)
+	}
 }
