@@ -13,9 +13,9 @@ import (
 
 // CLI carries out the verbs by executing ceph, rbd and rados.
 type CLI struct {
-	connections *connections
-	fences      *fences
-	gathering   *gathering
+	connections   *connections
+	fences        *fences
+	conversations *conversations
 	// programs is the folder of the programs. Empty means to look in PATH.
 	programs string
 	// permit is called before a setting is changed; nil permits all.
@@ -31,7 +31,7 @@ func NewCLI(folder string) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CLI{connections: kept, fences: newFences(), gathering: &gathering{open: map[gatherKey]*round{}}}, nil
+	return &CLI{connections: kept, fences: newFences(), conversations: &conversations{with: map[counterpart]*conversation{}}}, nil
 }
 
 // Ask makes the CLI call permit before it changes a setting, except to restore it. Call Ask
@@ -40,20 +40,26 @@ func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
 // RemoveIdle removes the files of keys that were not used for some minutes. Call it
 // periodically.
-func (c *CLI) RemoveIdle() error { return c.connections.removeIdle() }
+func (c *CLI) RemoveIdle() error {
+	c.conversations.removeUnused()
+	return c.connections.removeIdle()
+}
+
+// Close ends the processes that stay open for further questions. The CLI can still be used.
+func (c *CLI) Close() { c.conversations.endAll() }
 
 func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
 
-// ask executes a ceph command, if possible in one process with the commands of other callers,
-// and decodes its JSON output.
-func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error)) (T, error) {
+// ask executes a ceph command, if possible in an open conversation, and decodes its JSON output.
+// The arguments must not need quotation marks.
+func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error), args ...string) (T, error) {
 	var none T
-	if out, ok := c.together(ctx, at, verb); ok {
+	if out, ok := c.converse(ctx, at, verb, args...); ok {
 		if answer, err := parse(out); err == nil {
 			return answer, nil
 		}
 	}
-	out, err := c.ceph(ctx, at, verb, "--format=json")
+	out, err := c.ceph(ctx, at, verb, append(args, "--format=json")...)
 	if err != nil {
 		return none, err
 	}

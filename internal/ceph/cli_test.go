@@ -1,6 +1,7 @@
 package ceph
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pretend records how it was called, and then does what the environment says.
+// pretend records how it was called, and then does what the environment says. It takes part in a
+// conversation only if FAKE_ECHO is set.
 func pretend(args []string) int {
+	if !slices.ContainsFunc(args, func(arg string) bool { return arg == "--version" || !strings.HasPrefix(arg, "--") }) {
+		return echo()
+	}
 	stdin, _ := io.ReadAll(os.Stdin)
 	var conf []byte
 	kept := []string{filepath.Base(os.Args[0])}
@@ -54,9 +59,6 @@ func pretend(args []string) int {
 	if appendLine(os.Getenv("FAKE_NOTE")+".all", strings.Join(kept, " ")) != nil {
 		return 99
 	}
-	if os.Getenv("FAKE_ECHO") != "" {
-		return echo(string(stdin))
-	}
 	fmt.Fprint(os.Stderr, os.Getenv("FAKE_STDERR"))
 	fmt.Print(os.Getenv("FAKE_STDOUT"))
 	if hang, err := time.ParseDuration(os.Getenv("FAKE_HANG")); err == nil {
@@ -73,22 +75,28 @@ func pretend(args []string) int {
 	return status
 }
 
-// echo plays `ceph` without a command: it answers each line, prints errors for some lines, and
-// still exits with 0.
-func echo(stdin string) int {
-	calls, err := os.OpenFile(os.Getenv("FAKE_NOTE")+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 99
+// echo plays `ceph` without a command: it answers each line, and prints errors for some lines. It
+// records its process with each line.
+func echo() int {
+	if os.Getenv("FAKE_ECHO") == "" {
+		return 1
 	}
-	if _, err := fmt.Fprintf(calls, "%q\n", stdin); errors.Join(err, calls.Close()) != nil {
-		return 99
-	}
-	for line := range strings.Lines(stdin) {
-		if strings.TrimSpace(line) == os.Getenv("FAKE_REFUSES") {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if appendLine(os.Getenv("FAKE_NOTE")+".asked", fmt.Sprintf("%d %s", os.Getpid(), lines.Text())) != nil {
+			return 99
+		}
+		switch lines.Text() {
+		case os.Getenv("FAKE_REFUSES"):
 			fmt.Fprintln(os.Stderr, "Error EACCES: access denied")
 			continue
+		case os.Getenv("FAKE_SLOW"):
+			time.Sleep(2 * time.Second)
+		case os.Getenv("FAKE_TWICE"):
+			fmt.Print("{} ")
 		}
-		fmt.Printf("\n{\"asked\": %q}\n", strings.TrimSpace(line))
+		fmt.Fprintln(os.Stderr, "dumped all")
+		fmt.Printf("\n{\"asked\": %q}\n", lines.Text())
 	}
 	return 0
 }

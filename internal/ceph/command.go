@@ -2,7 +2,6 @@ package ceph
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +41,6 @@ type command struct {
 	stdin   string
 	// stdout, if set, receives output of any length. Otherwise run returns the output.
 	stdout io.Writer
-	// stderr, if set, receives the kept part of standard error, also when the command succeeds.
-	stderr *bytes.Buffer
 }
 
 // run executes a command as the user of a connection, until the deadline of the
@@ -55,21 +52,15 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	}
 	defer release()
 
-	var stdout bytes.Buffer
-	stderr := cmp.Or(do.stderr, &bytes.Buffer{})
+	var stdout, stderr bytes.Buffer
 	if do.stdout == nil {
 		do.stdout = &limited{to: &stdout, left: maxOutput, refuse: true}
 	}
 	args := append(patience(ctx, do.program), "--conf="+conf, "--id="+at.User, "--keyring="+keyring)
-	cmd := exec.CommandContext(ctx, c.find(do.program), append(args, do.args...)...) //nolint:gosec // There is no shell, and the names were checked.
-	cmd.Env = environment(os.Environ())
+	cmd := c.process(ctx, do.program, append(args, do.args...))
 	cmd.Stdin = strings.NewReader(do.stdin)
 	cmd.Stdout = do.stdout
-	cmd.Stderr = &limited{to: stderr, left: maxMessage}
-	// A process group of its own lets its child processes be killed with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = killedFor
+	cmd.Stderr = &limited{to: &stderr, left: maxMessage}
 
 	if err := inTime(ctx, do.verb); err != nil {
 		return nil, err
@@ -81,6 +72,17 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 		return nil, failure(ctx, do.verb, err, withoutKey(stderr.String(), at.Key), stdout.Bytes())
 	}
 	return stdout.Bytes(), nil
+}
+
+// process returns a process that has not started. Its end by the context includes its children.
+func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.find(p), args...) //nolint:gosec // There is no shell, and the names were checked.
+	cmd.Env = environment(os.Environ())
+	// A process group of its own lets its child processes be killed with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killedFor
+	return cmd
 }
 
 // inTime checks the clock right before a command starts. The context is not enough: a paused
@@ -109,9 +111,10 @@ func patience(ctx context.Context, p program) []string {
 	return args
 }
 
-// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, …
+// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, … Python
+// would keep the answers of a conversation in a buffer.
 func environment(environ []string) []string {
-	kept := []string{"LC_ALL=C.UTF-8"}
+	kept := []string{"LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1"}
 	for _, entry := range environ {
 		if !strings.HasPrefix(entry, "CEPH_") && !strings.HasPrefix(entry, "LC_ALL=") {
 			kept = append(kept, entry)

@@ -118,6 +118,7 @@ func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
+	defer cli.Close()
 	mux := http.NewServeMux()
 	mux.Handle("POST "+pathPrefix+"{verb}", NewHandler(cli, log))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}

@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxAsked is how many OSDs one call asks for their running configuration. askedAtOnce is how
-	// many of them it asks at a time, because each OSD takes a process for half a second.
+	// many of them it asks at a time: if the conversation fails, each takes a process.
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
@@ -33,18 +33,11 @@ func (c *CLI) ConfigHelp(ctx context.Context, at Connection, option string) (*Op
 	if err := named("an option", option, optionName); err != nil {
 		return nil, err
 	}
-	out, err := c.ceph(ctx, at, "config help", option, "--format=json")
+	help, err := ask(ctx, c, at, "config help", parseConfigHelp, option)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &OptionHelp{Name: option}, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	help, err := parseConfigHelp(out)
-	if err != nil {
-		return nil, unreadable("config help", err)
-	}
-	return help, nil
+	return help, err
 }
 
 // RunningConfig implements Client.
@@ -83,13 +76,9 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 // at their default, and asking for an option by its name does not return the source of its
 // value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
-	out, err := c.ceph(ctx, at, "config show-with-defaults", fmt.Sprintf("osd.%d", osd), "--format=json")
+	all, err := ask(ctx, c, at, "config show-with-defaults", parseConfigShow, osdName(osd))
 	if err != nil {
 		return Running{OSD: osd, Error: err.Error()}
-	}
-	all, err := parseConfigShow(out)
-	if err != nil {
-		return Running{OSD: osd, Error: unreadable("config show-with-defaults", err).Error()}
 	}
 	return Running{OSD: osd, Options: slices.DeleteFunc(all, func(o RunningOption) bool { return !slices.Contains(options, o.Name) })}
 }
@@ -106,13 +95,9 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 	}
 	var all []PG
 	for _, osd := range osds {
-		out, err := c.ceph(ctx, at, "pg ls-by-osd", fmt.Sprintf("osd.%d", osd), "--format=json")
+		pgs, err := ask(ctx, c, at, "pg ls-by-osd", parsePGsOn, osdName(osd))
 		if err != nil {
 			return nil, err
-		}
-		pgs, err := parsePGsOn(out)
-		if err != nil {
-			return nil, unreadable("pg ls-by-osd", err)
 		}
 		all = append(all, pgs...)
 	}

@@ -1,0 +1,238 @@
+package ceph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// unusedFor is how long a conversation may go without a question before it ends.
+	unusedFor = 15 * time.Second
+	// longestConversation limits how long a conversation goes on with a key or with caps that
+	// Ceph's administrator has changed since it began.
+	longestConversation = time.Minute
+)
+
+// conversations answer questions with processes that stay open. Starting `ceph` takes a third of
+// a second of a core: more than most answers take, and time that the measured load may need.
+// Without a command, `ceph` reads one from each line of its standard input, and prints each
+// answer as a JSON document. It only prints the error of a command, so a conversation ends at
+// the first error, and the caller asks again in a process of its own.
+type conversations struct {
+	mu   sync.Mutex
+	with map[counterpart]*conversation
+}
+
+// counterpart is a daemon as a user's key reaches it. Monitors and the manager daemon have
+// conversations of their own: while that daemon is down, questions to it wait.
+type counterpart struct {
+	at     Connection
+	server string
+}
+
+// conversation has at most one process.
+type conversation struct {
+	// turn holds an item while a question is asked. Its holder owns the other fields.
+	turn    chan struct{}
+	process *interactive
+	idle    *time.Timer
+}
+
+// interactive is a running `ceph` without a command.
+type interactive struct {
+	questions io.Writer
+	printed   *io.LimitedReader
+	answers   *json.Decoder
+	began     time.Time
+	// kill makes the process end. end also waits until it has ended.
+	kill, end func()
+}
+
+// serverOf returns which daemon answers a question; false if the question needs a process of its
+// own.
+func serverOf(verb string) (string, bool) {
+	switch verb {
+	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump", "config help":
+		return "mon", true
+	case "osd df", "osd perf", "osd status", "osd pool stats", "pg dump pgs_brief", "pg dump pgs_brief osds",
+		"pg dump sum", "pg ls-by-osd", "config show-with-defaults":
+		return "mgr", true
+	}
+	return "", false
+}
+
+// converse asks a question in an open conversation and returns the answer, or false if the
+// caller has to ask in a process of its own. One third of the caller's time is left for that: it
+// says what Ceph waits for.
+func (c *CLI) converse(ctx context.Context, at Connection, verb string, args ...string) ([]byte, bool) {
+	server, ok := serverOf(verb)
+	if !ok {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
+	defer cancel()
+	talk := c.conversations.of(counterpart{at, server})
+	select {
+	case talk.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+	defer func() { <-talk.turn }()
+	answer, err := talk.ask(ctx, strings.Join(append([]string{verb}, args...), " "), func() (*interactive, error) { return c.open(ctx, at) })
+	return answer, err == nil
+}
+
+func timeFor(ctx context.Context) time.Duration {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		return time.Until(deadline)
+	}
+	return DefaultTimeout
+}
+
+func (c *conversations) of(key counterpart) *conversation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.with[key] == nil {
+		c.with[key] = &conversation{turn: make(chan struct{}, 1)}
+	}
+	return c.with[key]
+}
+
+// removeUnused forgets conversations without a process, because each key remembers a secret.
+func (c *conversations) removeUnused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, talk := range c.with {
+		select {
+		case talk.turn <- struct{}{}:
+			if talk.process == nil {
+				delete(c.with, key)
+			}
+			<-talk.turn
+		default: // A question is being asked.
+		}
+	}
+}
+
+// endAll ends all conversations, and waits for questions that are being asked.
+func (c *conversations) endAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, talk := range c.with {
+		talk.turn <- struct{}{}
+		talk.end()
+		<-talk.turn
+	}
+}
+
+// ask asks one question. A process that failed to answer it, or was killed by the deadline, may
+// still print something, which must not pass for the answer to the next question: it ends.
+func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	if t.process == nil {
+		process, err := open()
+		if err != nil {
+			return nil, err
+		}
+		t.process = process
+	}
+	answer, err := t.process.ask(ctx, question)
+	if err != nil || time.Since(t.process.began) > longestConversation {
+		t.end()
+		return answer, err
+	}
+	t.idle = time.AfterFunc(unusedFor, t.endUnused)
+	return answer, nil
+}
+
+// endUnused ends the process, unless a question is being asked: then that sets a new timer.
+func (t *conversation) endUnused() {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+		t.end()
+	default:
+	}
+}
+
+func (t *conversation) end() {
+	if t.process != nil {
+		t.process.end()
+		t.process = nil
+	}
+}
+
+// ask kills the process if the context ends before the answer is complete.
+func (p *interactive) ask(ctx context.Context, question string) ([]byte, error) {
+	answered := context.AfterFunc(ctx, p.kill)
+	p.printed.N = maxOutput
+	if _, err := io.WriteString(p.questions, question+"\n"); err != nil {
+		return nil, fmt.Errorf("ask a running ceph: %w", err)
+	}
+	var answer json.RawMessage
+	if err := p.answers.Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read the answer of a running ceph: %w", err)
+	}
+	if !answered() {
+		return nil, ctx.Err()
+	}
+	rest, err := io.ReadAll(p.answers.Buffered())
+	if err != nil || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, errors.Join(errors.New("a running ceph printed more than an answer"), err)
+	}
+	return answer, nil
+}
+
+// open starts a process for questions. It ends by itself at the first error that it prints.
+func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
+	conf, keyring, release, err := c.connections.use(at)
+	if err != nil {
+		return nil, err
+	}
+	running, kill := context.WithCancel(context.WithoutCancel(ctx))
+	cmd := c.process(running, cephProgram, append(patience(ctx, cephProgram), "--conf="+conf, "--id="+at.User, "--keyring="+keyring, "--format=json"))
+	cmd.Stderr = watchful(kill)
+	questions, err := cmd.StdinPipe()
+	printed, errOut := cmd.StdoutPipe()
+	if err := cmp.Or(err, errOut, inTime(ctx, "without a command")); err != nil {
+		kill()
+		release()
+		return nil, fmt.Errorf("prepare ceph: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		kill()
+		release()
+		return nil, fmt.Errorf("start ceph: %w", err)
+	}
+	limited := &io.LimitedReader{R: printed}
+	return &interactive{
+		questions: questions, printed: limited, answers: json.NewDecoder(limited), began: time.Now(), kill: kill,
+		end: func() {
+			kill()
+			_ = cmd.Wait() // It was killed.
+			release()
+		},
+	}, nil
+}
+
+// watchful calls kill when ceph prints an error. Other messages, such as "dumped all", accompany
+// answers.
+type watchful func()
+
+// Write implements io.Writer.
+func (w watchful) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("Error")) || bytes.Contains(p, []byte("error")) {
+		w()
+	}
+	return len(p), nil
+}
