@@ -32,8 +32,8 @@ type platform struct {
 	// namespace is the manager's own namespace, which contains its locks, its key
 	// and its journals.
 	namespace string
-	// direct reads Secrets and Rook's objects by name, without a cache. To it, "forbidden" is
-	// an error in any namespace: anything else would be wrong for journals and the like.
+	// direct reads Secrets and Rook's objects by name, without a cache. It returns "forbidden" as
+	// an error even for a namespace that is being deleted: a journal must not look missing.
 	direct client.Client
 	// benchmarks reads objects of benchmarks without a cache.
 	benchmarks client.Reader

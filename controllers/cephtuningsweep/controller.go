@@ -1,9 +1,9 @@
-// Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe
-// the cluster, decide on one step by a list of named rules, act by executing it, and record the
-// outcome with one write of status. The state of a sweep is in its status and in the journal:
-// the ledger in status says which run is next, an existing child says that its settings were
-// proven, and the journal says what to restore. A manager that was killed at any moment
-// continues from there. memory.go has the state that may be lost.
+// Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe the
+// cluster, decide on one step by a list of named rules, act by executing it, and record the outcome
+// with one write of status. The state of a sweep is in its status, its children and the journal.
+// The ledger in status says which run is next. An existing child says that its settings were
+// proven. The journal says what to restore. A manager that was killed at any moment continues from
+// there. memory.go has the state that may be lost.
 package cephtuningsweep
 
 import (

@@ -87,7 +87,7 @@ type memory struct {
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses is the ending of a restore that a suspension or the end of the window has begun; ""
+	// pauses is the reason of a restore that a suspension or the end of the window has begun; ""
 	// for none. Such a restore runs to its end even if the sweep may continue meanwhile.
 	// restoringSince is the start of the current restore.
 	pauses         ending

@@ -197,7 +197,7 @@ func messagesOf(entries []tuning.Entry) []string {
 }
 
 // recordsLeftAlone reports whether status has the original values of all settings that were left
-// alone, as far as it has room.
+// alone, or of as many as it has room for.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)

@@ -29,9 +29,10 @@ const (
 	backOff = 5 * time.Minute
 )
 
-// upWithin returns how long a restarting OSD may be down: at most half of lostAfter, after which
-// Ceph marks it out and moves data. In the other half, the value is restored and the OSD starts
-// with it. With Ceph's default of ten minutes, upWithin returns startWithin.
+// upWithin returns how long a restarting OSD may be down. After lostAfter, Ceph would mark it out
+// and move data. upWithin is at most half of that, so that the other half is enough to restore the
+// value and start the OSD with it. With Ceph's default of ten minutes, upWithin returns
+// startWithin.
 func upWithin(lostAfter time.Duration) time.Duration {
 	if lostAfter == 0 { // Ceph waits for ever.
 		return startWithin
@@ -94,8 +95,8 @@ func (m *restartMemory) late(now time.Time, l restartLook) bool {
 	return now.Sub(m.began) > m.limit(l)
 }
 
-// vain reports whether it is useless to wait longer for OSDs that have to start with their
-// original values.
+// vain reports that OSDs have had enough time to start with their original values, so that waiting
+// longer is useless.
 func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	since := m.began
 	if m.startedAt.After(since) {

@@ -141,7 +141,7 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	return err
 }
 
-// reachable reports whether the Ceph cluster seems reachable, judged without a request to it.
+// reachable reports whether the Ceph cluster seems reachable. It sends no request to the cluster.
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
 func (f facts) whyUnreachable() string {
@@ -157,8 +157,8 @@ func inProgress(p plan, message string) effect {
 }
 
 // childrenFirst is the time that benchmarks have for their teardown before settings are restored.
-// Their measurements no longer count, and they may wait in vain: for a node that no longer exists, or
-// for an OSD that the sweep's value keeps from starting.
+// It has a limit, because a benchmark may wait in vain: for a node that no longer exists, or for an
+// OSD that does not start with the sweep's value. Its measurement no longer counts.
 const childrenFirst = 5 * time.Minute
 
 // endChildren removes benchmarks that have not ended, and with them their objects.

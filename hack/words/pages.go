@@ -49,7 +49,7 @@ func holdsText(n ast.Node) bool {
 // textOf returns the words of a block. A code span counts as one word, whatever it contains.
 func textOf(block ast.Node, source []byte) string {
 	var words strings.Builder
-	// As above, the walk cannot fail.
+	// The walk cannot fail, because its function returns no errors.
 	_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -84,7 +84,7 @@ func sentences(words string) []string {
 // lineOf returns the line of a block's first text, because cells of tables have no line numbers.
 func lineOf(block ast.Node, source []byte) int {
 	line := 1
-	// As above, the walk cannot fail.
+	// The walk cannot fail, because its function returns no errors.
 	_ = ast.Walk(block, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
 		first, ok := n.(*ast.Text)
 		if !ok {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that may be
-// listed for removal or removed, which protects everything that others created. Objects outside
-// of such a namespace may have the prefix of rados bench before it, because the tool only cleans
-// up objects with that prefix.
+// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that may be listed
+// for removal or removed. So nothing that others created is removed. Outside of such a namespace,
+// the name of an object may have benchPrefix first, because rados bench cleans up only objects with
+// that prefix.
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"

@@ -498,11 +498,11 @@ func parsePGsOn(out []byte) ([]PG, error) {
 
 // parseStrays compares what OSDs hold with what is mapped to them.
 //
-// Both come from the same dump, and the OSDs' counts lag behind. The manager forgets the PGs of
-// a deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts
-// them until it has removed them and, some seconds later, reported. Strays may thus be reported
-// for too long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not
-// reported since a pool was created.
+// Both come from the same dump, and the OSDs' counts lag behind. The manager forgets the PGs of a
+// deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts them
+// until it has removed them and, some seconds later, reported. So strays may be reported for too
+// long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not reported
+// since a pool was created.
 func parseStrays(out []byte) (*Strays, error) {
 	var raw struct {
 		PGs []struct {

@@ -11,11 +11,10 @@ import (
 // afterRamp returns the part of one client's result after its ramp, for a tool that counts the
 // ramp as well. The time series begins at the end of the ramp.
 //
-// Operations and bytes are sums over the intervals after the ramp. The interval in which the
-// ramp ends counts in proportion. The mean latency is computed likewise, if the series has
-// latencies. Minimum and maximum stay those of the whole run, because the tool does not say when
-// they occurred; the true extremes lie between them. The standard deviation cannot be cut and is
-// dropped.
+// Operations and bytes are sums over the intervals after the ramp. The interval in which the ramp
+// ends counts in proportion. So does its latency in the mean, if the series has latencies. Minimum
+// and maximum stay those of the whole run, because the tool does not say when they occurred; the
+// true extremes lie between them. The standard deviation cannot be cut and is dropped.
 func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 	cut := *res
 	for _, d := range res.Directions() {

@@ -5,7 +5,7 @@
 //   - Leases: a Lease for each Ceph cluster, in the manager's namespace. The holder is a
 //     CephBenchmark or CephTuningSweep, not a process, so that a restarted manager continues
 //     with the locks of its predecessor. An annotation names the process that took the Lease
-//     last. Acquiring it is atomic: if two processes try, the API server refuses one.
+//     last. If two processes try to take it at once, the API server refuses one.
 //   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
 //     use the same Ceph cluster and know nothing of the Lease.
 //
@@ -21,14 +21,14 @@
 // other's first claim. So a holder claims again right before it begins, and periodically, and
 // stops when it is refused.
 //
-// Two managers may both believe that they lead, and work for the same object. Three rules keep
-// them apart. First, the second manager gets a new epoch, and the first is refused the next time
-// it verifies the lock, which it does before each change. Second, the first manager does not
-// take the lock back, because they would then alternate. It waits until the other has not
-// renewed the lock for Duration, and then acquires it anew. Leader election most likely ends its
-// process before that. Third, a change for which the first manager has already verified the lock
-// ends within [ceph.LongestChange], and the second waits that long before it compares anything
-// (Grant.Fence and package tuning).
+// Two managers may both believe that they lead, and work for the same object. Three rules keep them
+// apart. First, the second manager gets a new epoch, and the first is refused the next time it
+// verifies the lock, which it does before each change. Second, the first manager does not take the
+// lock back, because they would then alternate. It waits until the other has not renewed the lock
+// for Duration, and then acquires it again. Leader election most likely ends its process before
+// that. Third, a change for which the first manager has already verified the lock ends within
+// [ceph.LongestChange], and the second waits that long before it compares anything (Grant.Fence and
+// package tuning).
 //
 // Neither lock stops people with a key, or software other than cephtune. A lock expires: a
 // holder that was cut off from the API server for longer than Duration must not act. Processes
@@ -64,8 +64,7 @@ type Grant struct {
 	Holder string
 	// Since is when the lock was taken, Expires when it expires unless renewed.
 	Since, Expires time.Time
-	// Asked is the time of the request. If another process takes the lock over, it does so after
-	// Asked.
+	// Asked is the time of the request. Another process can take the lock over only after Asked.
 	Asked time.Time
 }
 

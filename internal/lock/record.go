@@ -50,14 +50,14 @@ type record struct {
 
 func (r record) expires() time.Time { return r.Renewed.Add(Duration) }
 
-// sameHolding reports whether two records have the same cluster, holder and epoch, whatever
-// their age.
+// sameHolding reports whether two records have the same cluster, holder and epoch. Their times may
+// differ.
 func (r record) sameHolding(other record) bool {
 	return r.Cluster == other.Cluster && r.Holder == other.Holder && r.Epoch == other.Epoch
 }
 
-// supersedes reports whether a record has a later epoch in the same Kubernetes cluster. Its
-// holder therefore has taken the Lease from the other.
+// supersedes reports whether r has a later epoch than other in the same Kubernetes cluster. Then
+// r's holder has taken the Lease from other's holder.
 func (r record) supersedes(other record) bool {
 	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
 }

@@ -51,8 +51,8 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	return made, nil
 }
 
-// Derive returns the key of 32 bytes for a role and some words. Keys of other roles or words
-// reveal nothing about it, however words are divided.
+// Derive returns the key of 32 bytes for a role and some words. Keys of other roles or words reveal
+// nothing about it. The words "a", "b" and the word "ab" give different keys.
 func Derive(master []byte, role string, words ...string) ([]byte, error) {
 	var about strings.Builder
 	for _, word := range append([]string{"cephtune", role}, words...) {

@@ -33,10 +33,9 @@ type Lock interface {
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
-// Keeper brings back orphaned OSDs. The object that stopped them is gone or has ended, or it is
-// stuck and has not ended its outage in time. A running object brings its OSDs back itself, and
-// the next holder of the lock does so for orphaned ones. Without the keeper, OSDs would stay down
-// until an object takes the lock.
+// Keeper brings back orphaned OSDs: those whose object is gone, has ended, or has not ended its
+// outage in time. A running object brings its OSDs back itself. The next holder of the lock brings
+// back orphaned ones. Without the keeper, they would stay down until an object takes the lock.
 type Keeper struct {
 	Operator
 

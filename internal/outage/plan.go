@@ -55,9 +55,9 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned an outage may end. grace plus the time after which
-// another manager notices an overdue outage must be less than outMargin: the fallback must act
-// before Ceph marks the OSDs out.
+// grace is how much later than planned an outage may end. After it, another manager brings the OSDs
+// back. It must do so before Ceph marks them out: so grace plus the time in which that manager
+// notices must be less than outMargin.
 const grace = 15 * time.Second
 
 // Until returns the deadline for unsetting noup if the OSDs are stopped now. It is in UTC in

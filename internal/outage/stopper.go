@@ -26,9 +26,9 @@ type Rook interface {
 type Operator struct {
 	Ceph tuning.Ceph
 	Rook Rook
-	// Store keeps the journals of outages in Kubernetes. An outage has a journal of its own: a new
-	// holder of the lock that finds one brings the OSDs back before anything else, and so does the
-	// end of every session.
+	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new
+	// holder of the lock that finds one brings the OSDs back before anything else. So does the end
+	// of every session.
 	Store tuning.Store
 	// Writer is a name of this process that no earlier or later process has.
 	Writer  string
@@ -76,8 +76,8 @@ func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
 // something new.
 func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
 
-// Look reads only what may have changed: every query starts a process on a node that may also
-// serve clients. clean says that all placement groups are clean in the last sample.
+// Look reads only what may have changed, because every query starts a process on a node that may
+// also serve clients. clean says that all placement groups are clean in the last sample.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
 	if err != nil {

@@ -298,9 +298,9 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing returns the placements that were not sent to Ceph yet. sent has those that this
-// process has sent, by ID: Ceph drops a placement that equals CRUSH's own choice, and no
-// longer shows it.
+// Missing returns the placements that were not sent to Ceph yet. sent has those that this process
+// has sent, by ID. The OSD map is not enough, because Ceph drops a placement that equals CRUSH's
+// own choice.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)

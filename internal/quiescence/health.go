@@ -31,8 +31,8 @@ func keyErrors() []string {
 }
 
 // muteKeyErrors says how an administrator allows a run with old keys, if no other errors exist; ""
-// otherwise. Allowing such a run here would not be enough: Rook creates and removes no pool while
-// Ceph is in HEALTH_ERR.
+// otherwise. cephtune cannot allow such a run by itself: while Ceph is in HEALTH_ERR, Rook neither
+// creates nor removes a pool.
 func muteKeyErrors(errors []ceph.HealthCheck) string {
 	mutes := make([]string, 0, len(errors))
 	for _, check := range errors {

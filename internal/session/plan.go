@@ -30,8 +30,9 @@ const DefaultWindow = 10 * time.Second
 // spareOfEach is the minimum number of spare groups of a session, which replace void groups.
 const spareOfEach = 2
 
-// Quick returns the plan of a single session with looks up to the last one. It has spare groups to replace
-// void ones. A session that replaces a void one has the next number, and so an order of its own.
+// Quick returns the plan of a single session with looks up to the last one. It has spare groups to
+// replace void ones. A session that replaces a void one has the next number, and so a different
+// order.
 func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
 	groups := groupsOf(lastLook, candidates)
 	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
@@ -122,8 +123,8 @@ func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switch
 	return pieces, timing
 }
 
-// washOutOf returns the part of a window that does not count: three tenths. So longer windows exclude
-// slower after-effects of the setting before.
+// washOutOf returns the part of a window that does not count: three tenths. So longer windows
+// exclude more of the previous setting's after-effects.
 func washOutOf(window time.Duration) time.Duration { return window * 3 / 10 }
 
 func planned(seed uint64, number, candidates, groups int, window time.Duration) (Plan, error) {

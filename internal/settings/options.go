@@ -122,10 +122,10 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// poolSwitches says of each option of a scratch pool why windows of seconds can compare its values, or why they
-// cannot. An option can be switched if each operation of a client reads it anew, and if no value leaves anything
-// behind that a later window meets: data, its place, or work that OSDs postpone. The reasons are short enough for
-// designReason in status.plan.
+// poolSwitches says of each option of a scratch pool why windows of seconds can compare its values,
+// or why they cannot. An option can be switched under two conditions. Each operation of a client
+// reads it again. No value leaves anything that affects a later window: data, their place, or work
+// that OSDs postpone. The reasons are short enough for designReason in status.plan.
 func poolSwitches() map[string]poolSwitch {
 	never := func(why string) poolSwitch { return poolSwitch{why: why} }
 	const (

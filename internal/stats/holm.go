@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Holm returns the p-values adjusted for their number, in the order of the
-// input. A caller that rejects those with an adjusted p ≤ α makes a false
-// rejection with a probability of at most α, whatever the dependence between
-// them (Holm 1979). R: p.adjust(p, method="holm").
+// Holm returns the p-values adjusted for their number, in the order of the input. If a caller
+// rejects the hypotheses with an adjusted p ≤ α, the probability of any false rejection is at most
+// α, even if the hypotheses depend on each other (Holm 1979). R: p.adjust(p, method="holm").
 //
 // It returns a *ValueError for a p outside 0 to 1.
 func Holm(ps []float64) ([]float64, error) {

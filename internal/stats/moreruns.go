@@ -36,16 +36,16 @@ type Effort struct {
 // For a candidate with fewer runs than any verdict needs, it returns how many are
 // missing. For a decided one it is zero.
 //
-// The estimate comes from the runs so far, and is rough if these are few. Do not
-// make just these runs and judge all runs again as if this were the first look:
-// that is peeking. Use Looks, or start afresh.
+// The estimate comes from the runs so far, and is rough if these are few. Do not make just these
+// runs and judge all runs again as if this were the first look: that is peeking. Use Looks, or
+// judge only new runs.
 func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
 		missing := MinRuns - a.Runs
 		return MoreRuns{Total: MinRuns, Needed: missing, Toward: Inconclusive, Low: missing, High: missing, Paired: a.contrast.Paired}
 	case a.Verdict == Inconclusive && a.Reasons[0].Code == NotConfirmed:
-		// Confirmation starts afresh: the runs of the race do not count.
+		// In the confirmation, the runs of the race do not count.
 		fresh := a.contrast
 		fresh.Runs = 0
 		once := a.criteria
@@ -118,7 +118,7 @@ func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
 	full, half := level.full/float64(family), level.half/float64(family)
 	ask := func(gap, alpha float64) Question {
-		if gap <= negligible { // Without noise any gap would do, even one that is only rounding.
+		if gap <= negligible { // This is only rounding, which must not decide, even without noise.
 			gap = 0
 		}
 		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}

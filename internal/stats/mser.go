@@ -21,12 +21,11 @@ type Truncation struct {
 //
 //	Σ_{i>d} (x_i − x̄_d)² / (n−d)²   over 0 ≤ d ≤ ⌊n/2⌋
 //
-// is smallest, and the earliest such d on a tie (White 1997, "An effective
-// truncation heuristic for bias reduction in simulation output"). The bound at
-// half keeps an odd value near the end from swallowing the run. A series that
-// reaches the bound is not steady. One that does not reach it may still change
-// late in the run: MSER does not see that. Zeros are data: a second without I/O
-// is a stall, not a gap.
+// is smallest, and the earliest such d on a tie (White 1997, "An effective truncation heuristic for
+// bias reduction in simulation output"). Without the bound at half, one odd value near the end
+// could cut off most of the run. A series that reaches the bound is not steady. One that does not
+// reach it may still change late in the run: MSER does not see that. Zeros are data: a second
+// without I/O is a stall, not a gap.
 //
 // It returns an error wrapping ErrTooFew for fewer than 8 values, and a
 // *ValueError for values that are not finite.

@@ -25,9 +25,9 @@ type Question struct {
 	Paired bool    // pairs have R−1 degrees of freedom, independent arms 2R−2
 }
 
-// Runs returns the smallest number of runs R of each side, from 3 to limit, for
-// which StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. If no number within the limit suffices, found is
-// false and runs is limit+1: the effect is too close to the margin.
+// Runs returns the smallest number of runs of each configuration, R, for which StdDev·(t_{1−α} +
+// t_{power})/√R ≤ Gap. R is from 3 to limit. If no number within the limit suffices, found is false
+// and runs is limit+1: the effect is too close to the margin.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxSummary = 448 // bytes
-	maxReason  = 24  // likewise
+	maxReason  = 24  // bytes
 )
 
 // Outcome is the summary of the runs for status, during a sweep or at its end.

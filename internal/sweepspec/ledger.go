@@ -13,7 +13,7 @@ import (
 
 const (
 	maxSeconds = 999_999   // of a run, in status
-	maxMiB     = 9_999_999 // likewise
+	maxMiB     = 9_999_999 // of a run, in status
 )
 
 // Entry is a run of the ledger with its validity as status names it. The planner has

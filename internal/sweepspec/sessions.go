@@ -154,8 +154,9 @@ type Sessions struct {
 	plan        *v1alpha1.SweepPlan
 }
 
-// SessionsOf computes the state of an interleaved sweep from its ledger. It decides anew after each session, so
-// that windows become longer at the same place whenever the ledger is read.
+// SessionsOf computes the state of an interleaved sweep from its ledger. It repeats the decision
+// after each session of the ledger, so windows become longer at the same place each time the ledger
+// is read.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
 	fixed, err := settingsOf(spec, plan)
 	if err != nil {
@@ -230,7 +231,8 @@ func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 		s.exceeds(fixed, windowsCost(s.plan, 2*s.window)) == ""
 }
 
-// doubleWindows begins anew with windows of twice the length. What the shorter ones have shown does not count.
+// doubleWindows starts again with windows of twice the length. Sessions with shorter windows no
+// longer count.
 func (s *Sessions) doubleWindows() {
 	s.window *= 2
 	s.Superseded += s.Valid

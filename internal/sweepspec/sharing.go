@@ -37,13 +37,13 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	return v1alpha1.MadeForRun
 }
 
-// rados bench records in an object which process wrote the others. Their names also contain the host
-// name of the pod, which differs between benchmarks.
+// rados bench finds its objects by their names. Names contain the host name of the pod and the ID
+// of the process, which an extra object records. The host name differs between benchmarks.
 const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
-// datasetPer says whether a sweep prefills data for each run or each block, and why some or all data
-// are prefilled for each run; "" if no phase needs data. needRestart lists the parameters that OSDs
-// read only when they start.
+// datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase
+// needs data. why says why some or all data are prefilled for each run. needRestart lists the
+// parameters that OSDs read only when they start.
 //
 // Reading data that were written with another value would test neither value fairly, and restarted
 // OSDs have empty caches while others have warm ones.

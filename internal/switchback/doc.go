@@ -1,6 +1,6 @@
-// Package switchback decides whether one setting of a storage cluster is faster
-// than another from windows of one running load, while the settings are
-// switched under it many times in random order: a switchback experiment.
+// Package switchback decides whether one setting of a storage cluster is faster than another, by a
+// switchback experiment: under one running load, settings are switched many times in random order,
+// and windows of the load are compared.
 //
 // Data flow one way:
 //

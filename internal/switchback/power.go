@@ -6,10 +6,9 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// SmallestProvable returns the smallest true ratio for which the largest design proves, with a
-// probability of 80 %, that it exceeds the minimum effect. window is the standard deviation of
-// ln(figure) between windows of one setting; session is that of a setting's effect between
-// sessions.
+// SmallestProvable returns the smallest true ratio that the largest design proves to exceed the
+// minimum effect with a probability of 80 %. window and session are standard deviations: of
+// ln(figure) between windows of one setting, and of a setting's effect between sessions.
 func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
 	if err := q.check(); err != nil {
 		return 0, err

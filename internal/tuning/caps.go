@@ -64,9 +64,9 @@ func capsFor(of Setting) (daemon string, grants []string) {
 	}
 }
 
-// MissingCaps returns the grants to add to a key's mon caps so that it can vary settings. It
-// may miss some: it treats caps that cephtune's identities do not have, such as `allow *` or a
-// profile, as sufficient. Ceph denies the change if they are not.
+// MissingCaps returns the grants to add to a key's mon caps so that it can vary settings. It treats
+// other kinds of caps, such as `allow *` or a profile, as sufficient. If they are not, Ceph denies
+// the change.
 func MissingCaps(monCaps string, settings []Setting) []string {
 	var has []grant
 	for text := range strings.SplitSeq(monCaps, ",") {

@@ -363,7 +363,7 @@ func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error
 	return e.setUnder(ctx, fence, j, change)
 }
 
-// setUnder does the same under a lock that has just been verified.
+// setUnder changes a setting under a lock that has just been verified.
 func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, change Change) error {
 	entry, journalled := j.Entry(change.Setting)
 	fence.Restores = journalled && entry.same(change.To, entry.Original)

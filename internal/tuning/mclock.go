@@ -33,10 +33,9 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// mClock locks these options. If one of the first two is set while it is locked, an OSD
-// removes it from the central configuration within a second, both from section osd and from
-// its own section, even if it is unlocked right afterwards. A value that was set before the
-// lock stays.
+// mClock locks these options. If an option of mClockShares or mClockRecovery is set while it is
+// locked, an OSD removes it within a second from section osd and from its own section. It does so
+// even if the option is unlocked right afterwards. A value that was set before the lock stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)

@@ -53,8 +53,8 @@ func (e Entry) Message() string {
 	}
 }
 
-// Restore restores the settings that have a value of ours, and leaves the others alone. If one
-// fails it continues with the next, and returns the errors with the report. Repeat it until
+// Restore restores the settings that still have the values of [Engine], and leaves the others alone.
+// If one fails, it continues with the next. It returns the errors with the report. Repeat it until
 // the report is done; then Close.
 //
 // A number of PGs counts as restored once the pool's target has it again. Settling waits until

@@ -1,10 +1,16 @@
 // Package tuning changes settings of a Ceph cluster and restores them.
 //
-// Pure functions decide whether a change is allowed (Validate), which of Ceph's own activities
-// to stop (HoldStill), whether the cluster has taken the change (Settling), whether its
-// daemons have (Judge), and how each setting is restored (the Journal). The Engine reads and
-// changes Ceph. It writes each change to the journal first, so that its successor can restore
-// everything after a crash; Steps lists the points between which a crash can happen.
+// Pure functions decide:
+//
+//   - Validate: whether a change is allowed
+//   - HoldStill: which of Ceph's own activities to stop
+//   - Settling: whether the cluster has taken a change
+//   - Judge: whether daemons have taken it
+//   - Journal: how each setting is restored
+//
+// The Engine reads and changes Ceph. It writes each change to the journal first, so that its
+// successor can restore everything after a crash. Steps lists the points between which a crash
+// can happen.
 package tuning
 
 import (

@@ -96,8 +96,8 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// validate checks one setting by rules in order. If one of the first rules says that the setting
-// cannot be varied at all, it skips the rest.
+// validate checks one setting by rules in order. If a rule of the first list finds a problem, the
+// setting cannot be varied at all, and the second list is skipped.
 func (w request) validate(about Known, allowed Permissions) []Problem {
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {

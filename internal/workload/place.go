@@ -78,10 +78,10 @@ func (s *Script) Duration() time.Duration {
 	return total
 }
 
-// Deadline returns how long the pods of a session may live. It is the sum of four times the
-// planned duration of the runs, the longest waits before each run (for a quiescent cluster, for
-// PGs that OSDs remove, and for its data), and the time needed around the runs. Each task has a
-// deadline of its own. This deadline is for a manager that does not come back.
+// Deadline returns how long the pods of a session may live if the manager does not come back. It is
+// four times the planned duration of the runs, plus the longest waits before each run, plus the
+// time needed around the runs. A run waits for a quiescent cluster, for PGs that OSDs remove, and
+// for its data. Each task also has its own deadline.
 func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.Phases {

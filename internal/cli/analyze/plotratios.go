@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// length returns a number of panels as a length.
+// length converts a number for sizes of a drawing.
 func length(n int) vg.Length { return vg.Length(n) }
 
 // drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form
@@ -110,8 +110,7 @@ func drawDots(p *plot.Plot, points plotter.XYs, style draw.GlyphStyle) error {
 	return nil
 }
 
-// blockRatios returns the ratio of each block with one run per configuration. Several runs would
-// need a mean, and the figure is to show only measured values.
+// blockRatios returns the ratios of a candidate's runs to the baseline's runs in the same block.
 func (c candidateEntry) blockRatios(baseline summary) []float64 {
 	var out []float64
 	for _, r := range c.RunValues {

@@ -49,8 +49,8 @@ type screen struct {
 	last  view
 	begun bool
 	open  bool // the last line may be redrawn
-	// figure is the rate of the last view's clients, and told is when it was last printed as a
-	// line. unknown is the reason why the rate is unknown, which is printed once.
+	// figure is the rate of the clients in the last view. told is when it was last printed as a
+	// line. unknown is why the rate is unknown; it is printed once.
 	figure  string
 	told    time.Time
 	unknown string

@@ -47,8 +47,8 @@ func KindOfLog(fileName string) (LogKind, bool) {
 
 // LogOptions holds facts about a log that its text lacks.
 type LogOptions struct {
-	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). 0 means unknown:
-	// the shortest step in the log then stands in.
+	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). 0 means unknown: then
+	// the shortest step in the log is used.
 	WindowMilliseconds int64
 }
 

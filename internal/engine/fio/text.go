@@ -14,9 +14,9 @@ import (
 // ParseText reads the plain output of fio 3, --output-format=normal.
 //
 // This output is for people: bytes and latencies are rounded, and the result has a warning about
-// that. Operations and run times are exact, and so are bytes if all operations have the same
-// size. There are no histograms, so percentiles of several jobs are lost. The number of latency
-// samples is missing too; the number of operations stands in. For the errors see [parse.Format].
+// that. Operations and run times are exact, and so are bytes if all operations have the same size.
+// There are no histograms, so percentiles of several jobs are lost. The number of latency samples
+// is missing too; the number of operations is used instead. For the errors see [parse.Format].
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
@@ -525,8 +525,8 @@ func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *
 	return int64(d.size.bytes), warning, nil
 }
 
-// latency returns the printed latency, or nil. fio does not print the number of samples. The
-// number of operations stands in; it differs only by failed operations.
+// latency returns the printed latency, or nil. fio does not print the number of samples. The number
+// of operations is used instead; it differs only by failed operations.
 func (l *printedLatency) latency(operations int64) *result.Latency {
 	if l == nil || !l.known || operations == 0 {
 		return nil

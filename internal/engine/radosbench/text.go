@@ -106,7 +106,7 @@ func (p *textParser) row(field, rest []byte) error {
 			return p.unexpected("a row of eight numbers or dashes")
 		}
 	}
-	r.averageLatency, _ = parse.Float(field) // As above.
+	r.averageLatency, _ = parse.Float(field) // nan and inf leave it 0, unknown.
 	if field, _ = parse.Field(rest); field != nil {
 		return p.unexpected("a row of eight columns")
 	}
