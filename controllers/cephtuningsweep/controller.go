@@ -142,7 +142,8 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 			MaxConcurrentReconciles: sideBySide,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost),
 		}).
-		// The controller's own status writes change neither, so they do not start another pass.
+		// The controller's own writes of status change neither the generation nor annotations, so
+		// they start no pass.
 		For(&v1alpha1.CephTuningSweep{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.CephBenchmark{}).

@@ -99,8 +99,8 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// maxForeign is the number of stored samples of the cluster's users. Two decide, and some may
-// have no data.
+// maxForeign is the number of stored samples of the cluster's users. A decision needs only two, but
+// some may have no data.
 const maxForeign = 8
 
 // lookAtForeign samples the load and latency of the cluster's other users.

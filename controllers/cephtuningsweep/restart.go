@@ -54,8 +54,7 @@ type restartMemory struct {
 
 // restartLook is the state of the OSD restarts in one pass.
 type restartLook struct {
-	// due lists the OSDs that have not restarted yet, down those that are not up; osds lists
-	// all.
+	// osds lists all OSDs, due those that have not restarted yet, and down those that are not up.
 	due, down []int
 	osds      int
 	next      int // the OSD to restart now; -1 for none

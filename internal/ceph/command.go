@@ -74,7 +74,8 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	return stdout.Bytes(), nil
 }
 
-// process returns a process that has not started. Its end by the context includes its children.
+// process returns a process that has not started. When the context ends, it is killed together with
+// its children.
 func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.find(p), args...) //nolint:gosec // There is no shell, and the names were checked.
 	cmd.Env = environment(os.Environ())

@@ -31,8 +31,9 @@ type conversations struct {
 	with map[counterpart]*conversation
 }
 
-// counterpart is a daemon as a user's key reaches it. Monitors and the manager daemon have
-// conversations of their own: while that daemon is down, questions to it wait.
+// counterpart is a kind of daemon, and the key with which it is asked. Monitors and the manager
+// daemon have separate conversations, because questions to the manager daemon wait while it is
+// down.
 type counterpart struct {
 	at     Connection
 	server string
@@ -69,9 +70,9 @@ func serverOf(verb string) (string, bool) {
 	return "", false
 }
 
-// converse asks a question in an open conversation and returns the answer, or false if the
-// caller has to ask in a process of its own. One third of the caller's time is left for that: it
-// says what Ceph waits for.
+// converse asks a question in an open conversation. It returns false if the caller has to start
+// another process for it. It leaves a third of the caller's time for that process, whose error says
+// what Ceph waits for.
 func (c *CLI) converse(ctx context.Context, at Connection, verb string, args ...string) ([]byte, bool) {
 	server, ok := serverOf(verb)
 	if !ok {
@@ -106,7 +107,7 @@ func (c *conversations) of(key counterpart) *conversation {
 	return c.with[key]
 }
 
-// removeUnused forgets conversations without a process, because each key remembers a secret.
+// removeUnused drops conversations without a process, so that their secrets leave memory.
 func (c *conversations) removeUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +156,7 @@ func (t *conversation) ask(ctx context.Context, question string, open func() (*i
 	return answer, nil
 }
 
-// endUnused ends the process, unless a question is being asked: then that sets a new timer.
+// endUnused ends the process, unless a question is being asked, which sets a new timer.
 func (t *conversation) endUnused() {
 	select {
 	case t.turn <- struct{}{}:

@@ -100,9 +100,9 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 	return ""
 }
 
-// Unrested returns an obstacle if the OSDs were marked down recently: in an earlier run, which
-// osdMap may not show yet, or before the session. A run may begin earlier if its outage comes
-// later.
+// Unrested returns an obstacle if a run that begins now would mark the OSDs down too soon after the
+// last time. The last time was in an earlier run, which osdMap may not show yet, or before the
+// session.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
 	from := p.Rested(config, osdMap, s.earlier)
 	if !now.Before(from.Add(-p.Before)) {

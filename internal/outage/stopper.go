@@ -178,7 +178,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 	before := s.Now()
 	report, err := s.engine.Restore(ctx)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return max(wait.Until.Sub(before), reconcile.AtOnce), nil // Wait: a change that is still in flight could undo a restore that is made before it.
+		return max(wait.Until.Sub(before), reconcile.AtOnce), nil // Wait, because a change that is still in flight could undo the restore.
 	}
 	if err != nil {
 		return 0, fmt.Errorf("unset noup of %s: %w", Names(p.OSDs), err)
@@ -187,7 +187,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return time.Second, nil
 	}
 	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
-	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason: from now on, the return of the OSDs would explain the same observations.
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason, because later passes take the same observations for effects of the returning OSDs.
 	return reconcile.AtOnce, nil
 }
 

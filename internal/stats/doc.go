@@ -1,11 +1,10 @@
 // Package stats decides whether one configuration of a storage cluster is
 // faster than another, and says so only as far as the measurements allow.
 //
-// The unit of evidence is one run: one application of a configuration and one
-// execution of the benchmark. Seconds inside a run are not runs. They share the
-// run's placement, caches and neighbours, so no correction inside a run can
-// stand in for repeating it. They serve to find the warm-up and to judge the
-// quality of a run, and for nothing else.
+// The unit of evidence is one run: one application of a configuration and one execution of the
+// benchmark. Seconds inside a run are not runs. They share the run's placement, caches and
+// neighbours, so no correction inside a run can replace another run. They serve to find the warm-up
+// and to judge the quality of a run, and for nothing else.
 //
 // Data flow one way:
 //

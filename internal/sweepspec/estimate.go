@@ -268,8 +268,8 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns the effort of a block that visits configurations in this order. The first one is the
-// last one of the previous walk.
+// walk returns the effort of a block that visits configurations in this order. It includes the
+// change back from the last to the first.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]sweep.Value

@@ -80,8 +80,8 @@ func NotAutomatic(spec *Spec) string {
 	return ""
 }
 
-// The defaults of the schema, which tell a strategy that was written from one that was filled in.
-// TestDefaultsOfTheSchema compares them.
+// The defaults of the schema. Other values show that the user has set them. TestDefaultsOfTheSchema
+// compares these constants with the schema.
 const (
 	defaultMinBlocks          = 4
 	defaultMaxBlocks          = 12

@@ -262,7 +262,7 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	s.Dwells, s.Stop = best, ""
 }
 
-// needsDwells reports whether a verdict of the windows is not yet one about settings that hold for
+// needsDwells reports whether the verdict of the windows may not hold for settings that stay for
 // minutes. Equivalent always needs dwells, since an effect may take longer than a window. A gain of
 // a load that writes needs them, since a setting may delay work. A candidate that breaks a
 // constraint cannot win.
@@ -325,8 +325,8 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	return s.exceeds(fixed, windowsCost(s.plan, s.window))
 }
 
-// exceeds names what does not hold another session: a part of the budget, or the ledger in status, which is
-// bounded; "" if all hold one.
+// exceeds names what has no room for another session: a part of the budget, or the ledger in
+// status; "" if all have room.
 func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	after := sweep.Cost{
 		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,

@@ -234,7 +234,7 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value,
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// These streams differ from those of blocks, whose upper half counts from 1.
+		// These streams differ from those of blocks, which have a number from 1 in the upper half.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle
@@ -252,8 +252,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value,
 	return all
 }
 
-// takeTurns orders configurations by pg_num of existing pools, for visits up and down: a
-// change from 16 to 128 splits the same PGs as the changes to 32 and 64.
+// takeTurns orders configurations by pg_num of existing pools, so that blocks visit them up and
+// down. In this order, 32, 64 and 128 together take as many splits of PGs as 128 alone.
 func takeTurns(spec *Spec, space *sweep.Space) {
 	var slow []string
 	for _, p := range spec.Parameters {

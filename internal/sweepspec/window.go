@@ -13,7 +13,7 @@ import (
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a
 // window around that moment is an hour shorter or longer. A skipped time counts as an hour later,
-// and a repeated time as one of the two. It fails for an unknown time zone.
+// and a repeated time as one of the two. WindowAt fails for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil

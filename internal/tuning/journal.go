@@ -158,7 +158,7 @@ func (j *Journal) index(of Setting) int {
 	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == of })
 }
 
-// intend records that a setting is about to change from its value now. For a setting without an
+// intend records that a setting is about to change from its current value. For a setting without an
 // entry, that value becomes the original.
 func (j *Journal) intend(change Change, now Value) error {
 	at := j.index(change.Setting)

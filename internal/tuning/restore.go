@@ -53,9 +53,9 @@ func (e Entry) Message() string {
 	}
 }
 
-// Restore restores the settings that still have the values of [Engine], and leaves the others alone.
-// If one fails, it continues with the next. It returns the errors with the report. Repeat it until
-// the report is done; then Close.
+// Restore restores the settings that still have a value that an Engine set, and leaves the others
+// alone. If one fails, it continues with the next. It returns the errors with the report. Repeat it
+// until the report is done; then Close.
 //
 // A number of PGs counts as restored once the pool's target has it again. Settling waits until
 // the manager has reached the target.

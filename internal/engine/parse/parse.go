@@ -16,7 +16,8 @@ type Options struct {
 	// unknown, or if the run had another limit; the parser then uses the duration that the
 	// output mentions.
 	RequestedSeconds float64
-	// RequestedBytes is how many bytes the tool was asked to move; 0 as above.
+	// RequestedBytes is how many bytes the tool was asked to move. It is 0 if unknown, or if the
+	// run had another limit.
 	RequestedBytes int64
 	// OperationBytes is the size of each operation, for an output that may be cut off before it
 	// says so; 0 if unknown.
