@@ -16,20 +16,11 @@ import (
 // includes the differences between days.
 const ReferenceDays = 3
 
-// Days returns the number of different days, in UTC, among the times.
-func Days(times []time.Time) int {
-	days := map[string]bool{}
-	for _, t := range times {
-		days[dayOf(t)] = true
-	}
-	return len(days)
-}
-
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Worse returns the constraint that a figure may be worse than the reference's by a share, such as
-// 0.1, at most.
-func Worse(metric v1alpha1.Metric, share float64) stats.Constraint {
+// noWorseThan returns the constraint that a figure may be worse than the reference's by a share,
+// such as 0.1, at most.
+func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 	constraint := stats.Constraint{Name: string(metric), MaximumRegression: share}
 	if metric.LowerIsBetter() {
 		constraint.Direction = stats.LowerIsBetter
@@ -153,41 +144,84 @@ func (r Reference) sessions(e v1alpha1.Expectation, kind string) []session {
 	return all
 }
 
-// checkRegression judges an expectation with a reference.
-func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (checked, error) {
+// Regression is the outcome of comparing a figure with that of a reference.
+type Regression struct {
+	// State is Kept if the whole interval is within the limit, Broken if all of it is beyond.
+	State stats.ConstraintState
+	// Missing says why there is no ratio, and what to do; "" if there is one.
+	Missing string
+	// Ratio is the figure divided by that of the reference, and Interval its interval.
+	Ratio    float64
+	Interval stats.Bounds
+	// Days counts the days on which the reference has the figure.
+	Days int
+
+	expectation v1alpha1.Expectation
+}
+
+// Regression judges an expectation with maximumRegression. It returns an error for a limit that
+// admission would have refused.
+func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	share, err := strconv.ParseFloat(strings.TrimSuffix(string(e.MaximumRegression), "%"), 64)
 	if err != nil {
-		return checked{}, fmt.Errorf("the limit of %s: %q is not a percentage such as 10%%", name(e), e.MaximumRegression)
+		return Regression{}, fmt.Errorf("the limit of %s: %q is not a percentage such as 10%%", name(e), e.MaximumRegression)
 	}
-	r, err := against.ratio(e)
+	out := Regression{State: stats.Unknown, expectation: e}
+	r, err := c.ratio(e)
 	if err != nil { // Figures that a reference has recorded must not fail the benchmark.
 		r.missing = fmt.Sprintf("the runs of %s cannot be compared: run it again (%v)", e.Reference, err)
 	}
 	if r.missing != "" {
-		c.clause = name(e) + " is not known: " + r.missing
-		return c, nil
+		out.Missing = r.missing
+		return out, nil
 	}
-	found, err := Worse(e.Metric, share/100).Check(r.contrast, Confidence)
+	found, err := noWorseThan(e.Metric, share/100).Check(r.contrast, Confidence)
 	if err != nil {
-		return checked{}, fmt.Errorf("the limit of %s: %w", name(e), err)
+		return Regression{}, fmt.Errorf("the limit of %s: %w", name(e), err)
+	}
+	out.State, out.Ratio, out.Interval, out.Days = found.State, found.Ratio, found.Interval, r.days
+	return out, nil
+}
+
+// Clause says in words what the outcome is.
+func (r Regression) Clause() string {
+	e := r.expectation
+	if r.Missing != "" {
+		return name(e) + " is not known: " + r.Missing
 	}
 	relation := fmt.Sprintf("on both sides of %s worse: set more repetitions", e.MaximumRegression)
-	switch found.State {
+	switch r.State {
 	case stats.Kept:
-		c.result.Outcome, c.verdict = v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed
 		relation = fmt.Sprintf("at most %s worse", e.MaximumRegression)
 	case stats.Broken:
-		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
 		relation = fmt.Sprintf("more than %s worse", e.MaximumRegression)
 	case stats.Unknown:
 	}
-	c.clause = fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s",
-		name(e), found.Ratio, found.Interval.Low, found.Interval.High, e.Reference, relation)
+	return fmt.Sprintf("%s is %.3g (%.3g to %.3g) times that of %s, %s", name(e), r.Ratio, r.Interval.Low, r.Interval.High, e.Reference, relation)
+}
+
+// checkRegression judges an expectation with a reference.
+func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (checked, error) {
+	r, err := against.Regression(e)
+	if err != nil {
+		return checked{}, err
+	}
+	switch r.State {
+	case stats.Kept:
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed
+	case stats.Broken:
+		c.result.Outcome, c.verdict = v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed
+	case stats.Unknown:
+	}
+	c.clause = r.Clause()
+	if r.Missing != "" {
+		return c, nil
+	}
 	if c.result.Mark != "" {
 		c.clause += ", in a closed loop"
 	}
-	if r.days < ReferenceDays {
-		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that show how days differ)", e.Reference, r.days, ReferenceDays)
+	if r.Days < ReferenceDays {
+		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that show how days differ)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil
 }

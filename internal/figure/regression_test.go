@@ -146,9 +146,14 @@ func TestExpectRefusesARegressionThatIsNoPercentage(t *testing.T) {
 	}
 }
 
-func TestDays(t *testing.T) {
+// Two sessions of one day, in UTC, count as one day.
+func TestDaysAreInUTC(t *testing.T) {
 	late := time.Date(2026, 3, 2, 23, 30, 0, 0, time.FixedZone("", -3600)) // This is 3 March in UTC.
-	if got := Days([]time.Time{morning(2), morning(2).Add(time.Hour), late, morning(3)}); got != 2 {
-		t.Errorf("%d days, want 2", got)
+	var sessions []session
+	for _, start := range []time.Time{morning(2), morning(2).Add(time.Hour), late, morning(3).Add(6 * time.Hour)} {
+		sessions = append(sessions, session{start: start, values: []float64{1}})
+	}
+	if got := byDay(sessions); len(got) != 2 || len(got[0]) != 2 {
+		t.Errorf("%v, want two days with two values each", got)
 	}
 }

@@ -3,23 +3,20 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
-	"github.com/cephtune/cephtune/internal/cli/results"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each.
@@ -30,7 +27,8 @@ how much each figure of each phase differs.
 
 Each side is NAME, NAME@RUN-ID for an earlier run ID whose results are kept, and
 NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unless one is
-named.
+named. Instead of NAME, each side may be the file of an export (.yaml, .yml, .json, or - for
+standard input). Two files are compared without a cluster.
 
 They can be compared where their environments are the same (versions, OSDs, settings of
 the pools and of Ceph, images, nodes, initial states) and their phases were specified
@@ -46,13 +44,18 @@ is Welch's, at 95 %%, on the logarithms of the runs' values, and needs three val
 side. Without an interval, the ratio may be chance. The ratio includes everything that changed in
 the cluster between the two: to find out whether a setting is the cause, use a CephTuningSweep.
 
-With --max-regression the comparison is a gate. A is the reference. A figure is Kept if its
+With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its
 interval shows that B is not worse by more than that, Broken if it shows that B is, and
-otherwise Unknown. If the runs of A cover fewer than 3 days, the result holds for this hour only.
+otherwise Unknown. The gate judges as maximumRegression of a CephBenchmark does: it uses all
+complete sessions of A that are kept and measured the same workload, at most 60 runs. With
+sessions of 3 days or more, the interval contains the differences between days. With fewer, the
+gate uses the latest session alone, and the verdict holds for this hour only. A run ID after
+A restricts the gate to that session.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
-usage; 3 an unexpected difference, an expected one that is missing, a difference that cannot be
-determined, or a figure of --max-regression that is Broken or Unknown.`
+usage; 3 an unexpected difference, an expected one that is missing, or a figure of
+--max-regression that is Broken; 4 it is unknown: a difference that cannot be determined, or a
+figure of --max-regression that is Unknown and none that is Broken.`
 
 const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images
@@ -63,6 +66,12 @@ const examples = `  # Before and after an upgrade of Ceph
   # A gate: no slower than the reference
   %[1]s reference nightly -n cephtune-bench --max-regression 10%% --metric bandwidth,p99
 
+  # A gate on an exported reference, for example of another cluster
+  %[1]s reference.yaml nightly -n cephtune-bench --max-regression 10%% --expect-difference=cluster
+
+  # Two files, without a cluster
+  %[1]s reference.yaml nightly.yaml --max-regression 10%%
+
   # Two benchmarks
   %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
 
@@ -70,7 +79,7 @@ const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
 
 type options struct {
-	sides [2]reference
+	sides [2]argument
 	// kinds and beginnings hold the flags about expected differences, expect their parsed form.
 	kinds, beginnings []string
 	expect            []expectation
@@ -80,10 +89,14 @@ type options struct {
 	regression        *regression
 }
 
-// reference is the parsed argument for one side.
-type reference struct {
-	typed, name, runID string
-	number             int32 // 0 for all
+// argument is the parsed argument for one side.
+type argument struct {
+	typed string
+	// name is the name of a benchmark, or the path of a file.
+	name   string
+	file   bool
+	runID  string
+	number int32 // 0 for all
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
@@ -99,14 +112,14 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 		Short:             "Compare two benchmarks, or two runs of one",
 		Long:              fmt.Sprintf(longHelp, kindsHelp()),
 		Example:           fmt.Sprintf(examples, program+" compare"),
-		ValidArgsFunction: object.CompleteBenchmarks(connect, 2),
+		ValidArgsFunction: completion(connect),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.read(args); err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return o.run(ctx, connect, cmd.OutOrStdout())
+			return o.run(ctx, reader{connect: connect, stdin: cmd.InOrStdin()}, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -152,13 +165,29 @@ func (o *options) read(args []string) error {
 	return nil
 }
 
-// parse reads NAME[@RUN-ID][:NUMBER], optionally with a type before the name.
-func parse(arg string) (reference, error) {
-	r := reference{typed: arg}
+// completion completes the names of benchmarks, or of files once a path is typed.
+func completion(connect object.Connect) cobra.CompletionFunc {
+	benchmarks := object.CompleteBenchmarks(connect, 2)
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) < 2 && (strings.HasPrefix(typed, ".") || strings.HasPrefix(typed, "/")) {
+			return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+		return benchmarks(cmd, args, typed)
+	}
+}
+
+// parse reads NAME[@RUN-ID][:NUMBER], optionally with a type before the name, or a file instead.
+func parse(arg string) (argument, error) {
+	r := argument{typed: arg}
 	rest := arg
-	if word, after, typed := strings.Cut(arg, "/"); typed {
+	if parts := regexp.MustCompile(`^(-|.+\.(?:yaml|yml|json))(@[^@:/]+)?(:[^@:/]+)?$`).FindStringSubmatch(arg); parts != nil {
+		if word, _, typed := strings.Cut(arg, "/"); !typed || !isKind(word) {
+			r.file, r.name, rest = true, parts[1], "file"+parts[2]+parts[3]
+		}
+	}
+	if word, after, typed := strings.Cut(rest, "/"); typed && !r.file {
 		if kind, known := object.KindOf(word); !known || kind.Name != object.Benchmark().Name {
-			return reference{}, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg)
+			return argument{}, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg)
 		}
 		rest = after
 	}
@@ -166,26 +195,33 @@ func parse(arg string) (reference, error) {
 	if numbered {
 		n, err := strconv.ParseInt(number, 10, 32)
 		if err != nil || n < 1 {
-			return reference{}, exit.UsageErrorf("%q: want the number of a run after the colon, from 1", arg)
+			return argument{}, exit.UsageErrorf("%q: want the number of a run after the colon, from 1", arg)
 		}
 		r.number = int32(n)
 	}
-	var identified bool
-	r.name, r.runID, identified = strings.Cut(rest, "@")
-	if r.name == "" || identified && r.runID == "" {
-		return reference{}, exit.UsageErrorf("%q: want NAME[@RUN-ID][:NUMBER]", arg)
+	name, runID, identified := strings.Cut(rest, "@")
+	if name == "" || identified && runID == "" {
+		return argument{}, exit.UsageErrorf("%q: want NAME[@RUN-ID][:NUMBER]", arg)
+	}
+	r.runID = runID
+	if !r.file {
+		r.name = name
 	}
 	return r, nil
 }
 
-func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer) error {
-	c, namespace, err := connect()
-	if err != nil {
-		return err
-	}
+func isKind(word string) bool {
+	_, known := object.KindOf(word)
+	return known
+}
+
+func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	var sides [2]side
-	for i, r := range o.sides {
-		if sides[i], err = find(ctx, c, namespace, r); err != nil {
+	var err error
+	for i, arg := range o.sides {
+		// The gate needs all sessions of its reference.
+		all := i == 0 && o.regression != nil && arg.runID == "" && arg.number == 0
+		if sides[i], err = from.find(ctx, arg, all); err != nil {
 			return err
 		}
 	}
@@ -193,46 +229,16 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	if err != nil {
 		return err
 	}
-	if err := found.judgeRegressions(o.regression, sides[0]); err != nil {
+	if err := found.judgeRegressions(o.regression, sides[0], sides[1], o.expect); err != nil {
 		return err
 	}
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}
-	if err := found.verdict(); err != nil {
-		return err
+	// What is known to be wrong is worse than what is not known.
+	differ, worse := found.verdict(), found.regressed()
+	if exit.Code(worse) == exit.Unexpected && exit.Code(differ) != exit.Unexpected {
+		return worse
 	}
-	return found.regressed()
-}
-
-// find reads the runs of a side.
-func find(ctx context.Context, from client.Reader, namespace string, r reference) (side, error) {
-	o, err := object.Get(ctx, from, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: r.name})
-	if err != nil {
-		return side{}, err
-	}
-	b, is := o.(*v1alpha1.CephBenchmark)
-	if !is {
-		return side{}, fmt.Errorf("got a %T", o)
-	}
-	runs, err := results.Runs(ctx, from, b, r.runID)
-	if err != nil {
-		return side{}, err
-	}
-	if len(runs) == 0 {
-		return side{}, fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and an unfinished run has none yet", r.typed, b.Spec.HistoryLimit)
-	}
-	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
-	if r.number > 0 {
-		counts = func(run *archive.Run) bool { return run.Number == r.number }
-	}
-	all := len(runs)
-	runs = slices.DeleteFunc(runs, func(run *archive.Run) bool { return !counts(run) })
-	switch {
-	case len(runs) == 0 && r.number > 0:
-		return side{}, fmt.Errorf("%[2]s has no run %[1]d, only %[3]d others", r.number, r.name, all)
-	case len(runs) == 0:
-		return side{}, fmt.Errorf("no run of %s is valid: \"results %s\" says why", r.typed, r.name)
-	}
-	return side{name: r.typed, runs: runs}, nil
+	return cmp.Or(differ, worse)
 }

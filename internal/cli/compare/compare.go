@@ -15,12 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// side is one side of a comparison, with its valid runs.
-type side struct {
-	name string
-	runs []*archive.Run
-}
-
 // comparison is the outcome, and its JSON form.
 type comparison struct {
 	A Side `json:"a"`
@@ -38,6 +32,8 @@ type comparison struct {
 	Regressions []Judgement `json:"regressions,omitempty"`
 
 	limit string // the value of --max-regression
+	// unjudged lists requested metrics without a figure in B.
+	unjudged []string
 }
 
 // Side says which runs a side has.
@@ -68,8 +64,6 @@ type Ratio struct {
 	High *float64 `json:"high,omitempty"`
 	// Note says why there is no interval.
 	Note string `json:"note,omitempty"`
-
-	contrast stats.Contrast
 }
 
 // compare compares two sides.
@@ -154,14 +148,22 @@ func specDifferences(a, b side) []string {
 		digestB, inB := ofB[name]
 		switch {
 		case !inB:
-			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, a.name))
+			all = append(all, onlyIn(name, a))
 		case !inA:
-			all = append(all, fmt.Sprintf("phase %s: only %s has it", name, b.name))
+			all = append(all, onlyIn(name, b))
 		case digestA != digestB:
-			all = append(all, fmt.Sprintf("phase %s: its spec differs (the phase, clients, data, image, claim or outage)", name))
+			all = append(all, otherSpec(name))
 		}
 	}
 	return all
+}
+
+func onlyIn(phase v1alpha1.PhaseName, s side) string {
+	return fmt.Sprintf("phase %s: only %s has it", phase, s.name)
+}
+
+func otherSpec(phase v1alpha1.PhaseName) string {
+	return fmt.Sprintf("phase %s: its spec differs (the phase, clients, data, image, claim or outage)", phase)
 }
 
 // unknown returns the sides that have a run without an environment.
@@ -224,7 +226,7 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	if err != nil {
 		return Ratio{}, false // This cannot happen, as figures are above 0 and finite.
 	}
-	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB)), contrast: contrast}
+	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
 	if contrast.Runs < figure.MinimumRuns {
 		r.Note = fmt.Sprintf("%d and %d runs: an interval takes %d of each", len(ofA), len(ofB), figure.MinimumRuns)
@@ -326,7 +328,8 @@ func found(states []v1alpha1.DataState) string {
 	return strings.Join(texts, ", or ")
 }
 
-// verdict returns an exit.Unexpected error if the sides are not comparable.
+// verdict returns an error that sets the exit code if the sides are not comparable, or if that is
+// unknown.
 func (c *comparison) verdict() error {
 	if c.Comparable {
 		return nil
@@ -343,5 +346,5 @@ func (c *comparison) verdict() error {
 	case len(c.Missing) > 0:
 		return exit.UnexpectedErrorf("expected differences are missing: %s", strings.Join(c.Missing, ", "))
 	}
-	return exit.UnexpectedErrorf("it is unknown whether they can be compared")
+	return exit.UndecidedErrorf("it is unknown whether they can be compared: see the notes")
 }

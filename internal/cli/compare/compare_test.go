@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,7 +48,17 @@ func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64
 	b.Name, b.Namespace, b.UID = name, clitest.Namespace, types.UID("uid-of-"+name)
 	b.Status.ObservedRunID = v1alpha1.RunID(runID)
 	b.Status.StartTime = new(metav1.NewTime(clitest.Morning(0)))
-	objects := []client.Object{b}
+	if runID == "1" {
+		b.Status.StartTime = new(metav1.NewTime(clitest.Morning(-60)))
+	}
+	clitest.Complete(&b.Status.Conditions, "3 of 3 runs are valid.")
+	return append([]client.Object{b}, session(t, b, version, spec, rates...)...)
+}
+
+// session returns an archive of each run of the session in a benchmark's status.
+func session(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rates ...float64) []client.Object {
+	t.Helper()
+	var objects []client.Object
 	for i, rate := range rates {
 		state, reason := v1alpha1.RunValid, ""
 		if rate < 0 {
@@ -65,7 +76,7 @@ func benchmark(t *testing.T, name, runID, version, spec string, rates ...float64
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept.CreationTimestamp = metav1.NewTime(clitest.Morning(5*i + 3))
+		kept.CreationTimestamp = metav1.NewTime(b.Status.StartTime.Add(time.Duration(5*i+3) * time.Minute))
 		objects = append(objects, kept)
 	}
 	return objects
@@ -269,7 +280,7 @@ func TestKindsAreAboutEverything(t *testing.T) {
 // Reads from memory must not be compared with reads from disks without a note.
 func TestMarksOfOneSideAreNoted(t *testing.T) {
 	of := func(name string, marks ...v1alpha1.ResultMark) side {
-		return side{name, []*archive.Run{{Number: 1, State: v1alpha1.RunValid, Phases: []archive.Phase{{
+		return side{name: name, runs: []*archive.Run{{Number: 1, State: v1alpha1.RunValid, Phases: []archive.Phase{{
 			Name: "read", Observation: &figure.Observation{Marks: marks},
 		}}}}}
 	}

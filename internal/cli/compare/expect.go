@@ -69,3 +69,8 @@ func expectations(names, beginnings []string) ([]expectation, error) {
 	}
 	return all, nil
 }
+
+// expected reports whether an expectation covers a line.
+func expected(line string, expect []expectation) bool {
+	return slices.ContainsFunc(expect, func(e expectation) bool { return e.matches(line) })
+}

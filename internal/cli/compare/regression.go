@@ -1,25 +1,26 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/words"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/reference"
 )
 
 // regression is the parsed form of --max-regression.
 type regression struct {
 	share   string // as it was typed, such as 10%
-	limit   float64
 	metrics []v1alpha1.Metric
+	named   bool // by --metric
 }
 
 // Judgement is the outcome of comparing the interval of a figure with the largest allowed
@@ -29,6 +30,15 @@ type Judgement struct {
 	Direction v1alpha1.Direction         `json:"direction"`
 	Metric    v1alpha1.Metric            `json:"metric"`
 	Outcome   v1alpha1.ConstraintOutcome `json:"outcome"`
+	// Ratio is B divided by the reference. Low and High are the ends of its interval. They are
+	// nil if there is no interval.
+	Ratio *float64 `json:"ratio,omitempty"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	// Days counts the days of the reference that have the figure.
+	Days int `json:"days,omitempty"`
+	// Text says all of this in words, and what to do if the outcome is Unknown.
+	Text string `json:"text"`
 }
 
 // parseRegression reads the flags. It returns nil if they are not set.
@@ -44,7 +54,7 @@ func parseRegression(share string, names []string) (*regression, error) {
 	if err != nil || !percent || math.IsNaN(limit) || limit <= 0 || limit >= 100 {
 		return nil, exit.UsageErrorf("--max-regression %q: want a share between 0%% and 100%%, such as 10%%", share)
 	}
-	r := &regression{share: share, limit: limit / 100, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
+	r := &regression{share: share, named: len(names) > 0, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
 	for i, name := range names {
 		metric, known := words.Metric(name)
 		if !known || metric == v1alpha1.MetricLatencyMax {
@@ -58,52 +68,118 @@ func parseRegression(share string, names []string) (*regression, error) {
 	return r, nil
 }
 
-// judge compares the interval of a figure with the limit. Without an interval the outcome is
-// unknown.
-func (r *regression) judge(f Ratio) (v1alpha1.ConstraintOutcome, error) {
-	found, err := figure.Worse(f.Metric, r.limit).Check(f.contrast, figure.Confidence)
-	if err != nil {
-		return "", fmt.Errorf("judge %s %s: %w", f.Phase, f.Metric, err)
-	}
-	return v1alpha1.ConstraintOutcome(found.State), nil
-}
-
-// judgeRegressions judges all requested figures.
-func (c *comparison) judgeRegressions(r *regression, reference side) error {
+// judgeRegressions judges the requested figures of B, as a CephBenchmark does with a reference.
+func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expectation) error {
 	if r == nil {
 		return nil
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
-	for _, f := range c.Figures {
-		if !slices.Contains(r.metrics, f.Metric) {
-			continue
-		}
-		outcome, err := r.judge(f)
-		if err != nil {
-			return err
-		}
-		c.Regressions = append(c.Regressions, Judgement{f.Phase, f.Direction, f.Metric, outcome})
+	runs, err := referenceFor(a, b, expect)
+	if err != nil {
+		return err
 	}
-	if days := figure.Days(startsOf(reference.runs)); days < figure.ReferenceDays {
-		c.Notes = append(c.Notes, fmt.Sprintf("The runs of %s cover %d day(s), so the verdict holds for this hour only. A reference needs %d days or more.",
-			reference.name, days, figure.ReferenceDays))
+	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}}
+	for _, phase := range archive.PhaseNames(b.runs[:1]) {
+		against.Runs[phase] = archive.Observations(b.runs, phase)
+		if expected(onlyIn(phase, b), expect) && !slices.Contains(archive.PhaseNames(a.runs), phase) {
+			continue // There is nothing to compare it with, which is intended.
+		}
+		for _, e := range r.expectations(b, phase, a.name) {
+			found, err := against.Regression(e)
+			if err != nil {
+				return err
+			}
+			c.Regressions = append(c.Regressions, judgement(e, found))
+		}
 	}
+	for _, metric := range r.metrics {
+		if r.named && !slices.ContainsFunc(c.Regressions, func(j Judgement) bool { return j.Metric == metric }) {
+			c.unjudged = append(c.unjudged, string(metric))
+		}
+	}
+	c.noteReference(a)
 	return nil
 }
 
-func startsOf(runs []*archive.Run) []time.Time {
-	starts := make([]time.Time, len(runs))
-	for i, run := range runs {
-		starts[i] = run.StartTime
+// referenceFor returns the runs of A that measured the workload of B. Differences that are
+// expected do not make another workload.
+func referenceFor(a, b side, expect []expectation) (figure.Reference, error) {
+	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Ignore: func(line string) bool { return expected(line, expect) }}
+	if err := json.Unmarshal(b.runs[0].Environment, &w.Environment); err != nil {
+		return figure.Reference{Unusable: fmt.Sprintf("the environment of %s was not recorded: run it again", b.name)}, nil
 	}
-	return starts
+	for _, p := range b.runs[0].Phases {
+		w.Digests[p.Name] = p.SpecDigest
+		if expected(otherSpec(p.Name), expect) {
+			w.Digests[p.Name] = reference.AnySpec
+		}
+	}
+	return a.reference(w)
+}
+
+// expectations returns one expectation for each requested figure that B has.
+func (r *regression) expectations(b side, phase v1alpha1.PhaseName, against string) []v1alpha1.Expectation {
+	var all []v1alpha1.Expectation
+	for _, direction := range figure.Directions() {
+		for _, metric := range figure.Metrics() {
+			if !slices.Contains(r.metrics, metric) || !has(b, phase, direction, metric) {
+				continue
+			}
+			all = append(all, v1alpha1.Expectation{
+				MetricReference:   v1alpha1.MetricReference{Phase: phase, Metric: metric, Direction: direction},
+				MaximumRegression: v1alpha1.Percent(r.share), Reference: against,
+			})
+		}
+	}
+	return all
+}
+
+// has reports whether a run of a side has a figure.
+func has(s side, phase v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) bool {
+	return slices.ContainsFunc(s.runs, func(run *archive.Run) bool {
+		return slices.ContainsFunc(run.Phases, func(p archive.Phase) bool {
+			if p.Name != phase || p.Observation == nil {
+				return false
+			}
+			_, found := figure.Find(p.Observation.Figures, metric, direction)
+			return found
+		})
+	})
+}
+
+func judgement(e v1alpha1.Expectation, r figure.Regression) Judgement {
+	j := Judgement{
+		Phase: e.Phase, Direction: e.Direction, Metric: e.Metric, Outcome: v1alpha1.ConstraintOutcome(r.State),
+		Days: r.Days, Text: r.Clause(),
+	}
+	if r.Missing == "" {
+		j.Ratio, j.Low, j.High = &r.Ratio, &r.Interval.Low, &r.Interval.High
+	}
+	return j
+}
+
+// noteReference adds a note about the days of the reference.
+func (c *comparison) noteReference(a side) {
+	days := 0
+	for _, j := range c.Regressions {
+		days = max(days, j.Days)
+	}
+	switch {
+	case days == 0: // No figure has a ratio.
+	case days < figure.ReferenceDays:
+		c.Notes = append(c.Notes, fmt.Sprintf("The gate's verdict holds for this hour only: %s has runs of %d of the %d days that show how days differ.",
+			a.name, days, figure.ReferenceDays))
+	default:
+		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest session alone.",
+			days, a.name))
+	}
 }
 
 // regressionLines returns a line with the outcome for each figure.
 func (c *comparison) regressionLines() []string {
 	lines := make([]string, 0, len(c.Regressions))
 	for _, j := range c.Regressions {
-		lines = append(lines, fmt.Sprintf("%s: %s %s %s is at most %s worse in B", j.Outcome, j.Phase, j.Direction, j.Metric, c.limit))
+		lines = append(lines, fmt.Sprintf("%s: %s", j.Outcome, j.Text))
 	}
 	return lines
 }
@@ -113,10 +189,7 @@ func (c *comparison) regressed() error {
 	if c.Regressions == nil {
 		return nil
 	}
-	if len(c.Regressions) == 0 {
-		return exit.UnexpectedErrorf("--max-regression has no figure to check: name one that both sides have with --metric")
-	}
-	var broken, open []string
+	var broken, unknown []string
 	for _, j := range c.Regressions {
 		name := fmt.Sprintf("%s %s", j.Phase, j.Metric)
 		switch j.Outcome {
@@ -124,14 +197,18 @@ func (c *comparison) regressed() error {
 		case v1alpha1.ConstraintBroken:
 			broken = append(broken, name)
 		default:
-			open = append(open, name)
+			unknown = append(unknown, name)
 		}
 	}
 	switch {
 	case len(broken) > 0:
 		return exit.UnexpectedErrorf("worse by more than %s: %s", c.limit, strings.Join(broken, ", "))
-	case len(open) > 0:
-		return exit.UnexpectedErrorf("unknown whether it is worse by more than %s: %s; make more runs", c.limit, strings.Join(open, ", "))
+	case len(unknown) > 0:
+		return exit.UndecidedErrorf("it is unknown whether B is worse by more than %s: %s", c.limit, strings.Join(unknown, ", "))
+	case len(c.unjudged) > 0:
+		return exit.UndecidedErrorf("B has no figure %s: name others with --metric", strings.Join(c.unjudged, ", "))
+	case len(c.Regressions) == 0:
+		return exit.UndecidedErrorf("--max-regression has no figure to check: name one that B has with --metric")
 	}
 	return nil
 }

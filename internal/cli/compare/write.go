@@ -147,7 +147,11 @@ func (c *comparison) page() *report.Document {
 		section("Figures", report.Part{Text: "A ratio is B over A, with its interval over runs."}, report.Part{Table: &report.Table{Header: header, Rows: rows}})
 	}
 	if lines := c.regressionLines(); len(lines) > 0 {
-		section("Regressions", report.Part{Text: strings.Join(lines, " ")})
+		var parts []report.Part
+		for _, line := range lines {
+			parts = append(parts, report.Part{Text: line + "."})
+		}
+		section("Regressions", parts...)
 	}
 	if len(c.Notes) > 0 {
 		section("Notes", report.Part{Text: strings.Join(c.Notes, " ")})

@@ -16,6 +16,9 @@ const (
 	// Unexpected means that the command worked, but the outcome differs from --expect, or was
 	// not there within --timeout.
 	Unexpected = 3
+	// Undecided means that the command worked, but the outcome is not known: more runs may decide
+	// it.
+	Undecided = 4
 )
 
 type codeError struct {
@@ -34,6 +37,11 @@ func UsageErrorf(format string, args ...any) error {
 // UnexpectedErrorf returns an error about an unexpected outcome.
 func UnexpectedErrorf(format string, args ...any) error {
 	return &codeError{Unexpected, fmt.Errorf(format, args...)}
+}
+
+// UndecidedErrorf returns an error about an outcome that is not known.
+func UndecidedErrorf(format string, args ...any) error {
+	return &codeError{Undecided, fmt.Errorf(format, args...)}
 }
 
 // Code returns the exit code for the error of a command.

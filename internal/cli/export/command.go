@@ -22,8 +22,9 @@ import (
 const timeout = 2 * time.Minute
 
 const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file. The file also has the benchmarks of a
-sweep's runs or the windows of its sessions, and the full results of a benchmark. Use it to keep
-results beyond a deletion, to send them to others, or to make a report without the cluster.
+sweep's runs or the windows of its sessions. For a benchmark, it has the full results of all run IDs
+that historyLimit keeps. Use it to keep results beyond a deletion, to send them to others, to make a
+report without the cluster, or as the reference of "compare".
 
 The file is YAML in the format of kubectl. It has the results as compressed ConfigMaps.
 
@@ -32,6 +33,10 @@ Exit codes: 0 it is written; 1 error; 2 wrong usage.`
 const examples = `  # A benchmark, and a report of it later
   %[1]s cephbenchmark/nightly -n cephtune-bench --to nightly.yaml
   kubectl cephtune report -f nightly.yaml --to nightly.html
+
+  # A reference for later benchmarks, also of another cluster
+  %[1]s cephbenchmark/reference -n cephtune-bench --to reference.yaml
+  kubectl cephtune compare reference.yaml nightly -n cephtune-bench --max-regression 10%%
 
   # A sweep, with the figures of all its runs
   %[1]s pg-num -n cephtune-bench > pg-num.yaml`
@@ -100,7 +105,7 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 	return text.Bytes(), nil
 }
 
-// partsOf returns the full results of a benchmark, or the benchmarks and sessions of a sweep.
+// partsOf returns the full results of a benchmark, of all sessions that are kept, or the benchmarks and sessions of a sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
 	switch found := found.(type) {
@@ -123,7 +128,7 @@ func partsOf(ctx context.Context, c client.Client, found client.Object) ([]clien
 		if found.Status.StartTime == nil {
 			return nil, nil
 		}
-		kept, err := results.Kept(ctx, c, found, "")
+		kept, err := results.KeptSessions(ctx, c, found)
 		if err != nil {
 			return nil, err
 		}

@@ -54,15 +54,15 @@ func cluster(t *testing.T) client.WithWatch {
 	return clitest.Holding(t, append(all, s)...)
 }
 
-// The export must contain the object and the results of its current status, and nothing of other
-// objects.
+// The export must contain the object, and the results of all sessions of a benchmark or of the
+// current run ID of a sweep, and nothing of other objects.
 func TestExport(t *testing.T) {
 	c := cluster(t)
 	for line, want := range map[string]struct {
 		name  string
 		parts int
 	}{
-		"cephbenchmark/nightly": {"nightly", 1},
+		"cephbenchmark/nightly": {"nightly", 2},
 		"mclock-profile":        {"mclock-profile", 2},
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestExport(t *testing.T) {
 					wantRunOf(t, s, i+1, o)
 					continue
 				}
-				wantLatestRun(t, o, want.name)
+				b, is := all[0].(*v1alpha1.CephBenchmark)
+				wantRunOfSession(t, o, want.name, is && o.GetLabels()[archive.LabelSession] == archive.Session(b))
 			}
 		})
 	}
@@ -100,8 +101,9 @@ func exported(t *testing.T, c client.WithWatch, line string) string {
 	return file
 }
 
-// wantLatestRun checks that the file contains the run in the benchmark's status.
-func wantLatestRun(t *testing.T, o client.Object, benchmark string) {
+// wantRunOfSession checks that an object has the run of a benchmark's session: of the earlier one, or
+// of the one in status.
+func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current bool) {
 	t.Helper()
 	cm, is := o.(*corev1.ConfigMap)
 	if !is {
@@ -111,8 +113,12 @@ func wantLatestRun(t *testing.T, o client.Object, benchmark string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs[0].Benchmark.Name != benchmark || !runs[0].StartTime.Equal(clitest.Morning(1)) {
-		t.Errorf("run %+v, want the latest of %s", runs[0], benchmark)
+	began := -59
+	if current {
+		began = 1
+	}
+	if runs[0].Benchmark.Name != benchmark || !runs[0].StartTime.Equal(clitest.Morning(began)) {
+		t.Errorf("run %+v, want the one of %s that began at %s", runs[0], benchmark, clitest.Morning(began))
 	}
 }
 

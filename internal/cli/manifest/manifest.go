@@ -23,9 +23,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// limit is the largest file that is read. A sweep has at most about 100 KiB, and the results of
-// one run of a benchmark have half a MiB.
-const limit = 64 << 20
+// limit is the largest file that is read. A sweep has at most about 100 KiB. A benchmark keeps at
+// most 20 sessions of 20 runs, and the results of a run have at most half a MiB, in base64.
+const limit = 288 << 20
 
 // One reads the only benchmark or sweep of a file; "-" is standard input. An unknown field is an
 // error, because a misspelled field would otherwise be ignored silently.

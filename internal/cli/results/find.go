@@ -125,6 +125,21 @@ func Kept(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 	return (&options{runID: runID}).list(ctx, reader, benchmark)
 }
 
+// KeptSessions returns the ConfigMaps with the runs of all sessions that are kept.
+func KeptSessions(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
+	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
+}
+
+// InSession returns those of the ConfigMaps that Kept returns: of the session in status or, with a
+// run ID, of the latest session of that ID.
+func InSession(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
+	label, value := archive.LabelSession, archive.Session(benchmark)
+	if runID != "" {
+		label, value = archive.LabelRunID, runID
+	}
+	return latestSession(slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[label] != value }))
+}
+
 // Read reads the runs in ConfigMaps, sorted by number.
 func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
 	runs := make([]*archive.Run, len(maps))
@@ -141,12 +156,17 @@ func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
 // list returns the ConfigMaps of one session: the session in status or, for an earlier run ID,
 // the latest session.
 func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
-	labels := client.MatchingLabels(archive.Labels(benchmark.Name))
+	labels := archive.Labels(benchmark.Name)
 	if o.runID == "" {
 		labels[archive.LabelSession] = archive.Session(benchmark)
 	} else {
 		labels[archive.LabelRunID] = o.runID
 	}
+	maps, err := listMaps(ctx, reader, benchmark, labels)
+	return latestSession(maps), err
+}
+
+func listMaps(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, labels client.MatchingLabels) ([]corev1.ConfigMap, error) {
 	var maps []corev1.ConfigMap
 	page := &corev1.ConfigMapList{}
 	for {
@@ -159,8 +179,7 @@ func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1a
 		}
 	}
 	// A deleted object of the same name may still have results.
-	maps = slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) })
-	return latestSession(maps), nil
+	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) }), nil
 }
 
 func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {

@@ -1,0 +1,179 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/reference"
+)
+
+// side is one side of a comparison, with its valid runs, or the one that was named.
+type side struct {
+	name string
+	runs []*archive.Run
+
+	benchmark *v1alpha1.CephBenchmark
+	// sessions holds the results of all sessions that are kept, for the reference of a gate.
+	sessions []corev1.ConfigMap
+}
+
+// reader reads benchmarks and their results from a cluster or from files. It connects only for
+// a side that is no file.
+type reader struct {
+	connect object.Connect
+	stdin   io.Reader
+}
+
+// find reads a side. With all, it also reads all sessions that are kept.
+func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) {
+	read := r.object
+	if arg.file {
+		read = r.exported
+	}
+	s, maps, err := read(ctx, arg, all)
+	if err != nil {
+		return side{}, err
+	}
+	if all {
+		s.sessions = maps
+		maps = latestComplete(s.benchmark, maps)
+	}
+	if s.runs, err = results.Read(maps); err != nil {
+		return side{}, err
+	}
+	return s, s.choose(arg)
+}
+
+// object reads a benchmark and the results of one session, or of all.
+func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
+	from, namespace, err := r.connect()
+	if err != nil {
+		return side{}, nil, err
+	}
+	o, err := object.Get(ctx, from, object.Benchmark(), client.ObjectKey{Namespace: namespace, Name: arg.name})
+	if err != nil {
+		return side{}, nil, err
+	}
+	b, is := o.(*v1alpha1.CephBenchmark)
+	if !is {
+		return side{}, nil, fmt.Errorf("got a %T", o)
+	}
+	var maps []corev1.ConfigMap
+	if all {
+		maps, err = results.KeptSessions(ctx, from, b)
+	} else {
+		maps, err = results.Kept(ctx, from, b, arg.runID)
+	}
+	return side{name: arg.typed, benchmark: b}, maps, err
+}
+
+// exported reads the same from a file.
+func (r reader) exported(_ context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
+	objects, err := manifest.All(arg.name, r.stdin)
+	if err != nil {
+		return side{}, nil, err
+	}
+	main, err := manifest.Main(arg.name, objects)
+	if err != nil {
+		return side{}, nil, err
+	}
+	b, is := main.(*v1alpha1.CephBenchmark)
+	if !is {
+		return side{}, nil, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg.typed)
+	}
+	var maps []corev1.ConfigMap
+	for _, o := range objects {
+		if cm, is := o.(*corev1.ConfigMap); is && metav1.IsControlledBy(cm, b) {
+			maps = append(maps, *cm)
+		}
+	}
+	if len(maps) == 0 {
+		return side{}, nil, fmt.Errorf("%s has no results: write it with \"kubectl cephtune export cephbenchmark/%s\"", arg.name, b.Name)
+	}
+	if !all {
+		maps = results.InSession(b, arg.runID, maps)
+	}
+	return side{name: arg.typed, benchmark: b}, maps, nil
+}
+
+// latestComplete returns the results of the session in status or, while that one is not complete,
+// of the latest one before, if any.
+func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
+	current := results.InSession(b, "", maps)
+	if reference.Complete(b) && len(current) > 0 {
+		return current
+	}
+	var latest *corev1.ConfigMap
+	for i := range maps {
+		cm := &maps[i]
+		if cm.Labels[archive.LabelSession] != archive.Session(b) && (latest == nil || latest.CreationTimestamp.Before(&cm.CreationTimestamp)) {
+			latest = cm
+		}
+	}
+	if latest == nil {
+		return current
+	}
+	return slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool {
+		return cm.Labels[archive.LabelSession] != latest.Labels[archive.LabelSession]
+	})
+}
+
+// choose keeps the runs that count.
+func (s *side) choose(arg argument) error {
+	all := len(s.runs)
+	if all == 0 {
+		return fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and an unfinished run has none yet", arg.typed, s.benchmark.Spec.HistoryLimit)
+	}
+	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
+	if arg.number > 0 {
+		counts = func(run *archive.Run) bool { return run.Number == arg.number }
+	}
+	s.runs = slices.DeleteFunc(s.runs, func(run *archive.Run) bool { return !counts(run) })
+	switch {
+	case len(s.runs) == 0 && arg.number > 0:
+		return fmt.Errorf("%[2]s has no run %[1]d, only %[3]d others", arg.number, arg.name, all)
+	case len(s.runs) == 0 && arg.file:
+		return fmt.Errorf("no run of %s is valid: \"report -f %s\" says why", arg.typed, arg.name)
+	case len(s.runs) == 0:
+		return fmt.Errorf("no run of %s is valid: \"results %s\" says why", arg.typed, arg.name)
+	}
+	return nil
+}
+
+// reference returns the runs of A with which a gate compares: all complete sessions that are
+// kept, or the runs that were named.
+func (s side) reference(w reference.Workload) (figure.Reference, error) {
+	m := reference.NewMatch(s.benchmark, s.name, w)
+	if s.sessions == nil {
+		for _, run := range s.runs {
+			m.Add("", run)
+		}
+		return m.Reference(), nil
+	}
+	items := make([]metav1.PartialObjectMetadata, len(s.sessions))
+	for i, cm := range s.sessions {
+		items[i].ObjectMeta = cm.ObjectMeta
+	}
+	for _, name := range m.RunsToRead(items) {
+		i := slices.IndexFunc(s.sessions, func(cm corev1.ConfigMap) bool { return cm.Name == name })
+		run, err := archive.Of(s.benchmark, &s.sessions[i])
+		if err != nil {
+			return figure.Reference{}, err
+		}
+		m.Add(s.sessions[i].Labels[archive.LabelSession], run)
+	}
+	return m.Reference(), nil
+}
