@@ -36,8 +36,9 @@ func text(o *unstructured.Unstructured, fields ...string) string {
 	return value
 }
 
-// cluster examines the status that Rook reports for a CephCluster named in the operator config.
-func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
+// cluster examines the status that Rook reports for a CephCluster named in the operator config. It
+// returns the version of Ceph; empty if unknown.
+func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) string {
 	key := client.ObjectKey{Namespace: allowed.Namespace, Name: allowed.Name}
 	about := "CephCluster " + key.String()
 	describe := fmt.Sprintf("kubectl -n %s describe cephcluster %s", key.Namespace, key.Name)
@@ -45,13 +46,13 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	switch {
 	case meta.IsNoMatchError(err):
 		e.found(about, Wrong, "The cluster does not know CephClusters: Rook is not installed.", "install Rook, or remove the cluster from clusters in the operator config")
-		return
+		return ""
 	case apierrors.IsNotFound(err):
 		e.found(about, Wrong, "It does not exist, but the operator config lists it.", e.fix("correct clusters", "correct clusters in config/manager/config.yaml, and apply it again: "+deploy))
-		return
+		return ""
 	case err != nil:
 		e.unreadable(about, "It", err)
-		return
+		return ""
 	}
 	phase, health, version := text(o, "status", "phase"), text(o, "status", "ceph", "health"), text(o, "status", "version", "version")
 	switch {
@@ -67,6 +68,7 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) {
 	default:
 		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)
 	}
+	return version
 }
 
 // onlyKeyErrors reports whether all errors of a CephCluster are about the keys of its daemons.

@@ -27,8 +27,9 @@ const timeout = 2 * time.Minute
 
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
 its config, your rights in the namespace, the Ceph clusters in the config and their health,
-their identities, the pools behind StorageClasses and claims, settings that sweeps have not
-restored, locks, and the objects for Prometheus and Grafana. It changes nothing.
+whether the tools image of each has its version of Ceph, their identities, the pools behind
+StorageClasses and claims, settings that sweeps have not restored, locks, and the objects for
+Prometheus and Grafana. It changes nothing.
 
 Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
 read it) or wrong, with the command that fixes it. It checks that keys exist, but does not read
@@ -163,7 +164,7 @@ func (e *examination) examine(ctx context.Context) {
 	known := e.settings(ctx, deployment)
 	if known != nil {
 		for _, cluster := range known.Clusters {
-			e.cluster(ctx, cluster)
+			e.toolsImage(cluster, known, e.cluster(ctx, cluster), deployment.Name)
 			e.identities(ctx, cluster)
 		}
 	}

@@ -70,7 +70,7 @@ func config(t *testing.T) *corev1.ConfigMap {
 	}
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: "cephtune-config-abc"},
-		Data:       map[string]string{"config.yaml": string(text)},
+		Data:       map[string]string{"config.yaml": strings.ReplaceAll(string(text), "tools:dev", "tools:0.1.0-ceph19")},
 	}
 }
 
