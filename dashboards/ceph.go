@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -33,6 +34,10 @@ const (
 const (
 	cephOSDSize = "ceph_osd_stat_bytes"
 	cephOSDUsed = "ceph_osd_stat_bytes_used"
+
+	// These have the suffixes _sum, in seconds, and _count.
+	cephOSDReadLatency  = "ceph_osd_op_r_latency"
+	cephOSDWriteLatency = "ceph_osd_op_w_latency"
 )
 
 // labelDaemon is the label that names an OSD, such as osd.3.
@@ -132,38 +137,52 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// osdPanels show Ceph's OSDs one by one.
+// osdPanels show Ceph's OSDs one by one. There is no panel for the apply latency of "ceph osd perf":
+// BlueStore reports its commit latency there, too.
 func osdPanels() []cog.Builder[dashboard.Panel] {
 	few := fmt.Sprintf(" With more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
-	eachOSD := func(title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
+	eachOSD := func(width uint32, title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
 		return graph(about{
-			title: title, description: description + few, unit: unit, empty: empty, width: 8, height: 8,
+			title: title, description: description + few, unit: unit, empty: empty, width: width, height: 8,
 		}, lines...).Min(0)
 	}
-	each := func(figure func(window string) string, color string) line {
-		return line{id: "osd", expression: highest(figure), legend: "{{" + labelDaemon + "}}", color: shades(color)}
+	each := func(expression, color string) line {
+		return line{id: "osd", expression: expression, legend: "{{" + labelDaemon + "}}", color: shades(color)}
+	}
+	operations := func(what, counter, color string) *timeseries.PanelBuilder {
+		return eachOSD(8, what+" latency by OSD",
+			"How long "+strings.ToLower(what)+"s of clients take in each OSD, on average and with the time in its queue. A write includes its replicas. Dashed is the mean of all operations.",
+			seconds, noExporter,
+			each(slowest(counter), color),
+			line{id: "mean", expression: fmt.Sprintf("sum(%s) / (sum(%s) > 0)", rateOf(counter+"_sum"), rateOf(counter+"_count")), legend: "mean of all", color: fixed(grey), reference: true},
+		)
 	}
 	return []cog.Builder[dashboard.Panel]{
-		eachOSD("Commit latency by OSD",
+		eachOSD(8, "Commit latency by OSD",
 			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. Dashed is the mean of all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
 			milliseconds, noCeph,
-			each(byOSD(ofCeph(cephOSDCommit)), blue),
+			each(highest(byOSD(ofCeph(cephOSDCommit))), blue),
 			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean of all", color: fixed(grey), reference: true},
 		),
-		eachOSD("Used space by OSD",
+		operations("Read", cephOSDReadLatency, orange),
+		operations("Write", cephOSDWriteLatency, blue),
+		eachOSD(12, "Used space by OSD",
 			"How full each OSD is. An OSD that is fuller than others usually also does more of the work.",
 			fraction, noExporter,
-			each(func(window string) string {
+			each(highest(func(window string) string {
 				return byOSD(ofCeph(cephOSDUsed))(window) + " / " + byOSD(ofCeph(cephOSDSize))(window)
-			}, blue),
+			}), blue),
 		).Max(1),
-		eachOSD("Slow operations by OSD",
+		eachOSD(12, "Slow operations by OSD",
 			"Operations that each OSD has not finished within osd_op_complaint_time, 30 s by default. Above 0, the cluster is in trouble, and so are the figures of a run.",
 			count, noCeph,
-			each(byOSD(ofCeph(cephDaemonHealth, `type="SLOW_OPS"`, labelDaemon+`=~"osd[.].+"`)), vermillion),
-		).Decimals(0),
+			each(highest(byOSD(ofCeph(cephDaemonHealth, `type="SLOW_OPS"`, labelDaemon+`=~"osd[.].+"`))), vermillion),
+		),
 	}
 }
+
+// rateOf returns the rate of a counter of Ceph.
+func rateOf(counter string) string { return fmt.Sprintf("rate(%s[$__rate_interval])", ofCeph(counter)) }
 
 // byOSD returns a figure with one series for each OSD, whichever mgr reports it. Its window is a
 // format: either of the series itself or of a function over a range of it.
@@ -174,5 +193,18 @@ func byOSD(series string) func(window string) string {
 // highest keeps the OSDs whose figure was the highest in the time range. The choice is made once for
 // the range: with one for each step, lines would begin and end.
 func highest(figure func(window string) string) string {
-	return fmt.Sprintf("%s and topk(%d, %s)", figure("%s"), mostOSDs, figure("max_over_time(%s[$__range] @ end())"))
+	return top(figure, "%s", "max_over_time(%s[$__range] @ end())")
+}
+
+// slowest returns the mean latency of operations, of the OSDs with the highest one in the time
+// range. An OSD without operations has no latency.
+func slowest(counter string) string {
+	return top(func(window string) string {
+		return latest(fmt.Sprintf(window+" / ("+window+" > 0)", ofCeph(counter+"_sum"), ofCeph(counter+"_count")), labelDaemon)
+	}, "rate(%s[$__rate_interval])", "increase(%s[$__range] @ end())")
+}
+
+// top draws a figure in one window, of the OSDs that are the highest in another.
+func top(figure func(window string) string, drawn, chosen string) string {
+	return fmt.Sprintf("%s and topk(%d, %s)", figure(drawn), mostOSDs, figure(chosen))
 }

@@ -209,13 +209,13 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			description: "The length of the queue of each Ceph cluster.",
 			unit:        count, empty: none, width: 12, height: 7,
 		}, line{id: "queue", expression: latest(ofClusters(metrics.QueueLength), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(blue)}).
-			Min(0).Decimals(0),
+			Min(0),
 		steps(about{
 			title:       "Settings still to be restored",
 			description: "Entries of open journals. They rise when a sweep changes something, and must be 0 again when none runs.",
 			unit:        count, empty: none, width: 12, height: 7,
 		}, line{id: "journal", expression: latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(orange)}).
-			Min(0).Decimals(0),
+			Min(0),
 	}
 }
 

@@ -89,7 +89,7 @@ func TestPanelsAreComplete(t *testing.T) {
 
 // unitsOfGrafana are the units in Grafana's list that the dashboards use. Grafana treats any other
 // unit as a text to write behind figures.
-var unitsOfGrafana = []string{"none", "short", "percentunit", "binBps", "iops", "reqps", "s", "ms", "dateTimeFromNow"}
+var unitsOfGrafana = []string{"none", "locale", "percentunit", "binBps", "iops", "reqps", "s", "ms", "dateTimeFromNow"}
 
 func checkPanel(t *testing.T, name string, panel panelJSON) {
 	t.Helper()
@@ -99,6 +99,9 @@ func checkPanel(t *testing.T, name string, panel panelJSON) {
 	}
 	if unit := panel.FieldConfig.Defaults.Unit; !slices.Contains(unitsOfGrafana, unit) { // panel-units-rule, which checks only some types
 		t.Errorf("%s has the unit %q, which is none that Grafana knows by that name, or is not listed here", where, unit)
+	}
+	if decimals := panel.FieldConfig.Defaults.Decimals; panel.FieldConfig.Defaults.Unit == count && (decimals == nil || *decimals != 0) {
+		t.Errorf("%s shows a count with decimals", where)
 	}
 	if len(strings.Fields(panel.FieldConfig.Defaults.NoValue)) < 3 {
 		t.Errorf("%s does not say why it may be empty, but %q", where, panel.FieldConfig.Defaults.NoValue)
@@ -207,9 +210,16 @@ func checkColumns(t *testing.T, where string, panel panelJSON) {
 	given := map[string]bool{} // by titles
 	for _, override := range panel.FieldConfig.Overrides {
 		title, _ := override.Matcher.Options.(string)
+		counts, whole := false, false
 		for _, property := range override.Properties {
 			unit, _ := property.Value.(string)
+			decimals, _ := property.Value.(float64)
+			counts = counts || property.ID == "unit" && unit == count
+			whole = whole || property.ID == "decimals" && decimals == 0
 			given[title] = given[title] || property.ID == "mappings" || property.ID == "unit" && slices.Contains(unitsOfGrafana, unit)
+		}
+		if counts && !whole {
+			t.Errorf("%s: the column %q shows a count with decimals", where, title)
 		}
 	}
 	for field, title := range titles {
@@ -354,7 +364,8 @@ func counters(t *testing.T, where string, expression parser.Expr) {
 
 func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") && name != cephPGs || strings.HasSuffix(name, "_bucket") ||
-		slices.Contains([]string{cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten}, name)
+		slices.Contains([]string{cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
+			cephOSDReadLatency + "_sum", cephOSDReadLatency + "_count", cephOSDWriteLatency + "_sum", cephOSDWriteLatency + "_count"}, name)
 }
 
 func TestMetricsAreOfTheContractOrOfCephOrOfNodes(t *testing.T) {
@@ -362,6 +373,7 @@ func TestMetricsAreOfTheContractOrOfCephOrOfNodes(t *testing.T) {
 	ceph := []string{
 		cephHealth, cephPoolMetadata, cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
 		cephOSDCommit, cephOSDUp, cephOSDIn, cephDaemonHealth, cephOSDSize, cephOSDUsed,
+		cephOSDReadLatency + "_sum", cephOSDReadLatency + "_count", cephOSDWriteLatency + "_sum", cephOSDWriteLatency + "_count",
 		cephPGs, cephPGsClean, cephMisplaced, cephDegraded, cephOSDMetadata,
 	}
 	node := []string{nodeInfo, nodeCPU, nodeReceived, nodeSent, nodeDiskRead, nodeDiskWritten, nodeDiskBusy}

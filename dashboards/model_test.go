@@ -50,8 +50,9 @@ type panelJSON struct {
 	}
 	FieldConfig struct {
 		Defaults struct {
-			Unit    string
-			NoValue string
+			Unit     string
+			Decimals *float64
+			NoValue  string
 		}
 		Overrides []struct {
 			Matcher struct {

@@ -25,7 +25,7 @@ const (
 	seconds        = "s"
 	milliseconds   = "ms"
 	fraction       = "percentunit"
-	count          = "short"
+	count          = "locale" // whole, with separators between thousands
 	fromNow        = "dateTimeFromNow"
 )
 
@@ -49,6 +49,7 @@ type panelBuilder[B any] interface {
 	Datasource(source common.DataSourceRef) B
 	Transparent(transparent bool) B
 	Unit(unit string) B
+	Decimals(decimals float64) B
 	NoValue(text string) B
 	Span(columns uint32) B
 	Height(lines uint32) B
@@ -61,6 +62,9 @@ type panelBuilder[B any] interface {
 // begin sets the common properties of a panel. Without a colour, Grafana would draw figures below
 // 80 green and others red.
 func begin[B panelBuilder[B]](builder B, a about) B {
+	if a.unit == count {
+		builder.Decimals(0) // A count of an interval is extrapolated, and would have decimals.
+	}
 	return builder.
 		Title(a.title).
 		Description(a.description).
@@ -324,7 +328,7 @@ func (c column) properties() []dashboard.DynamicConfigValue {
 	if c.unit != "" {
 		properties = append(properties, property("unit", c.unit))
 	}
-	if c.decimals > 0 {
+	if c.decimals > 0 || c.unit == count {
 		properties = append(properties, property("decimals", c.decimals))
 	}
 	if c.values != nil {

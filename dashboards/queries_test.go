@@ -228,6 +228,14 @@ func TestFigures(t *testing.T) {
 			`ceph_daemon="osd.0" = 1`, `ceph_daemon="osd.1" = 4`, `ceph_daemon="osd.2" = 7`,
 		}},
 		{"sweep", "cephtune-bench/pg-num", "Commit latency by OSD", "mean", []string{"= 4"}},
+		{"benchmark", "cephtune-bench/nightly", "Read latency by OSD", "osd", []string{
+			`ceph_daemon="osd.0" = 0.002`, `ceph_daemon="osd.1" = 0.0025`, `ceph_daemon="osd.2" = 0.006`,
+		}},
+		{"benchmark", "cephtune-bench/nightly", "Read latency by OSD", "mean", []string{"= 0.0035"}},
+		{"sweep", "cephtune-bench/pg-num", "Write latency by OSD", "osd", []string{
+			`ceph_daemon="osd.0" = 0.004`, `ceph_daemon="osd.1" = 0.005`, `ceph_daemon="osd.2" = 0.012`,
+		}},
+		{"sweep", "cephtune-bench/pg-num", "Write latency by OSD", "mean", []string{"= 0.007"}},
 		{"benchmark", "cephtune-bench/nightly", "Used space by OSD", "osd", []string{
 			`ceph_daemon="osd.0" = 0.406`, `ceph_daemon="osd.1" = 0.388`, `ceph_daemon="osd.2" = 0.65`,
 		}},

@@ -117,7 +117,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		figure(about{
 			title:       "Ceph's settings",
 			description: "Whether everything that the sweep changed is restored.",
-			unit:        noUnit, empty: "Nothing was changed yet", width: 5, height: 3,
+			unit:        count, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Restored", blue},
 			state{"0", "Changed by the sweep", orange},
