@@ -211,6 +211,32 @@ func TestTheAPIServerTakesEveryLoad(t *testing.T) {
 		}
 	}
 	takesSamples(t, c)
+	namesWhatIsMeant(t, c)
+}
+
+// namesWhatIsMeant checks the API server's answers to what people type first in a file.
+func namesWhatIsMeant(t *testing.T, c client.WithWatch) {
+	t.Helper()
+	of := func(fio, expectation string) string {
+		text := strings.Replace(gate, "radosBench: {mode: Write}", "fio: {"+fio+"}", 1)
+		return strings.Replace(text, "metric: Bandwidth, atLeast: 300Mi", expectation, 1)
+	}
+	const limit = "metric: LatencyP99, atMost: 20ms"
+	for file, want := range map[string]string{
+		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", limit):                       "",
+		of("pattern: RandRead, blockSize: 4k, rateIOPS: 10", limit):                        "4Ki",
+		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: p99, atMost: 20ms"): "p99 is LatencyP99 here",
+		of("pattern: RandRead, blockSize: 4Ki, rateIOPS: 10", "metric: max, atMost: 20ms"): "max is LatencyMax here",
+		of("rw: randread, bs: 4k, iodepth: 32, runtime: 60, numjobs: 4", limit):            "runtime of fio is duration, such as 60s here",
+	} {
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil), "-f - --dry-run server", file)
+		if (got.Err == nil) != (want == "") || got.Err != nil && !strings.Contains(got.Err.Error(), want) {
+			t.Errorf("%v, want %q, of\n%s", got.Err, want, file)
+		}
+		if got.Err != nil && strings.Contains(got.Err.Error(), "Go ") {
+			t.Errorf("the error names a type of Go: %v", got.Err)
+		}
+	}
 }
 
 // takesSamples runs every sample in config/samples.

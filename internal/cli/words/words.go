@@ -108,6 +108,8 @@ func BlockSize(text string) (*resource.Quantity, error) {
 	size, err := resource.ParseQuantity(text)
 	bytes, whole := size.AsInt64()
 	switch {
+	case err != nil && capitalK.MatchString(text):
+		return nil, fmt.Errorf("want a size: %s", instead(text))
 	case err != nil || !whole:
 		return nil, fmt.Errorf("want a size such as 4Ki or 4Mi")
 	case bytes < 512:
@@ -157,6 +159,7 @@ func Hint(message string) string {
 }
 
 var (
+	capitalK     = regexp.MustCompile(`^[0-9]+K$`) // no unit of Kubernetes
 	unknownField = regexp.MustCompile(`unknown field "[^"]*?([A-Za-z_-]+)"`)
 	unsupported  = regexp.MustCompile(`Unsupported value: "([^"]+)"`)
 	goStruct     = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)
