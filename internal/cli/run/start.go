@@ -71,7 +71,7 @@ func (o *Start) Check(args, verdicts []string) ([]string, error) {
 }
 
 // DryRun reports whether --dry-run is set.
-func (o *Start) DryRun() bool { return o.dryRun != "none" }
+func (o *Start) DryRun() bool { return o.dryRun != NoDryRun }
 
 // Output returns table, json or yaml.
 func (o *Start) Output() string { return o.output }
@@ -112,7 +112,7 @@ func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Objec
 
 // AddDryRun adds --dry-run to a command. Without a value, the flag means client.
 func AddDryRun(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "dry-run", "none", "none, client (print what would be created; also without a value) or server (let the server check it, too)")
+	flags.StringVar(into, "dry-run", NoDryRun, "none, client (print the object and change nothing; also without a value) or server (let the server check it, too)")
 	flags.Lookup("dry-run").NoOptDefVal = "client"
 }
 
@@ -128,7 +128,10 @@ func TakeDryRun(dryRun *string, args []string) ([]string, error) {
 	return args, nil
 }
 
-func dryRuns() []string { return []string{"none", "client", "server"} }
+// NoDryRun is the value of --dry-run without a dry run.
+const NoDryRun = "none"
+
+func dryRuns() []string { return []string{NoDryRun, "client", "server"} }
 
 // Show prints the object that would be created.
 func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {

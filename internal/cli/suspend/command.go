@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/run"
 )
 
 const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
@@ -34,7 +35,10 @@ const suspendExamples = `  # A sweep, before work on the cluster
   %[1]s pg-num -n cephtune-bench --wait
 
   # A benchmark
-  %[1]s cephbenchmark/nightly -n cephtune-bench`
+  %[1]s cephbenchmark/nightly -n cephtune-bench
+
+  # For Git: the object as it would be
+  %[1]s pg-num -n cephtune-bench --dry-run -o yaml`
 
 const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspended.
 
@@ -53,6 +57,8 @@ type command struct {
 
 	wait    bool
 	timeout time.Duration
+	dryRun  string
+	output  string
 }
 
 // NewCommands returns suspend and resume; program is the name under which the root was
@@ -73,12 +79,18 @@ func newCommand(program string, o *command) *cobra.Command {
 		Long: resumeHelp, Example: fmt.Sprintf(resumeExamples, program+" resume"),
 		ValidArgsFunction: object.Complete(o.connect, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, name, err := object.Parse(args)
+			args, err := run.TakeDryRun(&o.dryRun, args)
 			if err != nil {
 				return err
 			}
-			if o.timeout < 0 {
+			kind, name, err := object.Parse(args)
+			switch {
+			case err != nil:
+				return err
+			case o.timeout < 0:
 				return exit.UsageErrorf("--timeout %v: want a time such as 2h, or 0 for none", o.timeout)
+			case o.wait && (o.dryRun != run.NoDryRun || o.output != "table"):
+				return exit.UsageErrorf("--wait prints progress, and --dry-run and -o print the object: remove one of them")
 			}
 			return o.run(cmd.Context(), kind, name, cmd.OutOrStdout())
 		},
@@ -90,6 +102,8 @@ func newCommand(program string, o *command) *cobra.Command {
 		cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until it is suspended, and everything is restored")
 		cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait, such as 1h; 0 is without limit")
 	}
+	run.AddDryRun(cmd.Flags(), &o.dryRun)
+	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	return cmd
 }
 
@@ -123,10 +137,24 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	if o.suspend && state.Ended() {
 		return fmt.Errorf("%s has ended already: there is nothing to suspend", what)
 	}
+	sentence := fmt.Sprintf("%s is asked %s.", what, word)
 	if state.Suspend == o.suspend {
-		_, err := fmt.Fprintf(out, "%s had been asked %s already.\n", what, word)
-		return err
+		sentence = fmt.Sprintf("%s had been asked %s already.", what, word)
+	} else if err := o.patch(ctx, c, found); err != nil {
+		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
 	}
+	switch {
+	case o.output != "table":
+		return object.Print(c, found, o.output, out)
+	case o.dryRun != run.NoDryRun:
+		return object.Print(c, found, "yaml", out)
+	}
+	_, err := fmt.Fprintln(out, sentence)
+	return err
+}
+
+// patch sets spec.suspend, with --dry-run only in memory.
+func (o *command) patch(ctx context.Context, c client.Client, found client.Object) error {
 	before, ok := found.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("got a %T", found)
@@ -137,11 +165,13 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	case *v1alpha1.CephBenchmark:
 		f.Spec.Suspend = o.suspend
 	}
-	if err := c.Patch(ctx, found, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
+	switch o.dryRun {
+	case run.NoDryRun:
+		return c.Patch(ctx, found, client.MergeFrom(before))
+	case "server":
+		return client.NewDryRunClient(c).Patch(ctx, found, client.MergeFrom(before))
 	}
-	_, err := fmt.Fprintf(out, "%s is asked %s.\n", what, word)
-	return err
+	return nil
 }
 
 // await prints what the operator waits for until the object is suspended. It is suspended once

@@ -86,6 +86,44 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// A dry run prints the object as it would be, and -o the object as it is.
+func TestTheObjectIsPrinted(t *testing.T) {
+	suspended := sweep(t)
+	suspended.Spec.Suspend = true
+	for name, c := range map[string]struct {
+		suspend bool
+		line    string
+		before  *v1alpha1.CephTuningSweep
+		changed bool
+		code    int
+		want    string
+	}{
+		"suspend, dry run":         {true, "pg-num --dry-run", sweep(t), false, 0, "\n  suspend: true\n"},
+		"suspend, checked":         {true, "pg-num --dry-run server -o json", sweep(t), false, 0, `"suspend": true`},
+		"suspend, printed":         {true, "pg-num -o yaml", sweep(t), true, 0, "\n  suspend: true\n"},
+		"resume, dry run":          {false, "pg-num --dry-run=client -o yaml", suspended, false, 0, "\nkind: CephTuningSweep\n"},
+		"suspended already":        {true, "pg-num --dry-run -o yaml", suspended, false, 0, "\n  suspend: true\n"},
+		"usage: a dry run of what": {true, "pg-num --dry-run=maybe", sweep(t), false, 2, "want one of none, client, server"},
+		"usage: a dry run waits":   {true, "pg-num --dry-run --wait", sweep(t), false, 2, "remove one of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			holding := clitest.Holding(t, c.before.DeepCopy())
+			cmd := newCommand("kubectl cephtune", &command{connect: clitest.Connecting(holding), pace: clitest.Hurried(), suspend: c.suspend})
+			got := clitest.Execute(t, cmd, c.line, "")
+			if got.Code() != c.code || !strings.Contains(got.String(), c.want) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", got.Code(), c.code, c.want, got)
+			}
+			now := &v1alpha1.CephTuningSweep{}
+			if err := holding.Get(t.Context(), client.ObjectKeyFromObject(c.before), now); err != nil {
+				t.Fatal(err)
+			}
+			if changed := now.Spec.Suspend != c.before.Spec.Suspend; changed != c.changed {
+				t.Errorf("suspend is %v", now.Spec.Suspend)
+			}
+		})
+	}
+}
+
 // A failed sweep is never suspended, so the command must not wait for that.
 func TestAFailureEndsTheWait(t *testing.T) {
 	failing := func(after int) client.WithWatch {
