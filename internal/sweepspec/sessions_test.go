@@ -264,6 +264,34 @@ func TestBenchmarkOfASession(t *testing.T) {
 	}
 }
 
+// A session sets the options that it switches itself, so its pool is created without them, whatever the baseline.
+func TestPoolOfASessionLacksSwitchedOptions(t *testing.T) {
+	spec := &specOf(t, `{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}, parameters: {pg_num: "16"}}}},
+		parameters: [{name: fast, poolOption: {option: fast_read}, values: ["1"]}], baseline: {values: {fast: "0"}},
+		objective: {phase: write, metric: IOPS}, strategy: {design: Interleaved, interleaved: {sessions: 1}}}`).Spec
+	plan, err := Draft(spec, Facts{MaySwitchPools: true})
+	if err != nil || plan.Design != v1alpha1.DesignInterleaved {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	sessions, err := SessionsOf(spec, plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
+	baseline := sweep.Configuration{Values: map[string]sweep.Value{"fast": sweep.Set("0")}}
+	b, err := sessions.SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 1, Configuration: baseline})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Spec.Template.Target.ScratchPool.Parameters; len(got) != 1 || got["pg_num"] != "16" {
+		t.Errorf("the pool has %v", got)
+	}
+	want := []Change{{Parameter: "fast", Pool: "cephtune-scratch-data", Option: "fast_read", Value: sweep.Set("0")}}
+	if diff := cmp.Diff(want, OwnChanges(spec, baseline.Values)); diff != "" {
+		t.Errorf("changes, -want +got:\n%s", diff)
+	}
+}
+
 // readOnly turns a load into one that only reads.
 func readOnly(spec *Spec) {
 	for i := range spec.Template.Phases {

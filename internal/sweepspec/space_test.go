@@ -101,6 +101,7 @@ func TestSpaces(t *testing.T) {
 }
 
 func TestSpacesThatAreRefused(t *testing.T) {
+	const coded = `{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}}}, `
 	bundle := func(parameter, value string) string {
 		return fmt.Sprintf(`parameters: [{name: a, %s}], configurations: [{name: one, values: {a: %q}}]}`, parameter, value)
 	}
@@ -114,9 +115,11 @@ func TestSpacesThatAreRefused(t *testing.T) {
 		"sixty-five clients":         {`{` + bundle("workload: {field: clients}", "65"), "between 1 and 64"},
 		"a block of a byte":          {`{` + bundle("workload: {phase: fio, field: blockSize}", "1"), "between 512 and 64Mi"},
 		"min_size":                   {`{` + bundle("poolOption: {option: min_size}", "1"), "left to Ceph"},
+		"fast_read of a copy":        {`{` + bundle("poolOption: {option: fast_read}", "1"), "only erasure-coded pools have it"},
+		"fast_read of a word":        {coded + bundle("poolOption: {option: fast_read}", "maybe"), "0, 1, false or true"},
 		"a rate that there is not":   {`{parameters: [{name: r, workload: {phase: fio, field: rateIOPS}, values: ["100"]}]}`, "no rateIOPS that could be the baseline"},
 		"copies of erasure-coded data": {
-			`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1}}}}, ` + bundle("poolOption: {option: size}", "2"),
+			coded + bundle("poolOption: {option: size}", "2"),
 			"dataChunks and codingChunks",
 		},
 	} {

@@ -65,6 +65,13 @@ func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value swe
 		if !isWithin(value, 1, 99999) && (value.IsSet || scratch == nil) {
 			return "a whole number between 1 and 99999"
 		}
+	case "fast_read":
+		if scratch != nil && (scratch.ErasureCoded == nil || p.PoolOption.Role == v1alpha1.PoolRoleMetadata) {
+			return "left out, since only erasure-coded pools have it"
+		}
+		if value.IsSet && !slices.Contains([]string{"0", "1", "false", "true"}, value.Text) {
+			return "0, 1, false or true"
+		}
 	case "min_size":
 		return "left to Ceph, which derives it from size"
 	case "size":
