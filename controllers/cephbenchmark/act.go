@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -97,7 +98,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepConcludeRun:
 		return r.concludeRun(ctx, seen, p)
 	case stepFail:
-		return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, p.outcome) }}, nil
+		return failed(seen, p.outcome), nil
 	case stepTearDown:
 		return r.tearDown(ctx, seen, p)
 	case stepRemoveFinalizer:
@@ -257,7 +258,7 @@ func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) erro
 
 func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
 	slowest := 0.0
-	err := eachReport(ctx, seen.runners, 0, id, func(report *task.Report) error {
+	err := conclusion.EachReport(ctx, reporters(seen.runners), id, func(report *task.Report) error {
 		if report.Result == nil {
 			return fmt.Errorf("the report of %s has no result", id)
 		}
@@ -280,20 +281,6 @@ func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 			return
 		}
 		start := metav1.NewTime(seen.now)
-		setRun(s, v1alpha1.BenchmarkRun{Number: p.run, State: v1alpha1.RunRunning, StartTime: &start})
+		conclusion.SetRun(s, v1alpha1.BenchmarkRun{Number: p.run, State: v1alpha1.RunRunning, StartTime: &start})
 	}
-}
-
-// setRun adds a run, or replaces the run with its number.
-func setRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
-	for i := range s.Runs {
-		if s.Runs[i].Number == run.Number {
-			if run.StartTime == nil {
-				run.StartTime = s.Runs[i].StartTime
-			}
-			s.Runs[i] = run
-			return
-		}
-	}
-	s.Runs = append(s.Runs, run)
 }

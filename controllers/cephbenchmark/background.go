@@ -1,12 +1,10 @@
 package cephbenchmark
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +18,6 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
@@ -153,79 +150,6 @@ func (f facts) backgroundWaiting() (reason, message string) {
 		return v1alpha1.ReasonClientsNotStarted, "The pod of the background load does not run. Kubernetes warns: " + f.hint
 	}
 	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
-}
-
-// backgroundOutcome is the outcome of the background load in a run.
-type backgroundOutcome struct {
-	digest     string
-	start, end time.Time
-	report     *task.Report
-	// observation covers the whole time; nil if nothing was measured.
-	observation *figure.Observation
-	// wholeRun says that the engine reported no time series, so that phases have the figures of
-	// the whole time.
-	wholeRun bool
-}
-
-// observeBackground fetches the background load's report of a run, and adds its figures to each
-// phase. The returned string says why the run is invalid. A load that has not ended, because the
-// run was aborted, has no report.
-func (r *Reconciler) observeBackground(ctx context.Context, seen facts, run int32, phases []phaseEvidence) (*backgroundOutcome, string, error) {
-	id := workload.BackgroundID(run)
-	if !seen.hasBackground() || !seen.background.tasks.All(id, task.State.Ended) {
-		return nil, "", nil
-	}
-	report, err := r.backgroundReport(ctx, seen, id)
-	if err != nil {
-		return nil, "", err
-	}
-	e := &backgroundOutcome{
-		digest: digestOf(seen.spec.Template.BackgroundLoad),
-		start:  cmp.Or(seen.memory.noted.StartedAt[id], seen.background.tasks.StartTime(id)),
-		end:    cmp.Or(seen.memory.noted.EndedAt[id], seen.background.tasks.EndTime(id)),
-		report: report,
-	}
-	if e.report.Result == nil {
-		return e, "", nil // The task has failed, and the script handles that.
-	}
-	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
-	if err != nil {
-		return e, fmt.Sprintf("%s: %v", v1alpha1.ReasonBackgroundLoadFailed, err), nil
-	}
-	e.observation = &observation
-	return e, e.duringPhases(seen, id, run, phases), nil
-}
-
-// duringPhases adds to each phase the background load's figures during that phase. It returns
-// why the run is invalid; "" if it is valid.
-func (e *backgroundOutcome) duringPhases(seen facts, id string, run int32, phases []phaseEvidence) (wrong string) {
-	for i := range phases {
-		p := &phases[i]
-		from, to := seen.whileMeasured(id, workload.TaskID(run, p.name), seen.script.Phases[i].Load.Timing())
-		figures, err := figure.During(e.observation.Result, from, to)
-		switch {
-		case err != nil:
-			e.wholeRun = true
-			p.background = e.observation.Figures
-		case len(figures) == 0:
-			wrong = cmp.Or(wrong, fmt.Sprintf("%s: the background load did nothing while phase %s was measured", v1alpha1.ReasonBackgroundLoadNoIO, p.name))
-		default:
-			p.background = figures
-		}
-	}
-	return wrong
-}
-
-// whileMeasured returns the start and end of a phase's measurement, in seconds since the
-// background load began. Both times are from the manager's clock. After a restart of the manager
-// they are from the nodes' clocks, which may differ.
-func (f facts) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
-	began, start, end := f.memory.noted.StartedAt[background], f.memory.noted.StartedAt[phase], f.memory.noted.EndedAt[phase]
-	if began.IsZero() || start.IsZero() {
-		began, start, end = f.background.tasks.StartTime(background), f.tasks.StartTime(phase), f.tasks.EndTime(phase)
-	}
-	from = max(start.Sub(began).Seconds()+timing.RampSeconds, 0)
-	return from, max(end.Sub(began).Seconds(), from)
 }
 
 // describeBackground describes the background load for comparisons of results. Its place is

@@ -13,9 +13,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
-	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/figure"
-	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -144,48 +141,5 @@ func TestDecideAboutTheBackground(t *testing.T) {
 				t.Errorf("got %s, %+v: want %s, %s, %q", got.step, got.outcome, tc.want, tc.wantReason, tc.wantMessage)
 			}
 		})
-	}
-}
-
-// The figures of a phase come from its own time only.
-func TestTheBackgroundDuringAPhase(t *testing.T) {
-	began := today()
-	course := &result.Series{
-		Boundaries: result.NominalBoundaries, StartSeconds: []float64{0, 50, 100}, EndSeconds: []float64{50, 100, 150},
-		OperationsPerSecond: []float64{100, 20, 0}, BytesPerSecond: []float64{100 << 12, 20 << 12, 0},
-	}
-	measured := &result.Result{
-		SchemaVersion: result.SchemaVersion, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
-		Write: &result.Direction{Operations: 6000, Bytes: 6000 << 12, Seconds: 150, ShortestSeconds: 150, Series: course},
-	}
-	f := atWork(func(f *facts) {
-		f.script = withBackground(fakeLoad{})
-		f.memory.noted.StartedAt["background-r1"] = began
-		for id, from := range map[string]time.Duration{"r1-p1": time.Minute, "r1-p2": 110 * time.Second} {
-			f.memory.noted.StartedAt[id], f.memory.noted.EndedAt[id] = began.Add(from), began.Add(from+30*time.Second)
-		}
-		f.spec.Template.BackgroundLoad, f.background.tasks = aBackground(), newTasks()
-	})
-	observation, err := figure.Observe([]task.Report{{Status: task.Status{ID: "b", State: task.Done}, Result: measured}}, engine.Timing{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	iopsOf := func(figures []figure.Figure) float64 {
-		f, _ := figure.Find(figures, v1alpha1.MetricIOPS, v1alpha1.DirectionTotal)
-		return f.Value
-	}
-	e := backgroundOutcome{observation: &observation}
-	phases := []phaseEvidence{{name: "p1"}, {name: "p2"}}
-	wrong := e.duringPhases(f, "background-r1", 1, phases)
-	if !strings.HasPrefix(wrong, "BackgroundLoadNoIO: ") || !strings.Contains(wrong, "phase p2") {
-		t.Errorf("what is wrong is %q", wrong)
-	}
-	if got := iopsOf(phases[0].background); got != 20 || len(phases[1].background) != 0 {
-		t.Errorf("%v operations per second beside the first phase, and %+v beside the second", got, phases[1].background)
-	}
-
-	observation.Result.Write.Series = nil
-	if wrong := e.duringPhases(f, "background-r1", 1, phases); wrong != "" || !e.wholeRun || iopsOf(phases[1].background) != 40 {
-		t.Errorf("without a course: %q, %+v", wrong, phases)
 	}
 }

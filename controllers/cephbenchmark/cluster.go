@@ -11,7 +11,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
-	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -233,12 +232,6 @@ func (f facts) share() float64 {
 		return 1
 	}
 	return min(1, float64(confined.Count)/float64(len(osds)))
-}
-
-// isCached reports whether a phase reads data that the OSDs may have in their caches.
-func (f facts) isCached(p v1alpha1.Phase) bool {
-	_, cached, err := f.dataset()
-	return err == nil && cached && engine.TraitsOf(&p).Reads
 }
 
 // targetPools returns the names of the pools that store the data.

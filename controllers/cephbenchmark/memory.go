@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/placement"
@@ -23,12 +24,10 @@ import (
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
-	// gathering holds the clients' reports of the run that is being concluded. background is the
-	// report of its background load.
-	gathering  gathering
-	background *task.Report
-	// evidence holds the outcomes of this session's runs.
-	evidence map[int32]runEvidence
+	// gathering holds the clients' reports of the run that is being concluded.
+	gathering conclusion.Gathering
+	// runs holds the outcomes of this session's runs.
+	runs map[int32]conclusion.Run
 	// waits is what the last pass waited for or could not do. trouble is its last error.
 	waits   reconcile.Waiting
 	trouble string
@@ -119,7 +118,7 @@ func newMemory(now time.Time) *memory {
 	return &memory{
 		noted:           *workload.NewNotes(),
 		statusWrittenAt: now,
-		evidence:        map[int32]runEvidence{},
+		runs:            map[int32]conclusion.Run{},
 		placed:          map[string][]int{},
 		logs:            map[types.UID]*clientview.Log{},
 	}

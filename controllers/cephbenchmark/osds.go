@@ -137,10 +137,8 @@ func osdsText(osds []int) string {
 // maxOSDs is the maximum length of the list of OSDs in status, in bytes.
 const maxOSDs = 256
 
-// noteOSDs puts the OSDs of the scratch pool into status.
-func (f facts) noteOSDs(s *v1alpha1.CephBenchmarkStatus) {
-	s.OSDs = ellipsis.Cut(osdsText(f.osds()), maxOSDs)
-}
+// osdsInStatus returns the OSDs of the scratch pool in the form of status.
+func (f facts) osdsInStatus() string { return ellipsis.Cut(osdsText(f.osds()), maxOSDs) }
 
 // misplaced describes how the scratch pool's placement differs from the requested one; "" if it
 // does not.

@@ -1,19 +1,14 @@
 package cephbenchmark
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -23,11 +18,6 @@ import (
 
 // outagePlan returns the plan for the template's outage.
 func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.Template) }
-
-// hasOutage reports whether the outage happens in the given phase.
-func (f facts) hasOutage(name v1alpha1.PhaseName) bool {
-	return f.spec.Template.Outage != nil && f.spec.Template.Outage.Phase == name
-}
 
 // osdsStopped reports whether OSDs may be down because of this process.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.Outstanding() }
@@ -134,52 +124,3 @@ func (f facts) forgottenOutage(run int32) string {
 }
 
 func isMeasuring(s task.State) bool { return s == task.Measuring }
-
-// outageOf adds the result of a run's outage to its phase. It returns why the run is invalid; ""
-// if it is valid.
-func (f facts) outageOf(run int32, name v1alpha1.PhaseName, e *phaseEvidence) string {
-	if !f.hasOutage(name) {
-		return ""
-	}
-	d := f.memory.outage.State
-	if !d.Known(run) {
-		return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", name)
-	}
-	var total *result.Direction
-	if e.observation != nil {
-		// The rate changes because of the outage, not because of a warm-up.
-		e.observation.Marks = slices.DeleteFunc(e.observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
-		if e.observation.Result != nil {
-			total, _ = e.observation.Result.Total() // If this fails, there are no windows.
-		}
-	}
-	plan, _ := f.outagePlan()
-	e.outage = d.Measure(plan, f.Samples, total)
-	if e.observation != nil {
-		e.observation.Figures = append(e.observation.Figures, outage.Figures(d.Progress, e.outage)...)
-	}
-	return d.Invalid(name)
-}
-
-// outageEnd is the outcome of a run's outage, in one word, and its cost.
-type outageEnd struct {
-	outcome string // "" if there was no outage, or it had not begun
-	cost    *archive.Outage
-}
-
-func (f facts) outageEnd(e runEvidence) outageEnd {
-	d := f.memory.outage
-	switch {
-	case d.Run != e.number || !d.Refused && d.Begin.IsZero():
-		return outageEnd{}
-	case d.Refused:
-		return outageEnd{outcome: exporter.OutageRefused}
-	case e.wrong != "":
-		return outageEnd{outcome: exporter.OutageFailed}
-	}
-	end := outageEnd{outcome: exporter.OutageMeasured}
-	for _, p := range e.phases {
-		end.cost = cmp.Or(end.cost, p.outage)
-	}
-	return end
-}

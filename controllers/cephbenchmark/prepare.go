@@ -24,7 +24,6 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/placement"
-	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
@@ -38,7 +37,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
 	ready, why, err := r.preparePool(ctx, seen)
 	if o, final := finalFailure(err); final {
-		return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}, nil
+		return failed(seen, o), nil
 	}
 	if err != nil {
 		return effect{}, err
@@ -49,7 +48,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.hurry() // The last observation of Ceph may be older than the pool.
 	}
-	return effect{edit: seen.noteOSDs}, r.makeClients(ctx, seen)
+	return effect{edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
 }
 
 // finalFailure returns the outcome of a benchmark whose pool can never be created; false for

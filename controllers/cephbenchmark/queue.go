@@ -136,8 +136,7 @@ func unrestoredBy(left *tuning.Journal) string {
 
 // lockLost ends a session that has lost the lock.
 func lockLost(seen facts, message string) effect {
-	o := kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message}
-	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { failStatus(s, seen, o) }}
+	return failed(seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
 
 func queued(message string) effect {

@@ -142,25 +142,6 @@ func markEnded(b *v1alpha1.CephBenchmark) {
 	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
 }
 
-// failStatus ends the run ID without a result.
-func failStatus(s *v1alpha1.CephBenchmarkStatus, seen facts, o kstatus.Outcome) {
-	end := metav1.NewTime(seen.now)
-	s.CompletionTime = &end
-	for i := range s.Runs {
-		if s.Runs[i].State == v1alpha1.RunRunning {
-			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, ellipsis.Cut(o.Message, 128)
-		}
-	}
-	setEnd(s, v1alpha1.ConditionFailed, o)
-}
-
-// setEnd sets Complete or Failed.
-func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
-	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: ellipsis.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
-	})
-}
-
 func removeEnds(conditions *[]metav1.Condition) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionComplete)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)

@@ -40,21 +40,21 @@ func (r *Reconciler) observeReferences(ctx context.Context, seen *facts) {
 	}
 }
 
-// comparison gathers what expectations with a reference need. It returns no error, because only
-// the verdict depends on references: one that cannot be read makes it Unknown.
-func (r *Reconciler) comparison(ctx context.Context, seen facts, own map[v1alpha1.PhaseName][]figure.Observation) figure.Comparison {
-	c := figure.Comparison{Runs: own, References: map[string]figure.Reference{}}
+// readReferences reads the references of expectations. It returns no error, because only the
+// verdict depends on references: one that cannot be read makes it Unknown.
+func (r *Reconciler) readReferences(ctx context.Context, seen facts, workload reference.Workload) map[string]figure.Reference {
+	all := map[string]figure.Reference{}
 	for name, view := range seen.references {
 		runs := figure.Reference{Unusable: view.unreadable(name)}
 		if runs.Unusable == "" {
 			var err error
-			if runs, err = r.readReference(ctx, seen, view.benchmark); err != nil {
+			if runs, err = r.readReference(ctx, view.benchmark, workload); err != nil {
 				runs = figure.Reference{Unusable: cannotRead(name, err)}
 			}
 		}
-		c.References[name] = runs
+		all[name] = runs
 	}
-	return c
+	return all
 }
 
 // unreadable says why there is no reference, and what to do; "" if there is one.
@@ -73,15 +73,11 @@ func cannotRead(name string, err error) string {
 }
 
 // readReference reads the runs of a reference, of all sessions that it keeps.
-func (r *Reconciler) readReference(ctx context.Context, seen facts, b *v1alpha1.CephBenchmark) (figure.Reference, error) {
+func (r *Reconciler) readReference(ctx context.Context, b *v1alpha1.CephBenchmark, workload reference.Workload) (figure.Reference, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	if err := r.reader.List(ctx, &found, client.InNamespace(b.Namespace), client.MatchingLabels(archive.Labels(b.Name))); err != nil {
 		return figure.Reference{}, fmt.Errorf("list its results: %w", err)
-	}
-	workload := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: seen.detail()}
-	for _, p := range seen.script.Phases {
-		workload.Digests[p.Name] = phaseDigest(p.Spec, &seen.spec.Template)
 	}
 	m := reference.NewMatch(b, b.Name, workload)
 	for _, name := range m.RunsToRead(found.Items) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/task"
@@ -100,18 +101,18 @@ func measured(atLeast ...v1alpha1.Threshold) func(*facts) {
 			})
 		}
 		f.spec = *spec
-		c := conclusion{valid: 2, phases: []v1alpha1.PhaseResult{{
+		c := conclusion.Conclusion{Valid: 2, Phases: []v1alpha1.PhaseResult{{
 			Name: "randread-4k", ValidRuns: 2, Marks: []v1alpha1.ResultMark{v1alpha1.MarkClosedLoop},
 			Metrics: []v1alpha1.MetricResult{{
 				Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal, Value: "20000", Low: "19000", High: "21000",
 			}},
 		}}}
 		var err error
-		if c.gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.phases, figure.Comparison{}); err != nil {
+		if c.Gate, err = figure.Expect(spec.Expectations, spec.Repetitions, c.Phases, figure.Comparison{}); err != nil {
 			panic(err) // The figures above can be parsed.
 		}
-		c.headline, c.summary = figure.Headline(&spec.Template.Phases[0], c.phases[0]), c.sentence(*spec)
-		c.write(&f.benchmark.Status, *f)
+		c.Headline, c.Summary = figure.Headline(&spec.Template.Phases[0], c.Phases[0]), c.Sentence(*spec)
+		c.Write(&f.benchmark.Status, conclusion.Session{Now: f.now, Spec: f.spec})
 	}
 }
 
@@ -121,13 +122,13 @@ func invalid(f *facts) {
 		MetricReference: v1alpha1.MetricReference{Phase: "randread-4k", Metric: v1alpha1.MetricIOPS}, AtLeast: passing,
 	}}
 	f.spec = f.benchmark.Spec
-	c := conclusion{summary: "Phase randread-4k: Scrub: 3 PGs were scrubbed."}
-	c.write(&f.benchmark.Status, *f)
+	c := conclusion.Conclusion{Summary: "Phase randread-4k: Scrub: 3 PGs were scrubbed."}
+	c.Write(&f.benchmark.Status, conclusion.Session{Now: f.now, Spec: f.spec})
 }
 
 // lost lets the run fail.
 func lost(f *facts) {
-	failStatus(&f.benchmark.Status, *f, kstatus.Outcome{Reason: v1alpha1.ReasonClientsLost, Message: "The pod b-0 of client 0 was evicted."})
+	conclusion.Fail(&f.benchmark.Status, f.now, kstatus.Outcome{Reason: v1alpha1.ReasonClientsLost, Message: "The pod b-0 of client 0 was evicted."})
 }
 
 // passed returns a benchmark after a pass that has not ended it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -51,8 +52,8 @@ func severalClientsAreAddedUp(w *world) {
 		w.t.Errorf("headline %q", b.Status.Headline)
 	}
 	// The rest of the spread depends on how busy this machine is.
-	if spread, err := figure.ParseDecimal(b.Status.Runs[0].StartSpread); err != nil || spread < 0.04 || spread > maxSpread.Seconds() {
-		w.t.Errorf("start spread %v, %v, want from 40 ms to %v", spread, err, maxSpread)
+	if spread, err := figure.ParseDecimal(b.Status.Runs[0].StartSpread); err != nil || spread < 0.04 || spread > conclusion.MaxSpread.Seconds() {
+		w.t.Errorf("start spread %v, %v, want from 40 ms to %v", spread, err, conclusion.MaxSpread)
 	}
 }
 

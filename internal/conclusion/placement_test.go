@@ -1,4 +1,4 @@
-package cephbenchmark
+package conclusion
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package cephbenchmark
+package conclusion
 
 import (
 	"testing"
@@ -21,10 +21,12 @@ func TestSpaceEfficiency(t *testing.T) {
 		"an outage":   {func(b *v1alpha1.BenchmarkTemplate) { b.Outage = &v1alpha1.Outage{Phase: "write"} }, 0},
 	} {
 		df := &ceph.DF{Pools: []ceph.PoolDF{{Name: settings.ScratchPool, StoredBytes: 100, UsedBytes: 290}}}
-		seen := facts{memory: &memory{}, View: clusterwatch.View{Extras: []clusterwatch.Extra{{DF: df}}}}
-		seen.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}
-		c.edit(&seen.spec.Template)
-		got := spaceEfficiency(seen)
+		s := Session{
+			TargetPools: []string{settings.ScratchPool}, Overhead: 3,
+			View: clusterwatch.View{Extras: []clusterwatch.Extra{{DF: df}}},
+		}
+		c.edit(&s.Spec.Template)
+		got := s.spaceEfficiency()
 		if (got != nil) != (c.want > 0) || got != nil && (got.UsedBytes != c.want || got.TheoreticalBytes != 300) {
 			t.Errorf("%s: %+v, want %d bytes used of 300 in theory", name, got, c.want)
 		}

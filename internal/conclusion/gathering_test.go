@@ -1,4 +1,4 @@
-package cephbenchmark
+package conclusion
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
-	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
@@ -24,7 +23,6 @@ import (
 
 // reporter is a runner with one report. It encodes and decodes the report as a log does.
 type reporter struct {
-	runner.Client
 	index int
 	log   []byte
 	err   error
@@ -45,17 +43,16 @@ func (r *reporter) Report(context.Context, string) (*task.Report, error) {
 }
 
 // reporters returns runners that all have the same report.
-func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, map[int]clientview.View) {
+func reporters(t *testing.T, clients int, report *task.Report) ([]*reporter, []Reporter) {
 	t.Helper()
 	var log bytes.Buffer
 	if err := runner.WriteFrame(&log, report); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int]clientview.View{}
-	all := make([]*reporter, clients)
+	all, seen := make([]*reporter, clients), make([]Reporter, clients)
 	for i := range all {
 		all[i] = &reporter{index: i, log: log.Bytes()}
-		seen[i] = clientview.View{Client: all[i]}
+		seen[i] = all[i]
 	}
 	return all, seen
 }
@@ -81,7 +78,7 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 	const clients, seconds = 64, 16 * 3600
 	bounded.Within(t, func(t *testing.T) {
 		_, seen := reporters(t, clients, courseOf(seconds))
-		gathered := &gathering{}
+		gathered := &Gathering{}
 		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +112,7 @@ func TestManyClientsWithLongCourses(t *testing.T) {
 func TestHostileClientsTogether(t *testing.T) {
 	bounded.Within(t, func(t *testing.T) {
 		all, seen := reporters(t, 64, courseOf(1))
-		gathered := &gathering{}
+		gathered := &Gathering{}
 		for i, r := range all {
 			report := courseOf(1)
 			for j := range 50_000 {
@@ -143,7 +140,7 @@ func TestHostileClientsTogether(t *testing.T) {
 func TestReportsAreFetchedOnce(t *testing.T) {
 	want := courseOf(30)
 	all, seen := reporters(t, 3, want)
-	gathered := &gathering{}
+	gathered := &Gathering{}
 	all[1].err = errors.New("out of reach")
 	if _, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{}); !errors.Is(err, all[1].err) || !strings.Contains(err.Error(), "client 1") {
 		t.Errorf("got %v", err)
@@ -172,7 +169,7 @@ func TestReportsAreFetchedOnce(t *testing.T) {
 
 func TestTheNextRunIsGatheredAnew(t *testing.T) {
 	_, seen := reporters(t, 3, courseOf(30))
-	gathered := &gathering{}
+	gathered := &Gathering{}
 	if _, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cephbenchmark
+package conclusion
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ func TestTheLargestStatusFits(t *testing.T) {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Reason: long[:24], Message: long[:1024], LastTransitionTime: at})
 	}
 	for n := range int32(20) {
-		setRun(&s, v1alpha1.BenchmarkRun{
+		SetRun(&s, v1alpha1.BenchmarkRun{
 			Number: n + 1, State: v1alpha1.RunInvalid, Reason: long[:128], StartTime: &at, StartSpread: "0.123456", InitialState: v1alpha1.DataRolledBack, Results: long[:63],
 		})
 	}

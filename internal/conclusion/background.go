@@ -1,0 +1,66 @@
+package conclusion
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// judgeBackground adds the background load to a run, and its figures to each phase. It returns why
+// the run is invalid; "" if it is valid.
+func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
+	id := workload.BackgroundID(run.Number)
+	run.Background = &archive.Background{
+		SpecDigest: digestOf(s.Spec.Template.BackgroundLoad), Report: report,
+		StartTime: orNil(cmp.Or(s.Notes.StartedAt[id], s.Background.StartTime(id))),
+		EndTime:   orNil(cmp.Or(s.Notes.EndedAt[id], s.Background.EndTime(id))),
+	}
+	if report.Result == nil {
+		return "" // The task has failed, and the script handles that.
+	}
+	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
+	if err != nil {
+		return fmt.Sprintf("%s: %v", v1alpha1.ReasonBackgroundLoadFailed, err)
+	}
+	run.Background.Observation = &observation
+	return s.duringPhases(run, id)
+}
+
+// duringPhases adds to each phase the background load's figures during that phase. It returns
+// why the run is invalid; "" if it is valid.
+func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
+	whole := run.Background.Observation
+	for i := range run.Phases {
+		p := &run.Phases[i]
+		from, to := s.whileMeasured(id, workload.TaskID(run.Number, p.Name), s.Script.Phases[i].Load.Timing())
+		figures, err := figure.During(whole.Result, from, to)
+		switch {
+		case err != nil:
+			run.Background.WholeRun = true
+			p.Background = whole.Figures
+		case len(figures) == 0:
+			wrong = cmp.Or(wrong, fmt.Sprintf("%s: the background load did nothing while phase %s was measured", v1alpha1.ReasonBackgroundLoadNoIO, p.Name))
+		default:
+			p.Background = figures
+		}
+	}
+	return wrong
+}
+
+// whileMeasured returns the start and end of a phase's measurement, in seconds since the
+// background load began. Both times are from the manager's clock. After a restart of the manager
+// they are from the nodes' clocks, which may differ.
+func (s Session) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
+	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
+	if began.IsZero() || start.IsZero() {
+		began, start, end = s.Background.StartTime(background), s.Tasks.StartTime(phase), s.Tasks.EndTime(phase)
+	}
+	from = max(start.Sub(began).Seconds()+timing.RampSeconds, 0)
+	return from, max(end.Sub(began).Seconds(), from)
+}

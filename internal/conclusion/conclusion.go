@@ -1,0 +1,146 @@
+package conclusion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/slowosd"
+)
+
+// Conclusion is the outcome of all runs of a session.
+type Conclusion struct {
+	Phases   []v1alpha1.PhaseResult
+	Gate     figure.Gate
+	Headline string
+	Summary  string
+	// Valid counts the valid runs.
+	Valid int
+
+	space       *v1alpha1.SpaceEfficiency
+	slow        []v1alpha1.SlowOSD
+	environment v1alpha1.Environment
+}
+
+// AnyValid reports whether any run is valid.
+func AnyValid(runs []Run) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool { return r.Reason == "" })
+}
+
+// Conclude combines all valid runs. references has the benchmarks that expectations compare with.
+func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
+	c := Conclusion{space: s.spaceEfficiency()}
+	own, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
+	var named []slowosd.Named
+	for _, run := range runs {
+		if run.Reason != "" {
+			c.Summary = run.Reason
+			continue
+		}
+		c.Valid++
+		slow := slowosd.Named{}
+		for _, p := range run.Phases {
+			slow[p.Name] = p.SlowOSDs
+			if p.Observation != nil {
+				own[p.Name] = append(own[p.Name], *p.Observation)
+			}
+			if len(p.Background) > 0 {
+				background[p.Name] = append(background[p.Name], figure.Observation{Figures: p.Background})
+			}
+		}
+		named = append(named, slow)
+	}
+	c.slow = slowosd.InMost(named)
+	var err error
+	if c.environment, err = quiescence.Fingerprint(s.Detail); err != nil || c.Valid == 0 {
+		return c, err
+	}
+	for _, p := range s.Script.Phases {
+		combined, err := figure.Combine(p.Name, own[p.Name])
+		if err != nil {
+			return Conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		if combined.BackgroundIOPS, err = figure.CombinedIOPS(background[p.Name]); err != nil {
+			return Conclusion{}, fmt.Errorf("phase %s: %w", p.Name, err)
+		}
+		c.Phases = append(c.Phases, combined)
+	}
+	c.Gate, err = figure.Expect(s.Spec.Expectations, s.Spec.Repetitions, c.Phases, figure.Comparison{Runs: own, References: references})
+	if err != nil {
+		return Conclusion{}, err
+	}
+	c.Headline = figure.Headline(&s.Spec.Template.Phases[0], c.Phases[0])
+	c.Summary = ellipsis.Cut(c.Sentence(s.Spec), 512-len(s.Remark)) + s.Remark
+	return c, nil
+}
+
+// spaceEfficiency returns the space efficiency at the moment when the session stored the most
+// data. It returns nil if used and stored bytes do not belong together: OSDs that are down do not
+// report their usage, and a snapshot shares space with its image while Ceph counts both as
+// stored.
+func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
+	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
+		return nil
+	}
+	space := s.Space(s.TargetPools, time.Time{}, s.Now)
+	if space == nil {
+		return nil
+	}
+	return &v1alpha1.SpaceEfficiency{
+		StoredBytes: space.StoredBytes, UsedBytes: space.UsedBytes,
+		TheoreticalBytes: int64(float64(space.StoredBytes) * s.Overhead),
+		ClusterUsedBytes: space.ClusterUsedBytes, ClusterUsedBytesBefore: s.UsedBefore,
+	}
+}
+
+// Sentence returns the conclusion as a sentence for status.
+func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
+	text := fmt.Sprintf("%d of %d runs are valid.", c.Valid, spec.Repetitions)
+	if c.Gate.Sentence != "" {
+		text = c.Gate.Sentence + " " + text
+	}
+	var marks []string
+	for _, p := range c.Phases {
+		for _, mark := range p.Marks {
+			if !slices.Contains(marks, string(mark)) {
+				marks = append(marks, string(mark))
+			}
+		}
+	}
+	if len(marks) > 0 {
+		text += " Marked: " + strings.Join(marks, ", ") + "."
+	}
+	if len(c.slow) > 0 {
+		text += " " + slowosd.Sentence(c.slow)
+	}
+	return ellipsis.Cut(text, 512)
+}
+
+// Write puts the conclusion into status and ends the run ID.
+func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Session) {
+	status.CompletionTime = new(metav1.NewTime(s.Now))
+	status.Summary = ellipsis.Cut(c.Summary, 512)
+	status.Environment, status.SpaceEfficiency, status.OSDs = &c.environment, c.space, s.OSDs
+	if c.Valid == 0 {
+		setEnd(status, v1alpha1.ConditionFailed, kstatus.Outcome{
+			Reason:  v1alpha1.ReasonNoValidRun,
+			Message: fmt.Sprintf("None of %d runs is valid. The last one: %s", s.Spec.Repetitions, c.Summary),
+		})
+		if len(s.Spec.Expectations) > 0 {
+			status.Verdict = v1alpha1.BenchmarkInvalid
+		}
+		return
+	}
+	status.Phases, status.Headline, status.SlowOSDs = c.Phases, c.Headline, c.slow
+	status.Verdict, status.Expectations = c.Gate.Verdict, c.Gate.Results
+	kind, o := kstatus.Judge(status.Verdict, s.Spec.FailOn, c.Summary)
+	setEnd(status, kind, o)
+}

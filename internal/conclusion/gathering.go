@@ -1,0 +1,185 @@
+package conclusion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/limits"
+	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+const (
+	// maxMerged is how much memory the combined results of all phases of a run may take,
+	// according to [limits.Size]. A phase of 16 hours takes 2 MiB.
+	maxMerged = 48 << 20
+	// reportsTimeout is how long one pass may take to fetch the reports of all clients.
+	reportsTimeout = 2 * time.Minute
+)
+
+// Reporter is a client that has reports of its tasks.
+type Reporter interface {
+	Report(ctx context.Context, id string) (*task.Report, error)
+}
+
+// Reports are the reports about one run.
+type Reports struct {
+	// Phases has the reports of the first phases, in order. The last of them may be one that
+	// failed or was aborted: its reports may say why.
+	Phases []*Gathered
+	// Background is the report of the background load; nil if there is none.
+	Background *task.Report
+	// Dropped lists the parts that were removed from all reports.
+	Dropped []archive.Part
+}
+
+// Gathering holds the clients' reports of the phases of one run.
+type Gathering struct {
+	run   int32
+	tasks map[string]*Gathered
+	// dropped lists the parts that were removed from all reports. kept is the remaining size of
+	// the reports in bytes.
+	dropped []archive.Part
+	kept    int64
+	// background is the report of the background load; nil if it was not fetched yet.
+	background *task.Report
+}
+
+// Gathered holds the clients' reports of one task, beginning with the first client.
+type Gathered struct {
+	reports  []task.Report
+	observer figure.Observer
+	merged   int64 // bytes
+}
+
+// EachReport fetches the clients' reports of an ended task. It fetches one after the other,
+// because all together may exceed the manager's memory.
+func EachReport(ctx context.Context, clients []Reporter, id string, take func(*task.Report) error) error {
+	return eachReport(ctx, clients, 0, id, take)
+}
+
+// eachReport begins at a given client.
+func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
+	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
+	defer cancel()
+	for i := from; i < len(clients); i++ {
+		report, err := clients[i].Report(ctx, id)
+		if err != nil {
+			return fmt.Errorf("fetch the reports of %s: client %d: %w", id, i, err)
+		}
+		if err := take(report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Fetch fetches all reports about a run. tasks and background hold the statuses of the tasks.
+func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int32, clients []Reporter, tasks workload.Tasks, load []Reporter, background workload.Tasks) (Reports, error) {
+	var told Reports
+	for _, phase := range script.Phases {
+		id := workload.TaskID(run, phase.Name)
+		if !tasks.All(id, task.State.Ended) {
+			break
+		}
+		gathered, err := g.fetch(ctx, clients, run, id, phase.Load.Timing())
+		failed := tasks.Failed(id) != nil
+		if failed && runner.HasCode(err, runner.NotFound) {
+			break // The log has lost the report.
+		}
+		if err != nil {
+			return Reports{}, err
+		}
+		told.Phases = append(told.Phases, gathered)
+		if failed {
+			break
+		}
+	}
+	told.Dropped = g.dropped
+	var err error
+	if id := workload.BackgroundID(run); background.All(id, task.State.Ended) {
+		told.Background, err = g.fetchBackground(ctx, load, id)
+	} // A load that has not ended, because the run was aborted, has no report.
+	return told, err
+}
+
+// fetch fetches each client's report of a phase once. If a client does not answer, the next pass
+// continues with that client.
+func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id string, timing engine.Timing) (*Gathered, error) {
+	if g.run != run {
+		*g = Gathering{run: run, tasks: map[string]*Gathered{}}
+	}
+	of := g.tasks[id]
+	if of == nil {
+		of = &Gathered{observer: figure.Observer{Timing: timing}}
+		g.tasks[id] = of
+	}
+	return of, eachReport(ctx, clients, len(of.reports), id, func(report *task.Report) error {
+		g.take(of, report)
+		return nil
+	})
+}
+
+// take merges a report with the earlier ones, and keeps the parts that may fit into the archive.
+// It changes only the gathering.
+func (g *Gathering) take(of *Gathered, report *task.Report) {
+	of.observer.Add(report)
+	kept := *report
+	if kept.Result != nil {
+		kept.Result = kept.Result.WithoutLatencyWindows()
+	}
+	for _, part := range g.dropped {
+		part.FromReport(&kept)
+	}
+	of.reports = append(of.reports, kept)
+	g.kept += limits.Size(kept)
+	for _, part := range archive.ClientParts() {
+		if g.kept > archive.MaxMemory && !slices.Contains(g.dropped, part) {
+			g.drop(part)
+		}
+	}
+	g.boundMerged(of)
+}
+
+// drop removes a part from all reports.
+func (g *Gathering) drop(part archive.Part) {
+	g.dropped, g.kept = append(g.dropped, part), 0
+	for _, of := range g.tasks {
+		for i := range of.reports {
+			part.FromReport(&of.reports[i])
+			g.kept += limits.Size(of.reports[i])
+		}
+	}
+}
+
+// boundMerged drops the merged result of a phase if it exceeds the limit. Time series never
+// exceed it, whatever their length, but warnings and windows from a manipulated client may.
+func (g *Gathering) boundMerged(of *Gathered) {
+	of.merged = limits.Size(of.observer.Merged())
+	total := int64(0)
+	for _, each := range g.tasks {
+		total += each.merged
+	}
+	if total > maxMerged {
+		of.observer.Fail(fmt.Errorf("the results of all clients together take more than %d MiB", maxMerged>>20))
+		of.merged = 0
+	}
+}
+
+// fetchBackground fetches the background load's report of a run, once.
+func (g *Gathering) fetchBackground(ctx context.Context, load []Reporter, id string) (*task.Report, error) {
+	if g.background != nil && g.background.ID == id {
+		return g.background, nil
+	}
+	err := eachReport(ctx, load, 0, id, func(report *task.Report) error {
+		g.background = report
+		return nil
+	})
+	return g.background, err
+}

@@ -1,0 +1,239 @@
+package conclusion
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/slowosd"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// MaxSpread is the longest allowed time between the clients' starts of a phase.
+const MaxSpread = 250 * time.Millisecond
+
+// Run is the outcome of one run. Its Reason is empty if the run is valid.
+type Run struct {
+	archive.Run
+	// Invalid is the reason in one word, for metrics; "" for a valid run.
+	Invalid string
+	// standalone says that a standalone client made the run. Its start enters status only with
+	// the outcome.
+	standalone bool
+}
+
+// Judge returns the outcome of a run, which is invalid if wrong is not empty. fatal says that no
+// other run can be valid.
+func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Run, error) {
+	run := Run{standalone: s.Standalone, Run: archive.Run{
+		SchemaVersion: archive.SchemaVersion, Number: number,
+		StartTime: s.Notes.StartedAt[workload.TaskID(number, s.Script.Phases[0].Name)], EndTime: s.Now,
+		InitialState: s.Script.Found(number, s.Tasks), RawOutput: s.Spec.RawOutput,
+		Placement: placementOf(s.Pools, s.PGs), Dropped: told.Dropped,
+	}}
+	for i := range told.Phases {
+		phase, why, err := s.phase(number, i, told.Phases[i])
+		if err != nil {
+			return Run{}, err
+		}
+		wrong = cmp.Or(wrong, why)
+		run.Phases = append(run.Phases, phase)
+	}
+	if told.Background != nil {
+		wrong = cmp.Or(wrong, s.judgeBackground(&run.Run, told.Background))
+	}
+	var err error
+	if run.Environment, err = json.Marshal(s.Detail); err != nil {
+		return Run{}, fmt.Errorf("write the environment: %w", err)
+	}
+	run.Reason, run.State = wrong, v1alpha1.RunValid
+	switch {
+	case fatal:
+		run.State = v1alpha1.RunFailed
+	case wrong != "":
+		run.State = v1alpha1.RunInvalid
+	}
+	run.Invalid = invalid(&run.Run, s.Disturbances)
+	return run, nil
+}
+
+// OfArchive returns a run that an earlier attempt or process has archived.
+func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(run, nil)}.Kept() }
+
+// phase judges one phase of a run, and returns why it makes the run invalid; "" if it does not.
+func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string, error) {
+	p, id := s.Script.Phases[i], workload.TaskID(run, s.Script.Phases[i].Name)
+	start, end := s.Notes.StartedAt[id], s.Notes.EndedAt[id]
+	phase := archive.Phase{
+		Name: p.Name, SpecDigest: phaseDigest(p.Spec, &s.Spec.Template), StartTime: orNil(start), EndTime: orNil(end),
+		Clients: told.reports, OSDLatencies: s.OSDLatencies(start, end), Space: s.Space(s.TargetPools, start, end),
+	}
+	if !start.IsZero() {
+		phase.StartSpreadSeconds = new(s.Notes.Spread[id].Seconds())
+	}
+	observation, err := told.observer.Observation()
+	if err != nil {
+		return phase, fmt.Sprintf("Phase %s: %v", p.Name, err), nil
+	}
+	disturbances := s.Disturbances[id]
+	observation.Mark(s.marks(p, observation.Result, disturbances)...)
+	phase.OSDIO = slowosd.Typical(s.OSDIO(), start, end)
+	phase.SlowOSDs = slowosd.Find(slowosd.Phase{
+		Start: start, End: end, Samples: phase.OSDLatencies,
+		OSDs: s.Survey.OSDs, Placement: placementOf(s.Pools, s.PGs), IO: phase.OSDIO,
+	})
+	failed := ""
+	if d := s.Spec.Template.Outage; d != nil && d.Phase == p.Name {
+		failed = s.judgeOutage(run, &phase, &observation)
+	}
+	phase.Observation = observation.WithoutLatencyWindows()
+	if len(disturbances) > 0 {
+		if phase.Disturbances, err = json.Marshal(disturbances); err != nil {
+			return archive.Phase{}, "", fmt.Errorf("write the disturbances: %w", err)
+		}
+	}
+	return phase, cmp.Or(failed, s.wrong(id, phase, disturbances)), nil
+}
+
+// marks returns what readers of a phase's figures must know.
+func (s Session) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
+	marks := figure.MarksOfSpec(&s.Spec.Template, &p.Spec)
+	reads := engine.TraitsOf(&p.Spec).Reads
+	if figure.BelowRate(&s.Spec.Template, &p.Spec, measured) {
+		marks = append(marks, v1alpha1.MarkBelowRate)
+	}
+	if s.Cached && reads {
+		marks = append(marks, v1alpha1.MarkCached)
+	}
+	if s.Script.Warms(p) && reads {
+		marks = append(marks, v1alpha1.MarkWarmed)
+	}
+	if len(disturbances) > 0 {
+		marks = append(marks, v1alpha1.MarkDisturbed)
+	}
+	return marks
+}
+
+// judgeOutage adds the outage to the phase in which it happened, and returns why it makes the run
+// invalid; "" if it does not.
+func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figure.Observation) string {
+	if !s.Outage.Known(run) {
+		return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", phase.Name)
+	}
+	// The rate changes because of the outage, not because of a warm-up.
+	observation.Marks = slices.DeleteFunc(observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
+	var total *result.Direction
+	if observation.Result != nil {
+		total, _ = observation.Result.Total() // If this fails, there are no windows.
+	}
+	plan, _ := outage.PlanFor(&s.Spec.Template)
+	phase.Outage = s.Outage.Measure(plan, s.Samples, total)
+	observation.Figures = append(observation.Figures, outage.Figures(s.Outage.Progress, phase.Outage)...)
+	return s.Outage.Invalid(phase.Name)
+}
+
+// wrong returns the reason why a phase makes its run invalid; "" if it does not.
+func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence.Disturbance) string {
+	spread := s.Notes.Spread[id]
+	switch {
+	case phase.StartTime == nil && len(phase.Clients) > 1:
+		return fmt.Sprintf("Phase %s: unknown whether the clients started together, because the manager restarted or lost contact with them", phase.Name)
+	case spread > MaxSpread:
+		return fmt.Sprintf("Phase %s: the clients started up to %d ms apart; %d ms are allowed", phase.Name, spread.Milliseconds(), MaxSpread.Milliseconds())
+	}
+	for _, d := range disturbances {
+		if d.Action != v1alpha1.DisturbanceRecord {
+			return fmt.Sprintf("Phase %s: %s: %s", phase.Name, d.Kind, d.Message)
+		}
+	}
+	return ""
+}
+
+// invalid returns the reason of a run in one word; "" for a valid run.
+func invalid(run *archive.Run, disturbances map[string][]quiescence.Disturbance) string {
+	if run.Reason == "" {
+		return ""
+	}
+	if reason := workload.BackgroundReason(run.Reason); reason != "" {
+		return reason
+	}
+	for _, p := range run.Phases {
+		switch {
+		case p.Observation == nil:
+			return "NoFigures"
+		case p.StartTime == nil && len(p.Clients) > 1:
+			return "StartUnknown"
+		case p.StartSpreadSeconds != nil && *p.StartSpreadSeconds > MaxSpread.Seconds():
+			return "StartSpread"
+		}
+		for _, d := range disturbances[workload.TaskID(run.Number, p.Name)] {
+			if d.Action != v1alpha1.DisturbanceRecord {
+				return string(d.Kind)
+			}
+		}
+	}
+	return "Other"
+}
+
+// Kept returns only the parts of a run that the conclusion needs. The others are large, and
+// archived by now.
+func (r Run) Kept() Run {
+	kept := Run{Invalid: r.Invalid, standalone: r.standalone, Run: archive.Run{
+		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState,
+	}}
+	for _, p := range r.Phases {
+		phase := archive.Phase{
+			Name: p.Name, Background: p.Background, SlowOSDs: p.SlowOSDs, Outage: p.Outage, StartSpreadSeconds: p.StartSpreadSeconds,
+		}
+		if p.Observation != nil {
+			phase.Observation = new(*p.Observation)
+		}
+		if p.Observation != nil && p.Observation.Result != nil {
+			phase.Observation.Result = p.Observation.Result.WithoutCourse()
+		}
+		kept.Phases = append(kept.Phases, phase)
+	}
+	return kept
+}
+
+// Entry returns the entry of the run in status.
+func (r Run) Entry(results string) v1alpha1.BenchmarkRun {
+	run := v1alpha1.BenchmarkRun{
+		Number: r.Number, State: r.State, Reason: ellipsis.Cut(r.Reason, 128), InitialState: r.InitialState, Results: results,
+	}
+	if r.standalone && !r.StartTime.IsZero() {
+		run.StartTime = new(metav1.NewTime(r.StartTime))
+	}
+	if seconds, _ := r.StartSpread(); seconds > 0 {
+		run.StartSpread = figure.Decimal(seconds)
+	}
+	return run
+}
+
+// Event returns the event about the outcome.
+func (r Run) Event() *kstatus.Outcome {
+	if r.Reason != "" {
+		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is invalid and excluded. %s", r.Number, r.Reason)}
+	}
+	return &kstatus.Outcome{Reason: "RunValid", Message: fmt.Sprintf("Run %d has ended.", r.Number)}
+}
+
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

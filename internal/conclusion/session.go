@@ -1,0 +1,124 @@
+// Package conclusion turns what is known of a benchmark's session into its results. It judges each
+// run, valid or invalid with the reason, and combines the valid runs into status. It is pure, with
+// one exception: a Gathering asks clients for their reports.
+package conclusion
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/quiescence"
+	"github.com/cephtune/cephtune/internal/reference"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// Session is what is known of a session when one of its runs is concluded.
+type Session struct {
+	Now    time.Time
+	Spec   v1alpha1.CephBenchmarkSpec
+	Script *workload.Script
+	// Tasks has the clients' tasks, Background that of the background load.
+	Tasks, Background workload.Tasks
+	Notes             workload.Notes
+	clusterwatch.View
+	// TargetPools names the pools that store the data, Pools has them, and PGs all placement
+	// groups.
+	TargetPools []string
+	Pools       []ceph.Pool
+	PGs         []ceph.PG
+	Detail      quiescence.Detail
+	// Disturbances holds those during each task.
+	Disturbances map[string][]quiescence.Disturbance
+	Outage       outage.State
+	// Cached says that the dataset may fit into the OSDs' caches.
+	Cached bool
+	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes
+	// they used before anything was created.
+	Overhead   float64
+	UsedBefore int64
+	// OSDs are the OSDs to which the scratch pool is confined, in the form of status.
+	OSDs string
+	// Standalone says that the client is standalone. Remark says so in the summary.
+	Standalone bool
+	Remark     string
+}
+
+// Workload returns what the runs of a reference must have measured.
+func (s Session) Workload() reference.Workload {
+	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
+	for _, p := range s.Script.Phases {
+		w.Digests[p.Name] = phaseDigest(p.Spec, &s.Spec.Template)
+	}
+	return w
+}
+
+// phaseDigest returns a digest that is equal for phases with the same specification, number of
+// clients, data and outage. Pools, OSDs, nodes and the background load belong to the
+// environment.
+func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
+	asked := struct {
+		Phase     v1alpha1.Phase
+		Clients   int32
+		Resources v1alpha1.ClientResources
+		Dataset   v1alpha1.Dataset
+		Image     v1alpha1.Image
+		Claim     *v1alpha1.PersistentVolumeClaimTarget
+		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those in status.
+	}{
+		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
+		Claim: t.Target.PersistentVolumeClaim, Outage: t.Outage,
+	}
+	switch {
+	case t.Target.ScratchPool != nil:
+		asked.Image = t.Target.ScratchPool.Image
+	case t.Target.ExistingPool != nil:
+		asked.Image = t.Target.ExistingPool.Image
+	}
+	return digestOf(asked)
+}
+
+// digestOf returns a digest of the JSON form of a value.
+func digestOf(spec any) string {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return "" // It was decoded from JSON, so encoding cannot fail.
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
+}
+
+// placementOf counts the placement groups of pools on each OSD.
+func placementOf(pools []ceph.Pool, pgs []ceph.PG) []archive.Placement {
+	var all []archive.Placement
+	for _, pool := range pools {
+		shares := map[int]archive.OSDShare{}
+		for _, pg := range pgs {
+			if pg.PoolID != pool.ID {
+				continue
+			}
+			for _, osd := range pg.Acting {
+				share := shares[osd]
+				share.ID = osd
+				share.PGs++
+				if osd == pg.Primary {
+					share.Primaries++
+				}
+				shares[osd] = share
+			}
+		}
+		if len(shares) > 0 {
+			byID := func(a, b archive.OSDShare) int { return cmp.Compare(a.ID, b.ID) }
+			all = append(all, archive.Placement{Pool: pool.Name, OSDs: slices.SortedFunc(maps.Values(shares), byID)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,44 @@
+package conclusion
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/kstatus"
+)
+
+// SetRun adds a run to status, or replaces the run with its number.
+func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
+	for i := range s.Runs {
+		if s.Runs[i].Number == run.Number {
+			if run.StartTime == nil {
+				run.StartTime = s.Runs[i].StartTime
+			}
+			s.Runs[i] = run
+			return
+		}
+	}
+	s.Runs = append(s.Runs, run)
+}
+
+// Fail ends the run ID without a result.
+func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
+	s.CompletionTime = new(metav1.NewTime(now))
+	for i := range s.Runs {
+		if s.Runs[i].State == v1alpha1.RunRunning {
+			s.Runs[i].State, s.Runs[i].Reason = v1alpha1.RunFailed, ellipsis.Cut(o.Message, 128)
+		}
+	}
+	setEnd(s, v1alpha1.ConditionFailed, o)
+}
+
+// setEnd sets Complete or Failed.
+func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: ellipsis.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,
+	})
+}
