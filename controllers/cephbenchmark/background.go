@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -152,21 +151,6 @@ func (f facts) backgroundWaiting() (reason, message string) {
 	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
 }
 
-// describeBackground describes the background load for comparisons of results. Its place is
-// compared separately.
-func describeBackground(spec *v1alpha1.BackgroundLoad) string {
-	if spec == nil {
-		return ""
-	}
-	load := spec.DeepCopy()
-	load.Nodes = nil
-	text, err := json.Marshal(load)
-	if err != nil {
-		return "" // It was decoded from JSON, so encoding cannot fail.
-	}
-	return string(text)
-}
-
 // cleanUpByBackground makes the background load stop and remove its data, if its runner still
 // answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (reconcile.Wait, error) {
@@ -175,7 +159,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (recon
 	if !answers || seen.script == nil || seen.script.Background == nil {
 		return reconcile.Done, nil
 	}
-	if seen.full() { // The tools would wait for space.
+	if seen.target().Full() { // The tools would wait for space.
 		seen.memory.backgroundCleanupFailed = true
 	}
 	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {

@@ -101,12 +101,13 @@ func reporters(runners map[int]clientview.View) []conclusion.Reporter {
 
 // concluded returns the facts that decide about the results of a run.
 func (f facts) concluded(run int32) conclusion.Session {
-	_, cached, err := f.dataset()
+	t := f.target()
+	_, cached, err := t.Dataset()
 	s := conclusion.Session{
 		Now: f.now, Spec: f.spec, Script: f.script, Tasks: f.tasks, Background: f.background.tasks, Notes: f.memory.noted,
-		View: f.View, TargetPools: f.targetPools(), Pools: f.pools(), PGs: f.pgs(), Detail: f.detail(),
+		View: f.View, TargetPools: t.PoolNames(), Pools: t.Pools(), PGs: t.PGs(), Detail: t.Detail(),
 		Disturbances: map[string][]quiescence.Disturbance{}, Outage: f.memory.outage.State, Cached: err == nil && cached,
-		Overhead: f.overhead(), UsedBefore: f.memory.usedBefore,
+		Overhead: t.Overhead(), UsedBefore: f.memory.usedBefore,
 		OSDs: f.osdsInStatus(), Standalone: f.standalone(), Remark: f.remark(),
 	}
 	for _, p := range f.script.Phases {

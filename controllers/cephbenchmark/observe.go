@@ -335,11 +335,11 @@ func (f *facts) observeNext() {
 func (f *facts) newScript() (*workload.Script, error) {
 	if f.job == nil && f.Survey != nil && !f.tearingDown() { // The teardown does not need the size of the dataset.
 		var err error
-		if f.datasetBytes, _, err = f.dataset(); err != nil {
+		if f.datasetBytes, _, err = f.target().Dataset(); err != nil {
 			return nil, err
 		}
 	}
-	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.cephMajor(), f.datasetBytes, f.block)
+	places := workload.Places(f.session.Name, f.cluster.Identities.IO, f.spec.Template, f.target().CephMajor(), f.datasetBytes, f.block)
 	background := workload.PlaceOfBackground(f.session.Background().Name, places)
 	f.shareDataset(places)
 	made, err := workload.New(f.spec.Template, places, background)
@@ -348,9 +348,9 @@ func (f *facts) newScript() (*workload.Script, error) {
 	}
 	made.Switched = sweepspec.IsSession(f.benchmark)
 	if f.job == nil {
-		f.roomBytes = f.room(made)
+		f.roomBytes = f.target().Room(made)
 	}
-	made.Limit(f.roomBytes, f.dataChunks())
+	made.Limit(f.roomBytes, f.target().DataChunks())
 	return made, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/placement"
-	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // A scratch pool may be confined to some OSDs. `osd pg-upmap` puts its placement groups on these
@@ -61,7 +60,7 @@ func (r *Reconciler) placePGs(ctx context.Context, seen facts, chosen placement.
 	}
 	told := true
 	for _, pool := range osdMap.Pools {
-		if !slices.Contains(seen.targetPools(), pool.Name) {
+		if !slices.Contains(seen.target().PoolNames(), pool.Name) {
 			continue
 		}
 		wanted := chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
@@ -140,54 +139,9 @@ const maxOSDs = 256
 // osdsInStatus returns the OSDs of the scratch pool in the form of status.
 func (f facts) osdsInStatus() string { return ellipsis.Cut(osdsText(f.osds()), maxOSDs) }
 
-// misplaced describes how the scratch pool's placement differs from the requested one; "" if it
-// does not.
-func (f facts) misplaced(pgs []ceph.PG) string {
-	if wrong := f.outsideClass(pgs); wrong != "" || f.confined() == nil {
-		return wrong
-	}
-	pools := f.pools()
-	for _, name := range f.targetPools() {
-		at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
-		if at < 0 {
-			return "there is no pool " + name
-		}
-		osds := f.osds()
-		if name == settings.ScratchPool && len(f.targetPools()) > 1 {
-			// The few metadata objects may be on a subset of these OSDs, but on no others.
-			osds = placement.Used(pools[at], pgs, osds)
-		}
-		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
-			return wrong
-		}
-	}
-	return ""
-}
-
-// outsideClass describes which OSDs of another device class than the requested one hold the
-// scratch pool; "" if there are none.
-func (f facts) outsideClass(pgs []ceph.PG) string {
-	class := f.deviceClass()
-	if class == "" {
-		return ""
-	}
-	var osds []int
-	for _, osd := range f.Survey.OSDs {
-		if osd.DeviceClass == class {
-			osds = append(osds, osd.ID)
-		}
-	}
-	for _, pool := range f.pools() {
-		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
-			return fmt.Sprintf("%s, but may use only OSDs of device class %s", wrong, class)
-		}
-	}
-	return ""
-}
-
 // stillPlaced describes how the scratch pool has left its OSDs during a run; "" if it has not.
 func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {
-	if seen.confined() == nil && seen.deviceClass() == "" {
+	if seen.confined() == nil && seen.target().DeviceClass() == "" {
 		return "", nil
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
@@ -198,7 +152,7 @@ func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error
 	if err != nil {
 		return "", err
 	}
-	if wrong := seen.misplaced(pgs); wrong != "" {
+	if wrong := seen.target().Misplaced(pgs); wrong != "" {
 		return "OSDs: " + wrong, nil
 	}
 	return "", nil

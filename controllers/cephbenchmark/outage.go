@@ -38,8 +38,8 @@ func (f *facts) observeOutage() {
 // outageCluster returns the facts from the survey that outages depend on.
 func (f facts) outageCluster() outage.Cluster {
 	return outage.Cluster{
-		OSDMap: f.Survey.OSDMap, PGs: f.pgs(), Config: f.Survey.Config,
-		RemovesOSDs: f.rook.RemovesOSDs, TargetPools: f.targetPools(),
+		OSDMap: f.Survey.OSDMap, PGs: f.target().PGs(), Config: f.Survey.Config,
+		RemovesOSDs: f.rook.RemovesOSDs, TargetPools: f.target().PoolNames(),
 	}
 }
 

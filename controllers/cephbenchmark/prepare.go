@@ -77,7 +77,7 @@ const poolRemakes = 3
 
 // preparePool reports whether the target's pool is ready, and otherwise what it waits for.
 func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
-	want := seen.scratchPool()
+	want := seen.target().ScratchPool()
 	if want == nil {
 		return true, "", nil
 	}
@@ -138,7 +138,7 @@ func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connect
 		return false, "", err
 	}
 	seen.memory.osdMap, seen.memory.pgs = osdMap, pgs
-	if wrong := seen.misplaced(pgs); wrong != "" {
+	if wrong := seen.target().Misplaced(pgs); wrong != "" {
 		return false, "The scratch pool is not on its OSDs yet: " + wrong + ".", nil
 	}
 	return true, "", nil

@@ -71,11 +71,11 @@ func queueForLock(seen facts) (plan, bool) {
 // failOutOfRoom ends a benchmark while OSDs still accept the requests that remove its data. The
 // benchmark's own data may fill the OSDs, so waiting would not help.
 func failOutOfRoom(seen facts) (plan, bool) {
-	if seen.job == nil || seen.allRunsEnded() || len(seen.Samples) == 0 {
+	if seen.job == nil || seen.allRunsEnded() {
 		return plan{}, false
 	}
-	why := quiescence.OutOfRoom(seen.Samples[len(seen.Samples)-1].Status, seen.spec.Quiescence)
-	return fail(v1alpha1.ReasonOutOfRoom, fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", why, writeLess)), why != ""
+	why := seen.target().OutOfRoom()
+	return fail(v1alpha1.ReasonOutOfRoom, why), why != ""
 }
 
 // waitForQuiet checks for quiescence before anything is created and before each run.

@@ -30,9 +30,9 @@ func concludeFailedRun(seen facts) (plan, bool) {
 	if !seen.begun(run) {
 		return failed, true
 	}
-	if ended, is := seen.stoppedByRoom(run, f); is {
-		p := conclude(run, ended.outcome.Message)
-		p.fatal, p.outcome = true, ended.outcome
+	if why := seen.target().StoppedByRoom(run, f, seen.roomBytes); why != "" {
+		p := conclude(run, why)
+		p.fatal, p.outcome = true, kstatus.Outcome{Reason: v1alpha1.ReasonOutOfRoom, Message: why}
 		return p, true
 	}
 	if f.Background {

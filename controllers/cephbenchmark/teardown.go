@@ -125,7 +125,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (reconcil
 	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
 		return reconcile.Done, nil
 	}
-	if seen.full() { // The tools would wait for space.
+	if seen.target().Full() { // The tools would wait for space.
 		seen.memory.clientCleanupFailed = true
 	}
 	if id, busy := seen.tasks.Unfinished(); busy && (id != cleanupID || seen.memory.clientCleanupFailed) {
@@ -308,7 +308,7 @@ func (f facts) unremembered() bool {
 
 // removeAllObjects removes the session's objects that are not part of an image.
 func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (reconcile.Wait, error) {
-	objectPool := seen.dataPool()
+	objectPool := seen.target().DataPool()
 	if objectPool == "" {
 		return reconcile.Done, nil
 	}

@@ -1,4 +1,4 @@
-package cephbenchmark
+package target
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -16,30 +17,33 @@ import (
 // space, which is checked before they are created.
 func TestRoomForSnapshots(t *testing.T) {
 	of := func(initially v1alpha1.InitialState) (bytes int64, demand int64) {
-		f := atWork(func(f *facts) {
-			f.job = nil
-			f.spec.Template.InitialState = initially
-			f.spec.Template.Target.ScratchPool = &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}
-			f.Survey.CacheBytes = 1 << 40
-			f.Survey.OSDs = []ceph.OSD{{TotalBytes: 50 << 30, AvailableBytes: 50 << 30}, {ID: 1, TotalBytes: 50 << 30, AvailableBytes: 50 << 30}}
-		})
-		bytes, _, err := f.dataset()
+		seen := Target{
+			Template: &v1alpha1.BenchmarkTemplate{
+				InitialState: initially, Clients: v1alpha1.Clients{Count: 1},
+				Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}},
+			},
+			View: clusterwatch.View{Survey: &clusterwatch.Survey{
+				OSDMap: &ceph.OSDMap{}, CacheBytes: 1 << 40,
+				OSDs: []ceph.OSD{{TotalBytes: 50 << 30, AvailableBytes: 50 << 30}, {ID: 1, TotalBytes: 50 << 30, AvailableBytes: 50 << 30}},
+			}},
+		}
+		bytes, _, err := seen.Dataset()
 		if err != nil {
 			t.Fatal(err)
 		}
-		template := f.spec.Template
+		template := *seen.Template
 		template.Phases = []v1alpha1.Phase{{Name: "over", Fio: &v1alpha1.Fio{
 			Pattern: v1alpha1.FioRandWrite, BlockSize: resource.MustParse("4Ki"), IODepth: 1, NumJobs: 1, Duration: metav1.Duration{Duration: time.Minute},
 		}}}
-		places := workload.Places(f.session.Name, f.cluster.Identities.IO, template, 18, 1<<30, false)
-		places[0].CephUser = "io"
-		if f.script, err = workload.New(template, places, workload.PlaceOfBackground(f.session.Background().Name, places)); err != nil {
+		places := workload.Places("session", "io", template, 18, 1<<30, false)
+		background := workload.PlaceOfBackground("background", places)
+		if seen.Script, err = workload.New(template, places, background); err != nil {
 			t.Fatal(err)
 		}
-		if background := workload.PlaceOfBackground(f.session.Background().Name, places); background.Image.RolledBack {
+		if background.Image.RolledBack {
 			t.Error("the background load is rolled back, too")
 		}
-		return bytes, f.demand().Bytes
+		return bytes, seen.Demand().Bytes
 	}
 	kept, keptDemand := of(v1alpha1.InitialStateKeep)
 	back, backDemand := of(v1alpha1.InitialStateRollback)

@@ -1,0 +1,59 @@
+package target
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/quiescence"
+)
+
+// Detail returns the environment with everything that its digest covers.
+func (t Target) Detail() quiescence.Detail {
+	return quiescence.Describe(quiescence.Inputs{
+		FSID: t.Survey.OSDMap.FSID, Versions: t.Survey.Versions, RookVersion: t.Rook.RookVersion,
+		OSDs: t.Survey.OSDs, DeviceClass: t.DeviceClass(), Pools: t.Pools(), Config: t.Survey.Config,
+		Images: imagesOf(t.Pods), Nodes: nodesOf(t.Pods), ConfinedTo: t.ConfinedTo,
+		Background: describeBackground(t.Template.BackgroundLoad), BackgroundNodes: nodesOf(t.BackgroundPods),
+		InitialState: t.Template.InitialState, OSDCaches: t.Template.OSDCaches,
+	})
+}
+
+// describeBackground describes the background load for comparisons of results. Its place is
+// compared separately.
+func describeBackground(spec *v1alpha1.BackgroundLoad) string {
+	if spec == nil {
+		return ""
+	}
+	load := spec.DeepCopy()
+	load.Nodes = nil
+	text, err := json.Marshal(load)
+	if err != nil {
+		return "" // It was decoded from JSON, so encoding cannot fail.
+	}
+	return string(text)
+}
+
+// imagesOf returns the images that the clients' containers actually run, by their purpose.
+func imagesOf(pods []corev1.Pod) map[string]string {
+	images := map[string]string{}
+	for i := range pods {
+		for _, container := range slices.Concat(pods[i].Status.InitContainerStatuses, pods[i].Status.ContainerStatuses) {
+			images[map[string]string{"install": "runner", "client": "tools"}[container.Name]] = container.ImageID
+		}
+	}
+	return images
+}
+
+func nodesOf(pods []corev1.Pod) []quiescence.Node {
+	var nodes []quiescence.Node
+	for i := range pods {
+		node := quiescence.Node{Name: pods[i].Spec.NodeName}
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,86 @@
+package target
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// noData is a load without prefilled data.
+type noData struct{ engine.Load }
+
+func (noData) Datasets(place.Place) []engine.Dataset { return nil }
+
+// The room of an existing pool is limited by its own OSDs, by its copies or coding chunks, and by
+// its quota.
+func TestRoomOfAnExistingPool(t *testing.T) {
+	const gib = 1 << 30
+	existing := func(pool ceph.Pool) Target {
+		return Target{
+			Template: &v1alpha1.BenchmarkTemplate{
+				Target: v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "p"}},
+				Phases: []v1alpha1.Phase{
+					{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi")}},
+					{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("1Mi"), ObjectSize: new(resource.MustParse("2Mi"))}},
+					{RadosBench: &v1alpha1.RadosBench{Mode: v1alpha1.RadosBenchSeq, BlockSize: resource.MustParse("64Ki")}},
+				},
+			},
+			View: clusterwatch.View{Survey: &clusterwatch.Survey{
+				OSDMap: &ceph.OSDMap{Pools: []ceph.Pool{pool}},
+				DF:     &ceph.DF{Pools: []ceph.PoolDF{{Name: "p", StoredBytes: 4 * gib, Objects: 1024}}},
+				PGs:    []ceph.PG{{PoolID: 7, Acting: []int{0, 1, 2147483647}}, {PoolID: 8, Acting: []int{2}}},
+				OSDs: []ceph.OSD{
+					{ID: 0, TotalBytes: 100 * gib},
+					{ID: 1, TotalBytes: 100 * gib},
+					{ID: 2, TotalBytes: 100 * gib, UsedBytes: 99 * gib}, // used by another pool
+				},
+			}},
+			Script: &workload.Script{Places: make([]place.Place, 1)},
+		}
+	}
+	// Two OSDs hold 170 GiB until they are nearfull. A fifth of that is kept free.
+	cases := map[string]struct {
+		pool ceph.Pool
+		want int64 // GiB
+	}{
+		"two copies":         {ceph.Pool{ID: 7, Name: "p", Size: 2}, 68},
+		"erasure coding":     {ceph.Pool{ID: 7, Name: "p", Size: 3, DataChunks: 2}, 90},
+		"an unknown coding":  {ceph.Pool{ID: 7, Name: "p", Size: 4, ErasureCodeProfile: "x"}, 34},
+		"a quota":            {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 10 * gib}, 3},
+		"a quota beyond it":  {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxBytes: 1000 * gib}, 68},
+		"a quota of objects": {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxObjects: 5 * 1024}, 4},
+		"a huge one":         {ceph.Pool{ID: 7, Name: "p", Size: 2, QuotaMaxObjects: 1 << 62}, 68},
+		"no PG is known":     {ceph.Pool{ID: 9, Name: "p", Size: 2}, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			seen := existing(tc.pool)
+			if got := seen.roomInAll(seen.Script); got/gib != tc.want {
+				t.Errorf("room for %d GiB, want %d", got/gib, tc.want)
+			}
+		})
+	}
+}
+
+// Several clients and a background load share the room.
+func TestRoomIsShared(t *testing.T) {
+	seen := Target{
+		Template: &v1alpha1.BenchmarkTemplate{Target: v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 1}}}},
+		View:     clusterwatch.View{Survey: &clusterwatch.Survey{OSDMap: &ceph.OSDMap{}, OSDs: []ceph.OSD{{TotalBytes: 1000}}}},
+		Script:   &workload.Script{Places: make([]place.Place, 3), Background: &workload.Background{Load: noData{}}},
+	}
+	if got := seen.Room(seen.Script); got != 170 {
+		t.Errorf("each may write %d bytes, want 170", got)
+	}
+	seen.Template.Target = v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}
+	if got := seen.Room(seen.Script); got != 0 {
+		t.Errorf("room of a claim is %d, want 0, since nobody knows", got)
+	}
+}

@@ -1,0 +1,207 @@
+// Package target describes the target of a benchmark in its Ceph cluster: its pools, placement
+// groups and OSDs, the room for its data, and whether the cluster is quiet enough for a run. It is
+// pure: it computes with what was read before.
+package target
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/settings"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// Target is the target of a session, as far as it is known.
+type Target struct {
+	Template   *v1alpha1.BenchmarkTemplate
+	Quiescence v1alpha1.Quiescence
+	Now        time.Time
+	Rook       *rook.ClusterInfo
+	clusterwatch.View
+	// OSDMap and MadePGs were read when the scratch pool was first found to be as specified; nil
+	// before.
+	OSDMap  *ceph.OSDMap
+	MadePGs []ceph.PG
+	// ConfinedTo are the OSDs to which the scratch pool is confined.
+	ConfinedTo []int
+	// Shared says that the scratch pool also serves other runs of a sweep.
+	Shared bool
+	// Exists says that the pools exist. Reserved says that their data were accounted for when they
+	// were created.
+	Exists, Reserved bool
+	Script           *workload.Script
+	// Pods are the pods of the clients, and of the background load.
+	Pods, BackgroundPods []corev1.Pod
+}
+
+// CephMajor returns the oldest major version of the daemons; 0 if unknown. The administrator
+// chooses tools of the same version.
+func (t Target) CephMajor() int {
+	if t.Survey == nil {
+		return 0
+	}
+	oldest := 0
+	for version := range t.Survey.Versions.Overall {
+		begin, _, _ := strings.Cut(version, ".")
+		if major, err := strconv.Atoi(begin); err == nil && (oldest == 0 || major < oldest) {
+			oldest = major
+		}
+	}
+	return oldest
+}
+
+// copies returns how many OSDs have a part of each PG of the target.
+func (t Target) copies() int {
+	switch target := t.Template.Target; {
+	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
+		return int(target.ScratchPool.ErasureCoded.DataChunks + target.ScratchPool.ErasureCoded.CodingChunks)
+	case target.ScratchPool != nil && target.ScratchPool.Replicated != nil:
+		return int(target.ScratchPool.Replicated.Size)
+	}
+	if pool := t.existingPool(); pool != nil {
+		return pool.Size
+	}
+	return 1
+}
+
+// existingPool returns the existing pool that stores the data; nil for another target.
+func (t Target) existingPool() *ceph.Pool {
+	pools := t.Pools()
+	if t.Template.Target.ExistingPool == nil || len(pools) == 0 {
+		return nil
+	}
+	return &pools[len(pools)-1]
+}
+
+// DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated
+// one.
+func (t Target) DataChunks() int {
+	if pool := t.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
+		return int(pool.ErasureCoded.DataChunks)
+	}
+	if t.Survey == nil {
+		return 0
+	}
+	if pool := t.existingPool(); pool != nil {
+		return pool.DataChunks
+	}
+	return 0
+}
+
+// Overhead returns how many bytes OSDs store for one byte of a client.
+func (t Target) Overhead() float64 { return float64(t.copies()) / float64(max(t.DataChunks(), 1)) }
+
+// DeviceClass returns the device class to which the scratch pool is confined; "" for all.
+func (t Target) DeviceClass() string {
+	if pool := t.Template.Target.ScratchPool; pool != nil {
+		return pool.DeviceClass
+	}
+	return ""
+}
+
+// ScratchPool returns the scratch pool of the target with all PG numbers, including defaults for
+// those that the spec omits; nil for another target.
+func (t Target) ScratchPool() *v1alpha1.ScratchPool {
+	pool := t.Template.Target.ScratchPool
+	if pool == nil {
+		return nil
+	}
+	sized := placement.Sized(*pool, t.Survey.OSDs)
+	return &sized
+}
+
+// Confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
+func (t Target) Confined() *v1alpha1.OSDSelection {
+	if pool := t.Template.Target.ScratchPool; pool != nil {
+		return pool.OSDs
+	}
+	return nil
+}
+
+// PoolNames returns the names of the pools that store the data.
+func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
+
+// Pools returns the target pools from the OSD map.
+func (t Target) Pools() []ceph.Pool {
+	var pools []ceph.Pool
+	for _, pool := range t.knownPools() {
+		if slices.Contains(t.PoolNames(), pool.Name) {
+			pools = append(pools, pool)
+		}
+	}
+	return pools
+}
+
+// knownPools returns all pools of the last OSD map; none if no map was read.
+func (t Target) knownPools() []ceph.Pool {
+	switch {
+	case t.OSDMap != nil: // This map is from after the creation of the scratch pool.
+		return t.OSDMap.Pools
+	case t.Survey != nil:
+		return t.Survey.OSDMap.Pools
+	}
+	return nil
+}
+
+// PGs returns the placement groups of all pools, read after the scratch pool was created.
+func (t Target) PGs() []ceph.PG {
+	if t.MadePGs != nil {
+		return t.MadePGs
+	}
+	return t.Survey.PGs
+}
+
+// Misplaced describes how the scratch pool's placement differs from the requested one; "" if it
+// does not.
+func (t Target) Misplaced(pgs []ceph.PG) string {
+	if wrong := t.outsideClass(pgs); wrong != "" || t.Confined() == nil {
+		return wrong
+	}
+	pools := t.Pools()
+	for _, name := range t.PoolNames() {
+		at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == name })
+		if at < 0 {
+			return "there is no pool " + name
+		}
+		osds := t.ConfinedTo
+		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
+			// The few metadata objects may be on a subset of these OSDs, but on no others.
+			osds = placement.Used(pools[at], pgs, osds)
+		}
+		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// outsideClass describes which OSDs of another device class than the requested one hold the
+// scratch pool; "" if there are none.
+func (t Target) outsideClass(pgs []ceph.PG) string {
+	class := t.DeviceClass()
+	if class == "" {
+		return ""
+	}
+	var osds []int
+	for _, osd := range t.Survey.OSDs {
+		if osd.DeviceClass == class {
+			osds = append(osds, osd.ID)
+		}
+	}
+	for _, pool := range t.Pools() {
+		if wrong := placement.Outside(pool, pgs, osds); wrong != "" {
+			return fmt.Sprintf("%s, but may use only OSDs of device class %s", wrong, class)
+		}
+	}
+	return ""
+}
