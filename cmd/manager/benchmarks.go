@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
 // addBenchmarks adds the controller of CephBenchmarks, and returns it.
@@ -38,7 +39,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 		Counts:     p.counts,
 		Now:        time.Now,
 		KeepEvery:  outage.KeepEvery,
-		PoolSettle: cephbenchmark.PoolSettle,
+		PoolSettle: scratchpool.Settle,
 	})
 	return r, r.SetupWithManager(mgr)
 }

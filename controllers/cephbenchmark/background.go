@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
@@ -165,7 +166,7 @@ func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (recon
 	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
 		return "The background load is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 	}
-	steps := seen.leftoversOf(seen.script.Background.Place, []engine.Load{seen.script.Background.Load})
+	steps := leftovers.Commands(seen.script.Background.Place, []engine.Load{seen.script.Background.Load}, seen.objectsStay())
 	if seen.memory.backgroundCleanupFailed || tasks.All(cleanupID, task.State.Ended) || len(steps) == 0 {
 		return reconcile.Done, nil
 	}

@@ -10,7 +10,7 @@ import (
 func (f facts) target() target.Target {
 	return target.Target{
 		Template: &f.spec.Template, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
-		OSDMap: f.memory.osdMap, MadePGs: f.memory.pgs, ConfinedTo: f.osds(), Shared: f.sharesPool(),
+		OSDMap: f.memory.pool.OSDMap, MadePGs: f.memory.pool.PGs, ConfinedTo: f.osds(), Shared: f.sharesPool(),
 		Exists: f.job != nil, Reserved: f.job != nil || f.memory.standalone, Script: f.script,
 		Pods: f.pods, BackgroundPods: f.background.pods,
 	}

@@ -5,13 +5,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
-	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -45,19 +44,8 @@ type memory struct {
 	// when it was found.
 	unrestoredInCeph   *tuning.Journal
 	unrestoredInCephAt time.Time
-	// osdMap was read when the scratch pool was first found to be as specified.
-	osdMap *ceph.OSDMap
-	pgs    []ceph.PG
-	// cleanSince is the time since which all PGs of the scratch pool have been clean, at their
-	// final number; zero while they are not.
-	cleanSince time.Time
-	// chosen and osds are the OSDs to which the scratch pool is confined. placed holds the
-	// placements that were sent to Ceph, by placement group.
-	chosen *placement.Chosen
-	osds   []int
-	placed map[string][]int
-	// poolsRemade counts the scratch pools that were removed and created again.
-	poolsRemade int
+	// pool is how far the preparation of the scratch pool has come.
+	pool scratchpool.Preparation
 	// statusWrittenAt is when status was last written.
 	statusWrittenAt time.Time
 	// madeJob is the last Job that was created or found. replacedJob is a Job that the operator
@@ -98,7 +86,7 @@ func (m *memory) remember(f facts) {
 	if f.background.job != nil {
 		m.backgroundJob = f.background.job.UID
 	}
-	m.osds = f.osds()
+	m.pool.OSDs = f.osds()
 	m.reached = m.reached || f.answered
 	if f.planned != nil {
 		m.planned = f.planned
@@ -119,7 +107,6 @@ func newMemory(now time.Time) *memory {
 		noted:           *workload.NewNotes(),
 		statusWrittenAt: now,
 		runs:            map[int32]conclusion.Run{},
-		placed:          map[string][]int{},
 		logs:            map[types.UID]*clientview.Log{},
 	}
 }

@@ -1,13 +1,11 @@
 package cephbenchmark
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -24,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
@@ -35,20 +34,35 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: time.Second}, r.completeClients(ctx, seen)
 	}
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
-	ready, why, err := r.preparePool(ctx, seen)
+	waits, err := r.preparePool(ctx, seen)
 	if o, final := finalFailure(err); final {
 		return failed(seen, o), nil
 	}
 	if err != nil {
 		return effect{}, err
 	}
-	if !ready {
-		return effect{again: time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: why}}, nil
+	if !waits.IsDone() {
+		return effect{again: time.Second, outcome: preparing(string(waits))}, nil
 	}
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.hurry() // The last observation of Ceph may be older than the pool.
 	}
 	return effect{edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
+}
+
+// preparePool takes the scratch pool of the target one step further.
+func (r *Reconciler) preparePool(ctx context.Context, seen facts) (reconcile.Wait, error) {
+	want := seen.target().ScratchPool()
+	if want == nil {
+		return reconcile.Done, nil
+	}
+	return scratchpool.Preparer{
+		Preparation: &seen.memory.pool, Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster,
+		Want: *want, Use: seen.poolUse(), Now: seen.now, Settle: r.poolSettle,
+		Guard:     func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+		Misplaced: func() string { return seen.target().Misplaced(seen.memory.pool.PGs) },
+		Remove:    func(ctx context.Context) (reconcile.Wait, error) { return r.removePoolOf(ctx, seen, seen.poolUse().Owner) },
+	}.Prepare(ctx)
 }
 
 // finalFailure returns the outcome of a benchmark whose pool can never be created; false for
@@ -61,107 +75,6 @@ func finalFailure(err error) (kstatus.Outcome, bool) {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
 	}
 	return kstatus.Outcome{}, false
-}
-
-const placementGroupsPending = "Creating the placement groups of the scratch pool."
-
-// PoolSettle is how long Ceph must report the PGs of a new pool as clean, at their final number,
-// before the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr
-// passes that on every two. A pool begins with few PGs, and splitting them ends with a round of
-// peering.
-const PoolSettle = 8 * time.Second
-
-// poolRemakes limits how often a scratch pool is created again. Without a limit, this might never
-// end: a number of PGs that Ceph refuses looks the same as one that the autoscaler has changed.
-const poolRemakes = 3
-
-// preparePool reports whether the target's pool is ready, and otherwise what it waits for.
-func (r *Reconciler) preparePool(ctx context.Context, seen facts) (ready bool, why string, err error) {
-	want := seen.target().ScratchPool()
-	if want == nil {
-		return true, "", nil
-	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return false, "", err
-	}
-	chosen, err := r.chooseOSDs(ctx, seen, at)
-	if err != nil {
-		return false, "", err
-	}
-	osdMap, err := r.ceph.OSDMap(ctx, at)
-	if err != nil {
-		return false, "", err
-	}
-	ready, why, err = r.rook.EnsureScratchPool(ctx, seen.cluster, *want, seen.poolUse(), osdMap)
-	if problem, ok := errors.AsType[*rook.Error](err); ok {
-		switch problem.Reason {
-		case rook.ReasonScratchPoolDiffers:
-			waits, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-			return false, cmp.Or(string(waits), "The scratch pool of an earlier run was removed."), err
-		case rook.ReasonScratchPoolGone:
-			return false, "", problem
-		}
-		return false, problem.Error(), nil // An administrator has to act, so retry slowly.
-	}
-	if err != nil || !ready {
-		return false, why, err
-	}
-	if osdMap, err = r.ceph.OSDMap(ctx, at); err != nil {
-		return false, "", err
-	}
-	if rook.Overtaken(*want, osdMap.Pools) && seen.memory.poolsRemade < poolRemakes {
-		seen.memory.poolsRemade++
-		waits, err := r.removePoolOf(ctx, seen, seen.poolUse().Owner)
-		return false, cmp.Or(string(waits), "Recreating the scratch pool: the autoscaler changed its number of PGs before it was turned off."), err
-	}
-	// Rook calls a pool Ready even if Ceph has refused its parameters.
-	if wrong := rook.VerifyPool(*want, osdMap.Pools); len(wrong) > 0 {
-		seen.memory.cleanSince = time.Time{}
-		return false, "The scratch pool in Ceph differs from the requested one: " + strings.Join(wrong, "; "), nil
-	}
-	return r.settlePool(ctx, seen, at, chosen, osdMap)
-}
-
-// settlePool reports whether the placement groups of a correctly created pool are clean and on
-// the requested OSDs, and otherwise what it waits for.
-func (r *Reconciler) settlePool(ctx context.Context, seen facts, at ceph.Connection, chosen placement.Chosen, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
-	if placed, err := r.placePGs(ctx, seen, chosen, osdMap); err != nil || !placed {
-		seen.memory.cleanSince = time.Time{}
-		return false, placementGroupsMoved, err
-	}
-	if clean, err := r.poolIsClean(ctx, seen, at); err != nil || !clean {
-		return false, placementGroupsPending, err
-	}
-	pgs, err := r.ceph.PGs(ctx, at)
-	if err != nil {
-		return false, "", err
-	}
-	seen.memory.osdMap, seen.memory.pgs = osdMap, pgs
-	if wrong := seen.target().Misplaced(pgs); wrong != "" {
-		return false, "The scratch pool is not on its OSDs yet: " + wrong + ".", nil
-	}
-	return true, "", nil
-}
-
-// poolIsClean reports whether PGs have been clean for long enough: Ceph reports them as clean
-// until it learns of a change.
-func (r *Reconciler) poolIsClean(ctx context.Context, seen facts, at ceph.Connection) (bool, error) {
-	status, err := r.ceph.Status(ctx, at)
-	if err != nil {
-		return false, err
-	}
-	if !status.AllClean() {
-		seen.memory.cleanSince = time.Time{}
-		return false, nil
-	}
-	if seen.memory.cleanSince.IsZero() {
-		seen.memory.cleanSince = seen.now
-	}
-	if seen.shared.Continues { // The PGs are not new.
-		return true, nil
-	}
-	return seen.now.Sub(seen.memory.cleanSince) >= r.poolSettle, nil
 }
 
 // poolUse returns the marks of this session's scratch pool, or of the sweep's scratch pool if
@@ -238,8 +151,8 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 		clientjob.AnnotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
 		clientjob.AnnotationRoom:    strconv.FormatInt(seen.roomBytes, 10),
 	}
-	if len(seen.memory.osds) > 0 {
-		job.Annotations[clientjob.AnnotationOSDs] = osdsText(seen.memory.osds)
+	if len(seen.memory.pool.OSDs) > 0 {
+		job.Annotations[clientjob.AnnotationOSDs] = osdsText(seen.memory.pool.OSDs)
 	}
 	if seen.memory.standalone {
 		job.Annotations[clientjob.AnnotationStandalone] = strconv.Itoa(int(seen.currentRun()))

@@ -10,6 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -86,7 +87,7 @@ func rookKeepsAFullPool(w *world) {
 	w.untilTask(0, "r1-write", task.Measuring)
 	objects := settings.ScratchPool + "/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"
 	w.ceph.Change(func(a *cephtest.Answers) {
-		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
+		a.Objects[objects] = slices.Repeat([]string{"benchmark_data_x"}, 2*leftovers.ObjectsAtOnce)
 	})
 	w.rook.set(func(f *fakeRook) { f.removing = "Rook is removing CephBlockPool rook-ceph/cephtune-scratch" })
 	w.setFull(true)

@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/scratchpool"
@@ -152,7 +153,7 @@ func (w *world) leaves(b *v1alpha1.CephBenchmark) {
 	name := clientjob.SessionOf(b.UID, "1").Name
 	w.ceph.Change(func(a *cephtest.Answers) {
 		a.Images[settings.ScratchPool] = []string{name + "-0-w1x64m-0"}
-		a.Objects[settings.ScratchPool+"/"+name+"-0-run"] = slices.Repeat([]string{"benchmark_data_x"}, 2*removeAtOnce)
+		a.Objects[settings.ScratchPool+"/"+name+"-0-run"] = slices.Repeat([]string{"benchmark_data_x"}, 2*leftovers.ObjectsAtOnce)
 	})
 }
 

@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +16,10 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
-	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -165,18 +164,13 @@ func (f facts) needsCleanup() bool { return len(f.cleanupOf(0)) > 0 }
 
 // cleanupOf returns the commands with which a client removes its data.
 func (f facts) cleanupOf(i int) []task.Command {
-	return f.leftoversOf(f.script.Places[i], f.script.Loads())
+	return leftovers.Commands(f.script.Places[i], f.script.Loads(), f.objectsStay())
 }
 
-// leftoversOf returns the commands that remove the data of loads at a place. It skips objects in
-// a scratch pool, because removing the pool is much faster, unless the pool serves further runs.
-// It always removes images, because Rook does not delete a pool that has images.
-func (f facts) leftoversOf(p place.Place, loads []engine.Load) []task.Command {
-	commands := engine.Cleanup(p, loads)
-	if f.spec.Template.Target.ScratchPool == nil || f.sharesPool() {
-		return commands
-	}
-	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
+// objectsStay reports whether clients must remove their objects, because no removal of a scratch
+// pool does.
+func (f facts) objectsStay() bool {
+	return f.spec.Template.Target.ScratchPool == nil || f.sharesPool()
 }
 
 // endClients ends the runners, and the pods whose runner does not respond.
@@ -250,38 +244,29 @@ func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
 	return nil
 }
 
-// These limit the removal by the manager itself: objects at a time, and the duration of one
-// pass.
-const (
-	removeAtOnce  = 100
-	removeTimeout = 30 * time.Second
-)
-
 // cleanUpInCeph removes everything that clients have left in pools that outlast the session.
 func (r *Reconciler) cleanUpInCeph(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	target, pools := seen.spec.Template.Target.ExistingPool, seen.poolsThatStay()
-	if len(pools) == 0 {
+	left := seen.leftovers()
+	if len(left.ImagePools) == 0 {
 		return reconcile.Done, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
-	defer cancel()
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
 		return "", err
 	}
-	for _, pool := range pools {
-		waitsFor, err := scratchpool.RemoveImages(ctx, r.ceph, at, pool, seen.session.Name)
-		if isDenied(err) && (target == nil || pool != string(target.Name)) {
-			continue // The clients use the same key, so they cannot have created any there.
-		}
-		if !waitsFor.IsDone() || err != nil {
-			return waitsFor, err
-		}
+	return left.Remove(ctx, r.ceph, at)
+}
+
+// leftovers returns where the session may have left something.
+func (f facts) leftovers() leftovers.Leftovers {
+	l := leftovers.Leftovers{
+		Session: f.session.Name, ImagePools: f.poolsThatStay(), ObjectPool: f.target().DataPool(),
+		Script: f.script, Unremembered: f.unremembered(), Lasts: f.sharesPool(),
 	}
-	if target == nil && !seen.sharesPool() {
-		return reconcile.Done, nil
+	if existing := f.spec.Template.Target.ExistingPool; existing != nil {
+		l.Target, l.Lasts = string(existing.Name), true
 	}
-	return r.removeAllObjects(ctx, seen, at)
+	return l
 }
 
 // poolsThatStay returns the pools that outlast the session and may have its images. For an
@@ -306,63 +291,6 @@ func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
-// removeAllObjects removes the session's objects that are not part of an image.
-func (r *Reconciler) removeAllObjects(ctx context.Context, seen facts, at ceph.Connection) (reconcile.Wait, error) {
-	objectPool := seen.target().DataPool()
-	if objectPool == "" {
-		return reconcile.Done, nil
-	}
-	inDefault := seen.unremembered()
-	for _, traces := range seen.traces() {
-		inDefault = inDefault || traces.InDefault
-		for _, namespace := range traces.Namespaces {
-			if waitsFor, err := r.removeObjects(ctx, at, objectPool, namespace, ""); !waitsFor.IsDone() || err != nil {
-				return waitsFor, err
-			}
-		}
-	}
-	if !inDefault {
-		return reconcile.Done, nil
-	}
-	return r.removeObjects(ctx, at, objectPool, "", place.ObjectPrefix+seen.session.Name)
-}
-
-// traces returns the places in Ceph where the clients and the background load may have left
-// objects; none if their tasks are unknown.
-func (f facts) traces() []engine.Traces {
-	if f.script == nil {
-		return nil
-	}
-	var all []engine.Traces
-	for _, c := range f.script.Places {
-		all = append(all, engine.TracesOf(c, f.script.Loads()))
-	}
-	if b := f.script.Background; b != nil {
-		all = append(all, engine.TracesOf(b.Place, []engine.Load{b.Load}))
-	}
-	return all
-}
-
-func (r *Reconciler) removeObjects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string) (reconcile.Wait, error) {
-	objects, err := r.ceph.Objects(ctx, at, pool, namespace, prefix, removeAtOnce)
-	if scratchpool.IsNotFound(err) {
-		return reconcile.Done, nil // The pool does not exist.
-	}
-	if err != nil || len(objects) == 0 {
-		return "", err
-	}
-	if err := r.ceph.RemoveObjects(ctx, at, pool, namespace, objects); err != nil {
-		return "", err
-	}
-	return reconcile.Wait(fmt.Sprintf("Objects are left in pool %s.", pool)), nil
-}
-
-// isDenied reports whether Ceph answered that the key does not permit a request.
-func isDenied(err error) bool {
-	answer, ok := errors.AsType[*ceph.Error](err)
-	return ok && answer.Denied()
-}
-
 // removeScratchPool removes the scratch pool, if this benchmark owns it. A pool shared with
 // other benchmarks of a sweep belongs to the sweep.
 func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (reconcile.Wait, error) {
@@ -375,27 +303,17 @@ func (r *Reconciler) removeScratchPool(ctx context.Context, seen facts) (reconci
 // removePoolOf removes the scratch pool of an owner.
 func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectref.Ref) (reconcile.Wait, error) {
 	left, err := scratchpool.Remover{Rook: r.rook, Ceph: r.ceph}.Remove(ctx, seen.cluster, owner)
-	if err == nil && left.Full {
-		return r.emptyFullPool(ctx, seen)
+	if err != nil || !left.Full {
+		return left.Waits, err
 	}
-	return left.Waits, err
-}
-
-// emptyFullPool removes the objects of a scratch pool one by one. Full OSDs cause HEALTH_ERR,
-// and Rook does nothing in a cluster with HEALTH_ERR, so it would never delete a pool that fills
-// OSDs.
-func (r *Reconciler) emptyFullPool(ctx context.Context, seen facts) (reconcile.Wait, error) {
+	// Full OSDs cause HEALTH_ERR, and Rook does nothing in a cluster with HEALTH_ERR, so it would
+	// never delete a pool that fills OSDs. Removing its objects ends that.
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
-	defer cancel()
-	waitsFor, err := r.removeAllObjects(ctx, seen, at)
-	if err != nil || !waitsFor.IsDone() {
-		return waitsFor, err
-	}
-	return "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR.", nil
+	waitsFor, err := seen.leftovers().RemoveObjects(ctx, r.ceph, at)
+	return cmp.Or(waitsFor, "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR."), err
 }
 
 // removeClients removes the Job last, because it holds the facts about the session.

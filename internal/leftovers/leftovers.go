@@ -1,0 +1,143 @@
+// Package leftovers removes what the clients of a session have left in pools that outlast the
+// session, after the clients have removed what they could. It only acts in Ceph, and every call
+// can be repeated.
+package leftovers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// ObjectsAtOnce is how many objects one call removes from a namespace.
+const ObjectsAtOnce = 100
+
+// removeWithin limits the duration of one call.
+const removeWithin = 30 * time.Second
+
+// Ceph is the part of Ceph's interface that a removal needs.
+type Ceph interface {
+	scratchpool.Ceph
+	Objects(ctx context.Context, at ceph.Connection, pool, namespace, prefix string, atMost int) ([]string, error)
+	RemoveObjects(ctx context.Context, at ceph.Connection, pool, namespace string, objects []string) error
+}
+
+// Leftovers says where a session may have left something.
+type Leftovers struct {
+	// Session begins the names of the session's images and objects.
+	Session string
+	// ImagePools are pools that outlast the session and may have its images. Target is the one
+	// that clients certainly may use; "" if there is none.
+	ImagePools []string
+	Target     string
+	// ObjectPool is the pool of the data; "" for a claim. It outlasts the session if Lasts is true.
+	ObjectPool string
+	Lasts      bool
+	// Script has the tasks of the clients; nil if they are unknown.
+	Script *workload.Script
+	// Unremembered says that the spec of the session is lost.
+	Unremembered bool
+}
+
+// Remove removes images and objects from pools that outlast the session.
+func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	for _, pool := range l.ImagePools {
+		waits, err := scratchpool.RemoveImages(ctx, c, at, pool, l.Session)
+		if isDenied(err) && pool != l.Target {
+			continue // The clients use the same key, so they cannot have created any there.
+		}
+		if !waits.IsDone() || err != nil {
+			return waits, err
+		}
+	}
+	if !l.Lasts {
+		return reconcile.Done, nil
+	}
+	return l.removeObjects(ctx, c, at)
+}
+
+// RemoveObjects removes the session's objects from the pool of its data, one by one.
+func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	return l.removeObjects(ctx, c, at)
+}
+
+// removeObjects removes the session's objects that are not part of an image.
+func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
+	if l.ObjectPool == "" {
+		return reconcile.Done, nil
+	}
+	inDefault := l.Unremembered
+	for _, traces := range l.traces() {
+		inDefault = inDefault || traces.InDefault
+		for _, namespace := range traces.Namespaces {
+			if waits, err := removeSome(ctx, c, at, l.ObjectPool, namespace, ""); !waits.IsDone() || err != nil {
+				return waits, err
+			}
+		}
+	}
+	if !inDefault {
+		return reconcile.Done, nil
+	}
+	return removeSome(ctx, c, at, l.ObjectPool, "", place.ObjectPrefix+l.Session)
+}
+
+// traces returns the places in Ceph where the clients and the background load may have left
+// objects.
+func (l Leftovers) traces() []engine.Traces {
+	if l.Script == nil {
+		return nil
+	}
+	var all []engine.Traces
+	for _, c := range l.Script.Places {
+		all = append(all, engine.TracesOf(c, l.Script.Loads()))
+	}
+	if b := l.Script.Background; b != nil {
+		all = append(all, engine.TracesOf(b.Place, []engine.Load{b.Load}))
+	}
+	return all
+}
+
+func removeSome(ctx context.Context, c Ceph, at ceph.Connection, pool, namespace, prefix string) (reconcile.Wait, error) {
+	objects, err := c.Objects(ctx, at, pool, namespace, prefix, ObjectsAtOnce)
+	if scratchpool.IsNotFound(err) {
+		return reconcile.Done, nil // The pool does not exist.
+	}
+	if err != nil || len(objects) == 0 {
+		return "", err
+	}
+	if err := c.RemoveObjects(ctx, at, pool, namespace, objects); err != nil {
+		return "", err
+	}
+	return reconcile.Wait(fmt.Sprintf("Objects are left in pool %s.", pool)), nil
+}
+
+// isDenied reports whether Ceph answered that the key does not permit a request.
+func isDenied(err error) bool {
+	answer, ok := errors.AsType[*ceph.Error](err)
+	return ok && answer.Denied()
+}
+
+// Commands returns the commands with which a client removes the data of loads at its place. Without
+// objects, they leave objects to the removal of their pool, which is much faster. They always
+// remove images, because Rook does not delete a pool that has images.
+func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
+	commands := engine.Cleanup(p, loads)
+	if objects {
+		return commands
+	}
+	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
+}
