@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -102,7 +101,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return fmt.Errorf("list the pods of the background load: %w", err)
 	}
 	seen.background.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
-	if stuck := stuckObject(job, seen.background.pods); stuck != nil && seen.hint == "" && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
+	if stuck := clientview.Stuck(job, seen.background.pods); stuck != nil && seen.hint == "" && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
 		seen.hint, err = r.lastWarning(ctx, stuck)
 	}
 	return err
@@ -136,27 +135,11 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	return nil
 }
 
-// backgroundWaiting returns why the background load does not run yet; "" if it does.
-func (f facts) backgroundWaiting() (reason, message string) {
-	for i := range f.background.pods {
-		if reason, message := podWaiting(&f.background.pods[i]); reason != "" {
-			return reason, fmt.Sprintf("Pod %s, of the background load: %s", f.background.pods[i].Name, message)
-		}
-	}
-	switch {
-	case len(addressesOf(f.background.pods)) > 0:
-		return "", ""
-	case f.hint != "":
-		return v1alpha1.ReasonClientsNotStarted, "The pod of the background load does not run. Kubernetes warns: " + f.hint
-	}
-	return v1alpha1.ReasonPreparing, "The pod of the background load is being started."
-}
-
 // cleanUpByBackground makes the background load stop and remove its data, if its runner still
 // answers.
 func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	tasks, runners := seen.background.tasks, seen.background.runners
-	answers := tasks != nil && runners[0].Err == nil && len(addressesOf(seen.background.pods)) > 0
+	answers := tasks != nil && runners[0].Err == nil && len(clientview.Addresses(seen.background.pods)) > 0
 	if !answers || seen.script == nil || seen.script.Background == nil {
 		return reconcile.Done, nil
 	}

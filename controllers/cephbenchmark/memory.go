@@ -91,7 +91,7 @@ func (m *memory) remember(f facts) {
 	if f.planned != nil {
 		m.planned = f.planned
 	}
-	if m.orphansSince.IsZero() && !allEnded(f.orphans) {
+	if m.orphansSince.IsZero() && !clientview.AllEnded(f.orphans) {
 		m.orphansSince = f.now
 	}
 	m.noted.NoteEnds(f.background.tasks, f.now)

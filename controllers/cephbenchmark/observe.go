@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -26,7 +25,6 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
-	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -213,7 +211,7 @@ func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.
 	}
 	// Pods of a replaced Job do not count.
 	seen.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
-	if stuck := stuckObject(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
+	if stuck := clientview.Stuck(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
 		if seen.hint, err = r.lastWarning(ctx, stuck); err != nil {
 			return err
 		}
@@ -241,20 +239,6 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
 // hintAfter is how long a Job may be without pods, or a pod may take to start, before observe
 // reads events to find the reason.
 const hintAfter = 5 * time.Second
-
-// stuckObject returns the object whose events may explain a delay: a Job without pods, or the
-// first pod that is scheduled and does not run; nil if nothing is stuck.
-func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
-	if len(pods) == 0 {
-		return job
-	}
-	for i := range pods {
-		if pods[i].Status.Phase == corev1.PodPending {
-			return &pods[i]
-		}
-	}
-	return nil
-}
 
 // lastWarning returns Kubernetes' last warning about an object. Only these warnings show
 // problems of quotas, pod security and mounts.
@@ -362,8 +346,8 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if err != nil {
 			return err
 		}
-		addresses := addressesOf(seen.pods)
-		if address, runs := addressesOf(seen.background.pods)[0]; runs {
+		addresses := clientview.Addresses(seen.pods)
+		if address, runs := clientview.Addresses(seen.background.pods)[0]; runs {
 			addresses[backgroundIndex] = address
 		}
 		seen.runners = seen.live.runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
@@ -473,16 +457,4 @@ func (f facts) lostErr() error {
 		}
 	}
 	return nil
-}
-
-// addressesOf returns the addresses of the running pods, by client.
-func addressesOf(pods []corev1.Pod) map[int]string {
-	addresses := map[int]string{}
-	for i := range pods {
-		index, ok := clientjob.ClientIndex(&pods[i])
-		if ok && pods[i].Status.Phase == corev1.PodRunning && pods[i].Status.PodIP != "" && pods[i].DeletionTimestamp.IsZero() {
-			addresses[index] = net.JoinHostPort(pods[i].Status.PodIP, strconv.Itoa(runner.Port))
-		}
-	}
-	return addresses
 }

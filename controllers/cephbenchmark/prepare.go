@@ -61,7 +61,9 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts) (reconcile.Wai
 		Want: *want, Use: seen.poolUse(), Now: seen.now, Settle: r.poolSettle,
 		Guard:     func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
 		Misplaced: func() string { return seen.target().Misplaced(seen.memory.pool.PGs) },
-		Remove:    func(ctx context.Context) (reconcile.Wait, error) { return r.removePoolOf(ctx, seen, seen.poolUse().Owner) },
+		Remove: func(ctx context.Context) (reconcile.Wait, error) {
+			return r.removePoolOf(ctx, seen, seen.poolUse().Owner)
+		},
 	}.Prepare(ctx)
 }
 

@@ -43,7 +43,7 @@ func prepareClients(seen facts) (plan, bool) {
 
 // lacksSecret reports whether the clients' Secret may still be missing.
 func (f facts) lacksSecret() bool {
-	return !f.memory.secretMade && len(addressesOf(f.pods)) < int(f.spec.Template.Clients.Count)
+	return !f.memory.secretMade && len(clientview.Addresses(f.pods)) < int(f.spec.Template.Clients.Count)
 }
 
 // lacksBackground reports whether the Job of the background load must still be created.
@@ -102,8 +102,8 @@ func failWithJob(seen facts) (plan, bool) {
 	if !seen.job.DeletionTimestamp.IsZero() {
 		return fail(v1alpha1.ReasonClientsLost, "The Job of the clients is being deleted, and not by the operator."), true
 	}
-	reason, message := jobFailure(seen.job, seen.pods)
-	return fail(reason, message), reason != ""
+	message, lost := clientview.Lost(seen.job, seen.pods)
+	return fail(v1alpha1.ReasonClientsLost, message), lost
 }
 
 // failWithoutBackground ends a session whose background load was lost.
@@ -118,22 +118,22 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	case !seen.background.job.DeletionTimestamp.IsZero():
 		return fail(v1alpha1.ReasonBackgroundLoadLost, "The Job of the background load is being deleted, and not by the operator."), true
 	}
-	reason, message := jobFailure(seen.background.job, seen.background.pods)
-	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), reason != ""
+	message, lost := clientview.Lost(seen.background.job, seen.background.pods)
+	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
 func waitForPods(seen facts) (plan, bool) {
-	reason, message := podsWaiting(seen)
+	o, waits := podsWaiting(seen)
 	switch {
-	case reason == "" || seen.endedByLog():
+	case !waits || seen.endedByLog():
 		return plan{}, false
 	case seen.now.Sub(seen.job.CreationTimestamp.Time) > seen.settings.Pods.StartTimeout.Duration:
-		if reason == v1alpha1.ReasonPreparing {
-			reason = v1alpha1.ReasonClientsNotStarted
+		if o.Reason == v1alpha1.ReasonPreparing {
+			o.Reason = v1alpha1.ReasonClientsNotStarted
 		}
-		return fail(reason, fmt.Sprintf("The clients did not start within %v: %s", seen.settings.Pods.StartTimeout.Duration, message)), true
+		return fail(o.Reason, fmt.Sprintf("The clients did not start within %v: %s", seen.settings.Pods.StartTimeout.Duration, o.Message)), true
 	}
-	p := waiting(reason, message, 5*time.Second)
+	p := waiting(o.Reason, o.Message, 5*time.Second)
 	p.progress = "starting clients"
 	return p, true
 }

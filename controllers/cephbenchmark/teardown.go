@@ -9,7 +9,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -121,7 +120,7 @@ func (r *Reconciler) cleanUpByClients(ctx context.Context, seen facts) (reconcil
 	if seen.standalone() {
 		return seen.standaloneCleanup(), nil
 	}
-	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(addressesOf(seen.pods)) < len(seen.tasks) {
+	if seen.tasks == nil || seen.script == nil || !seen.lostSince().IsZero() || len(clientview.Addresses(seen.pods)) < len(seen.tasks) {
 		return reconcile.Done, nil
 	}
 	if seen.target().Full() { // The tools would wait for space.
@@ -186,7 +185,7 @@ func (r *Reconciler) endClients(ctx context.Context, seen facts) (reconcile.Wait
 			return "The clients are ending.", nil
 		}
 	}
-	if !allEnded(seen.pods) || !allEnded(seen.background.pods) {
+	if !clientview.AllEnded(seen.pods) || !clientview.AllEnded(seen.background.pods) {
 		if seen.memory.finished && seen.now.Sub(seen.memory.finishedAt) < finishWithin {
 			return "The clients are ending.", nil
 		}
@@ -202,7 +201,7 @@ const orphansWithin = 2 * clientjob.StandaloneGrace
 // awaitOrphans names the pods of a deleted Job that have not ended. If the teardown did not wait
 // for them, data that they still write would remain.
 func (f facts) awaitOrphans() reconcile.Wait {
-	if allEnded(f.orphans) {
+	if clientview.AllEnded(f.orphans) {
 		return reconcile.Done
 	}
 	if f.now.Sub(f.memory.orphansSince) > orphansWithin {
@@ -211,17 +210,13 @@ func (f facts) awaitOrphans() reconcile.Wait {
 	return "The Job is deleted, and its pods are ending."
 }
 
-func allEnded(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !clientview.PodEnded(&pod) })
-}
-
 // suspendJobs ends the remaining pods.
 func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 	var errs []error
-	if !allEnded(seen.pods) {
+	if !clientview.AllEnded(seen.pods) {
 		errs = append(errs, r.suspendJob(ctx, seen.job))
 	}
-	if !allEnded(seen.background.pods) {
+	if !clientview.AllEnded(seen.background.pods) {
 		errs = append(errs, r.suspendJob(ctx, seen.background.job))
 	}
 	return errors.Join(errs...)
