@@ -15,11 +15,6 @@ import (
 
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
-	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/leftovers"
-	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -133,32 +128,4 @@ func (r *Reconciler) makeBackground(ctx context.Context, seen facts, clients *ba
 	}
 	seen.memory.backgroundJob = job.UID
 	return nil
-}
-
-// cleanUpByBackground makes the background load stop and remove its data, if its runner still
-// answers.
-func (r *Reconciler) cleanUpByBackground(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	tasks, runners := seen.background.tasks, seen.background.runners
-	answers := tasks != nil && runners[0].Err == nil && len(clientview.Addresses(seen.background.pods)) > 0
-	if !answers || seen.script == nil || seen.script.Background == nil {
-		return reconcile.Done, nil
-	}
-	if seen.target().Full() { // The tools would wait for space.
-		seen.memory.backgroundCleanupFailed = true
-	}
-	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || seen.memory.backgroundCleanupFailed) {
-		return "The background load is being stopped.", r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
-	}
-	steps := leftovers.Commands(seen.script.Background.Place, []engine.Load{seen.script.Background.Load}, seen.objectsStay())
-	if seen.memory.backgroundCleanupFailed || tasks.All(cleanupID, task.State.Ended) || len(steps) == 0 {
-		return reconcile.Done, nil
-	}
-	if !tasks.Has(cleanupID) {
-		err := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error {
-			_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps, StepsTimeoutSeconds: cleanupTimeout.Seconds()})
-			return err
-		})
-		seen.memory.backgroundCleanupFailed = err != nil // The manager then removes the data.
-	}
-	return "The background load is removing its data.", nil
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
-	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -76,16 +75,6 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 func (r *Reconciler) endRun(ctx context.Context, seen facts, wrong string) (string, error) {
 	if wrong == "" {
 		return r.stillPlaced(ctx, seen)
-	}
-	cancel := func(tasks workload.Tasks) func(context.Context, int, runner.Client) error {
-		return func(ctx context.Context, i int, c runner.Client) error {
-			for id, status := range tasks[i] {
-				if !status.State.Ended() {
-					return c.Cancel(ctx, id)
-				}
-			}
-			return nil
-		}
 	}
 	return wrong, errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.background.runners, cancel(seen.background.tasks)))
 }

@@ -71,8 +71,9 @@ type plan struct {
 	fatal bool          // for stepConcludeRun: no other run can be valid
 	// removes says that the plan waits, before that run, for PGs that OSDs are removing.
 	removes bool
-	// last says how the object ends with the teardown.
-	last ending
+	// tearing is the part of the teardown that comes next, and last how the object ends with it.
+	tearing tearing
+	last    ending
 }
 
 // ending says what follows a teardown.
@@ -141,6 +142,9 @@ func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
 	p.rule = name
+	if p.step == stepTearDown {
+		p.tearing, _, _ = reconcile.First(tearDownRules(), seen)
+	}
 	return p
 }
 
@@ -149,7 +153,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: strings.TrimSpace(string(p.move.Kind) + " " + p.move.ID), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: cmp.Or(string(p.tearing.part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
 	if seen.atWork() && !seen.allRunsEnded() {
 		d.Run = int(seen.currentRun())

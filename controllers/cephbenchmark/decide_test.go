@@ -311,7 +311,7 @@ func TestDecide(t *testing.T) {
 			want: stepBegin, wantReason: v1alpha1.ReasonPreparing,
 		},
 		"unless that has left something, which goes first": {
-			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.leftBehind = nil, "2", true }),
+			seen: atWork(func(f *facts) { f.job, f.benchmark.Spec.RunID, f.inCeph = nil, "2", true }),
 			want: stepTearDown, wantReason: v1alpha1.ReasonTearingDown, wantMessage: "the previous run",
 		},
 		"a read that ran out of objects spoils its run": {

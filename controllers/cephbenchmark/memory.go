@@ -71,6 +71,8 @@ type memory struct {
 	clientCleanupFailed bool
 	// outage is the state of the current run's outage.
 	outage outage.Session
+	// tornDown has the parts of the teardown that are complete.
+	tornDown tornParts
 	// finished says that the manager has asked the clients to end; finishedAt is when.
 	finished   bool
 	finishedAt time.Time
@@ -91,6 +93,9 @@ func (m *memory) remember(f facts) {
 	if f.planned != nil {
 		m.planned = f.planned
 	}
+	if f.tearingDown() && f.tasks != nil && f.target().Full() { // The tools would wait for space.
+		m.clientCleanupFailed, m.backgroundCleanupFailed = true, true
+	}
 	if m.orphansSince.IsZero() && !clientview.AllEnded(f.orphans) {
 		m.orphansSince = f.now
 	}
@@ -108,5 +113,6 @@ func newMemory(now time.Time) *memory {
 		statusWrittenAt: now,
 		runs:            map[int32]conclusion.Run{},
 		logs:            map[types.UID]*clientview.Log{},
+		tornDown:        tornParts{},
 	}
 }

@@ -84,8 +84,10 @@ type facts struct {
 	// references holds the benchmarks that expectations compare with, by name.
 	references map[string]referenceView
 
-	// leftBehind says that the replaced run may have left something.
-	leftBehind bool
+	// inCeph says that Ceph may have anything of the session. It is observed before a teardown;
+	// inCephErr is why it is unknown.
+	inCeph    bool
+	inCephErr error
 
 	// shared describes the use of the sweep's scratch pool; the zero value if the benchmark has
 	// its own pool.
@@ -123,8 +125,11 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	}
 	r.observeCluster(ctx, &seen)
 	r.observeReferences(ctx, &seen)
-	if err := r.observeReplaced(ctx, &seen); err != nil {
-		return facts{}, err
+	if seen.tearingDown() || b.Spec.Suspend {
+		seen.inCeph, seen.inCephErr = r.mayBeInCeph(ctx, seen)
+	}
+	if seen.replaced() && seen.inCephErr != nil {
+		return facts{}, seen.inCephErr
 	}
 	if err := r.observeRunners(ctx, &seen); err != nil {
 		return facts{}, err
@@ -272,14 +277,6 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	watching := seen.live.startWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
 	seen.View = watching.View()
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
-}
-
-// observeReplaced checks whether a replaced run may have left something.
-func (r *Reconciler) observeReplaced(ctx context.Context, seen *facts) (err error) {
-	if seen.replaced() {
-		seen.leftBehind, err = r.mayBeInCeph(ctx, *seen)
-	}
-	return err
 }
 
 // connection reads the connection to a cluster each time, because monitors move and keys are

@@ -99,7 +99,7 @@ func stallInNamespace(seen facts) (plan, bool) {
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and its clients are gone.",
-	}}, seen.replaced() && seen.leftBehind
+	}}, seen.replaced() && seen.inCeph
 }
 
 // begin starts a run ID after the previous one was paused, has ended, or was replaced and has

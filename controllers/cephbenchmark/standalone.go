@@ -14,7 +14,6 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
-	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -148,8 +147,7 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 	// These fields are reset so that the cluster is checked for quiescence again: a standalone
 	// client cannot wait for it later.
 	seen.memory.standalone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
-	_, err := r.removeJob(ctx, seen)
-	return effect{again: time.Second}, err
+	return effect{again: time.Second}, r.removeJob(ctx, seen)
 }
 
 // aloneMisses describes what a benchmark with a standalone client lacks.
@@ -177,15 +175,6 @@ func (f facts) tasksOfRun() workload.Tasks {
 		}
 	}
 	return tasks
-}
-
-// standaloneCleanup returns a message while a standalone client removes its data. The client
-// does that by itself, at its end or when its pod is terminated.
-func (f facts) standaloneCleanup() reconcile.Wait {
-	if f.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
-		return "The client is removing its data."
-	}
-	return reconcile.Done
 }
 
 // remark returns a remark for the summary if a standalone client delivered the results; ""
