@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,7 +111,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 // often.
 func waitFor(seen facts, p plan) effect {
 	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
-		seen.live.hurry()
+		seen.live.Hurry()
 	}
 	return effect{again: p.again}
 }
@@ -130,8 +129,8 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 // beginSession starts the status of a run ID. Nothing of its session exists yet.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
-	begun := r.live.session(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
-	begun.memory.fromBeginning = true
+	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
+	begun.Memory.fromBeginning = true
 	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
 }
 
@@ -154,14 +153,14 @@ func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, 
 	runners, tasks := seen.party(p.move)
 	switch p.move.Kind {
 	case workload.MoveAssign:
-		return effect{edit: markRunning(seen, p)}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+		return effect{edit: markRunning(seen, p)}, clientview.Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 			_, err := c.Put(ctx, p.move.Tasks[i])
 			return err
 		})
 	case workload.MoveStart:
 		return r.start(ctx, seen, runners, p.move.ID)
 	case workload.MoveCancel:
-		return effect{again: time.Second}, r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+		return effect{again: time.Second}, clientview.Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 			if status, there := tasks[i][p.move.ID]; !there || status.State.Ended() {
 				return nil
 			}
@@ -176,67 +175,19 @@ func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// requestTimeout is the timeout of one request to a runner.
-const requestTimeout = 10 * time.Second
-
-// onAll calls the runners of all clients concurrently.
-func (r *Reconciler) onAll(ctx context.Context, seen facts, ask func(context.Context, int, runner.Client) error) error {
-	return r.onEach(ctx, seen.runners, ask)
-}
-
-// onEach calls the given runners concurrently.
-func (r *Reconciler) onEach(ctx context.Context, runners map[int]clientview.View, ask func(context.Context, int, runner.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	var group errgroup.Group // No shared context: one failure must not cancel the other calls.
-	for i, view := range runners {
-		group.Go(func() error {
-			if err := ask(ctx, i, view.Client); err != nil {
-				return fmt.Errorf("client %d: %w", i, err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-// start gives all clients, or the background load, the signal to measure. It records an upper
-// bound of the time between their starts.
+// start gives all clients, or the background load, the signal to measure.
 func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]clientview.View, id string) (effect, error) {
 	seen.memory.noted.StartedAt[id] = r.now()
-	starts := make([]runner.Started, len(runners))
-	err := r.onEach(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-		started, err := c.Start(ctx, id)
-		starts[i] = started
-		return err
-	})
+	spread, err := clientview.Start(ctx, runners, id)
 	if err != nil {
 		// Some clients may be running. Their task is cancelled, which makes the run invalid.
 		delete(seen.memory.noted.StartedAt, id)
 		seen.memory.noted.NotStarted[id] = err.Error()
-		cancelled := r.onEach(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
+		cancelled := clientview.Each(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
 		return effect{}, errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
 	}
-	seen.memory.noted.Spread[id] = spreadOf(starts)
+	seen.memory.noted.Spread[id] = spread
 	return effect{}, nil
-}
-
-// spreadOf returns an upper bound of the time between the clients' starts: the time from the
-// earliest possible start to the latest.
-func spreadOf(starts []runner.Started) time.Duration {
-	if len(starts) < 2 {
-		return 0
-	}
-	first, last := starts[0].NotBefore, starts[0].NotAfter
-	for _, s := range starts[1:] {
-		if s.NotBefore.Before(first) {
-			first = s.NotBefore
-		}
-		if s.NotAfter.After(last) {
-			last = s.NotAfter
-		}
-	}
-	return last.Sub(first)
 }
 
 // dropTimeout is how long OSDs may take to drop their caches.

@@ -76,7 +76,7 @@ func (r *Reconciler) endRun(ctx context.Context, seen facts, wrong string) (stri
 	if wrong == "" {
 		return r.stillPlaced(ctx, seen)
 	}
-	return wrong, errors.Join(r.onAll(ctx, seen, cancel(seen.tasks)), r.onEach(ctx, seen.background.runners, cancel(seen.background.tasks)))
+	return wrong, errors.Join(clientview.Each(ctx, seen.runners, cancel(seen.tasks)), clientview.Each(ctx, seen.background.runners, cancel(seen.background.tasks)))
 }
 
 // reporters returns the clients of these runners, in order.

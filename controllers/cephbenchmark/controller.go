@@ -4,7 +4,7 @@
 //
 // A session is the execution of one run ID: a Job whose pods, the clients, run the tools. Package
 // workload has their tasks and the order; decide.go decides everything else. No pass blocks to
-// wait: live.go follows the clients and the cluster and wakes the reconciler.
+// wait: package live follows the clients and the cluster and wakes the reconciler.
 package cephbenchmark
 
 import (
@@ -31,9 +31,11 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -100,7 +102,7 @@ type Reconciler struct {
 	now       func() time.Time
 	// poolSettle is how long the PGs of a new pool have to be clean.
 	poolSettle time.Duration
-	live       *live
+	live       *live.Sessions[memory]
 	decisions  reconcile.Decisions
 	woken      chan event.TypedGenericEvent[*v1alpha1.CephBenchmark]
 }
@@ -120,8 +122,14 @@ func New(o Options) *Reconciler {
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
-	r.live = newLive(o.Dial, o.Now, r.wake)
+	r.live = live.New(o.Dial, o.Now, r.wake, newMemory)
 	return r
+}
+
+// Course returns the time series of the clients of a benchmark in a phase of its first run: the
+// rows of each client from a given row on.
+func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
+	return r.live.Course(ctx, benchmark, phase, from)
 }
 
 // wake triggers a pass for an object. The queue behind the channel drops duplicates.
@@ -189,7 +197,7 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.live.forget(req.NamespacedName) // The object may be gone without a teardown if a user removed the finalizer.
+		r.live.Forget(req.NamespacedName) // The object may be gone without a teardown if a user removed the finalizer.
 		r.decisions.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -66,7 +67,7 @@ type facts struct {
 
 	background backgroundFacts // observations of the background load
 
-	live   *liveSession
+	live   *live.Session[memory]
 	memory *memory
 	clusterwatch.View
 
@@ -110,8 +111,8 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if !seen.mayHaveMade() {
 		return seen, r.observeNamespace(ctx, &seen)
 	}
-	seen.live = r.live.session(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
-	seen.memory = seen.live.memory
+	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+	seen.memory = seen.live.Memory
 	var err error
 	if seen.shared, err = scratchpool.Shared(r.masterKey, b); err != nil {
 		return facts{}, err
@@ -137,7 +138,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	seen.memory.remember(seen)
 	seen.observeOutage()
 	seen.observeNext()
-	seen.live.lookBetweenRuns(seen.betweenRuns())
+	seen.live.LookBetweenRuns(seen.betweenRuns())
 	return seen, nil
 }
 
@@ -271,10 +272,10 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	}
 	seen.rook = &info
 	if seen.tearingDown() {
-		seen.View = seen.live.lastView()
+		seen.View = seen.live.LastView()
 		return
 	}
-	watching := seen.live.startWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
+	watching := seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
 	seen.View = watching.View()
 	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
 }
@@ -347,7 +348,7 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 		if address, runs := clientview.Addresses(seen.background.pods)[0]; runs {
 			addresses[backgroundIndex] = address
 		}
-		seen.runners = seen.live.runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
+		seen.runners = seen.live.Runners.Follow(addresses, key) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 		if view, followed := seen.runners[backgroundIndex]; followed {
 			delete(seen.runners, backgroundIndex)
 			seen.background.runners = map[int]clientview.View{0: view}

@@ -84,7 +84,7 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	case !d.Moves():
 		return effect{again: p.again}, nil
 	}
-	seen.live.hurry()
+	seen.live.Hurry()
 	clean := len(seen.Samples) > 0 && seen.Samples[len(seen.Samples)-1].Status.AllClean()
 	return effect{again: p.again}, r.stopper(seen).Look(ctx, clean)
 }

@@ -45,7 +45,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 		return effect{again: time.Second, outcome: preparing(string(waits))}, nil
 	}
 	if seen.spec.Template.Target.ScratchPool != nil {
-		seen.live.hurry() // The last observation of Ceph may be older than the pool.
+		seen.live.Hurry() // The last observation of Ceph may be older than the pool.
 	}
 	return effect{edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
 }

@@ -107,14 +107,11 @@ func reportOf(todo task.Task) *task.Report {
 func (w *world) passTime(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.eventually(func() string {
-		live := w.reconciler.live
-		live.mu.Lock()
-		s := live.sessions[client.ObjectKeyFromObject(b)]
-		live.mu.Unlock()
-		if s == nil {
+		s, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b))
+		if !is {
 			return "there is no session"
 		}
-		for _, f := range s.runners.Views() {
+		for _, f := range s.Runners.Views() {
 			if f.Err != nil {
 				return ""
 			}

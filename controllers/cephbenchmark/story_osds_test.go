@@ -338,11 +338,15 @@ func (w *world) lookAtOSDs(times int) {
 		before := len(w.ceph.Calls("OSDPerf"))
 		w.wait(11 * time.Second)
 		w.eventually(func() string {
-			w.reconciler.live.mu.Lock()
-			for _, session := range w.reconciler.live.sessions {
-				session.hurry()
+			var all v1alpha1.CephBenchmarkList
+			if err := w.List(w.t.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+				w.t.Fatal(err)
 			}
-			w.reconciler.live.mu.Unlock()
+			for i := range all.Items {
+				if session, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(&all.Items[i])); is {
+					session.Hurry()
+				}
+			}
 			if len(w.ceph.Calls("OSDPerf")) == before {
 				return "nobody asks OSDs for their latencies"
 			}

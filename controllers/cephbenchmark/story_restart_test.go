@@ -343,9 +343,7 @@ func theFinalizerWasTakenOff(w *world) {
 	w.delete(b)
 	w.wantClean()
 	w.eventually(func() string {
-		w.reconciler.live.mu.Lock()
-		defer w.reconciler.live.mu.Unlock()
-		if len(w.reconciler.live.sessions) > 0 {
+		if _, is := w.reconciler.live.Followed(client.ObjectKeyFromObject(b)); is {
 			return "its session is followed still"
 		}
 		return ""

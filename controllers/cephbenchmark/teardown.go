@@ -59,7 +59,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 
 // endTearDown ends a teardown that has nothing left to do.
 func (r *Reconciler) endTearDown(ctx context.Context, seen facts, p plan) (effect, error) {
-	r.live.forget(client.ObjectKeyFromObject(seen.benchmark))
+	r.live.Forget(client.ObjectKeyFromObject(seen.benchmark))
 	switch p.last {
 	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
@@ -79,22 +79,22 @@ func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing)
 	case partRestoreOSDs:
 		return r.restoreOwnOSDs(ctx, seen)
 	case partCancelBackground:
-		return next.waits, r.onEach(ctx, background.runners, cancel(background.tasks))
+		return next.waits, clientview.Each(ctx, background.runners, cancel(background.tasks))
 	case partCancelClients:
-		return next.waits, r.onAll(ctx, seen, cancel(seen.tasks))
+		return next.waits, clientview.Each(ctx, seen.runners, cancel(seen.tasks))
 	case partCleanBackground:
-		err := r.onEach(ctx, background.runners, cleanUp(func(int) []task.Command { return seen.backgroundCleanup() }))
+		err := clientview.Each(ctx, background.runners, cleanUp(func(int) []task.Command { return seen.backgroundCleanup() }))
 		seen.memory.backgroundCleanupFailed = err != nil // The manager then removes the data.
 		return next.waits, nil
 	case partCleanClients:
-		if err := r.onAll(ctx, seen, cleanUp(seen.cleanupOf)); err != nil {
+		if err := clientview.Each(ctx, seen.runners, cleanUp(seen.cleanupOf)); err != nil {
 			seen.memory.clientCleanupFailed = true
 			logf.FromContext(ctx).Error(err, "The clients could not remove their data, so the manager does")
 		}
 		return next.waits, nil
 	case partFinish:
 		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
-		err := errors.Join(r.onAll(ctx, seen, finish), r.onEach(ctx, background.runners, finish))
+		err := errors.Join(clientview.Each(ctx, seen.runners, finish), clientview.Each(ctx, background.runners, finish))
 		if err != nil {
 			logf.FromContext(ctx).Error(err, "Not all clients could be asked to end, so Kubernetes ends their pods")
 		}

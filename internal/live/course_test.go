@@ -1,4 +1,4 @@
-package cephbenchmark
+package live
 
 import (
 	"errors"
@@ -21,22 +21,21 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 		runners[address] = runnertest.New(i)
 		runners[address].Script("r1-write", runnertest.Script{Course: rows})
 	}
-	l := newLive(func(address string, _ []byte) (runner.Client, error) { return runners[address], nil }, time.Now, func(types.NamespacedName) {})
-	r := &Reconciler{live: l}
+	l := New(func(address string, _ []byte) (runner.Client, error) { return runners[address], nil }, time.Now, func(types.NamespacedName) {}, func(time.Time) *struct{} { return nil })
 	asks := func(want error, from ...int) []runner.Course {
 		t.Helper()
-		courses, err := r.Course(t.Context(), key, "write", from)
+		courses, err := l.Course(t.Context(), key, "write", from)
 		if !errors.Is(err, want) {
 			t.Fatalf("%v, want %v", err, want)
 		}
 		return courses
 	}
 	asks(ErrNotMeasuring, 0, 0) // The manager follows no client.
-	s := l.session(key, "1")
-	t.Cleanup(func() { l.forget(key) })
-	s.runners.Follow(map[int]string{0: "one:1"}, nil)
+	s := l.Of(key, "1")
+	t.Cleanup(func() { l.Forget(key) })
+	s.Runners.Follow(map[int]string{0: "one:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // The manager follows one of two clients.
-	s.runners.Follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
+	s.Runners.Follow(map[int]string{0: "one:1", 1: "two:1"}, nil)
 	asks(ErrNotMeasuring, 0, 0) // The clients have no such task.
 	for _, c := range runners {
 		if _, err := c.Put(t.Context(), task.Task{ID: "r1-write", Measure: &task.Measurement{RequestedSeconds: 10}, MeasureTimeoutSeconds: 60}); err != nil {

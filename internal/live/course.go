@@ -1,4 +1,4 @@
-package cephbenchmark
+package live
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -19,12 +20,12 @@ var ErrNotMeasuring = errors.New("the clients do not measure it")
 
 // Course returns the time series of the clients of a benchmark in a phase of its first run: the
 // rows of each client from a given row on. It asks the clients that this process follows.
-func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
-	clients := r.live.clientsOf(benchmark, len(from))
+func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
+	clients := l.clientsOf(benchmark, len(from))
 	if clients == nil {
 		return nil, fmt.Errorf("phase %s of benchmark %s: %w", phase, benchmark, ErrNotMeasuring)
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, clientview.RequestTimeout)
 	defer cancel()
 	courses := make([]runner.Course, len(from))
 	var group errgroup.Group
@@ -45,14 +46,12 @@ func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName,
 
 // clientsOf returns the clients of an object's session, in order; nil if not all of them are
 // followed.
-func (l *live) clientsOf(key types.NamespacedName, count int) []runner.Client {
-	l.mu.Lock()
-	s, ok := l.sessions[key]
-	l.mu.Unlock()
+func (l *Sessions[M]) clientsOf(key types.NamespacedName, count int) []runner.Client {
+	s, ok := l.Followed(key)
 	if !ok {
 		return nil
 	}
-	views, clients := s.runners.Views(), make([]runner.Client, count)
+	views, clients := s.Runners.Views(), make([]runner.Client, count)
 	for i := range clients {
 		if clients[i] = views[i].Client; clients[i] == nil {
 			return nil
