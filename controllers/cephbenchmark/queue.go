@@ -43,10 +43,10 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	}
 	if len(ahead) > 0 {
-		return queued("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + "."), nil
+		return queued(reconcile.Wait("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".")), nil
 	}
-	if left, err := r.unrestored(ctx, seen); err != nil || left != "" {
-		return queued(left), err
+	if waits, err := r.unrestored(ctx, seen); err != nil || !waits.IsDone() {
+		return queued(waits), err
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	case !grant.Held && (held != nil || seen.job != nil):
 		return lockLost(seen, fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)), nil
 	case !grant.Held:
-		return queued(fmt.Sprintf("%s has the lock of the Ceph cluster; this run is next.", grant.Holder)), nil
+		return queued(reconcile.Wait(grant.Holder + " has the lock of the Ceph cluster; this run is next.")), nil
 	}
 	return r.begunWith(ctx, seen, grant)
 }
@@ -72,19 +72,19 @@ func (r *Reconciler) begunWith(ctx context.Context, seen facts, grant lock.Grant
 	if err != nil || !waits.IsDone() {
 		return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}, err
 	}
-	if left, err := r.unrestoredInCeph(ctx, seen); err != nil || left != "" {
-		return queued(left), err
+	if waits, err := r.unrestoredInCeph(ctx, seen); err != nil || !waits.IsDone() {
+		return queued(waits), err
 	}
 	seen.memory.lock, seen.memory.lockedAt, seen.memory.hadLock = &grant, seen.now, true
 	return now(), nil
 }
 
-// unrestored names the sweep that still has settings to restore, because a measurement now would
+// unrestored waits for the sweep that still has settings to restore, because a measurement now would
 // run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it for
 // the restore. The sweep's own benchmarks are meant to run with its values.
-func (r *Reconciler) unrestored(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) unrestored(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.holder().Kind != "CephBenchmark" {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	left, err := r.journals.Load(ctx, seen.fsid())
 	if err != nil {
@@ -100,9 +100,9 @@ func (r *Reconciler) unrestored(ctx context.Context, seen facts) (string, error)
 // another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the
 // lock checks this, because before that the sweep may still be running. If it finds a journal,
 // it releases the lock for a while.
-func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, error) {
+func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.memory.lock != nil || seen.job != nil || seen.holder().Kind != "CephBenchmark" {
-		return "", nil
+		return reconcile.Done, nil
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, 
 	if err != nil {
 		return "", err
 	}
-	if left, err = tuning.Newest(here, left); err != nil || unrestoredBy(left) == "" {
-		return "", err
+	if left, err = tuning.Newest(here, left); err != nil || unrestoredBy(left).IsDone() {
+		return reconcile.Done, err
 	}
 	if _, err := r.releaseLock(ctx, seen); err != nil {
 		return "", err
@@ -126,12 +126,12 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (string, 
 	return unrestoredBy(left), nil
 }
 
-// unrestoredBy returns a message that names the sweep of an open journal; "" if none is open.
-func unrestoredBy(left *tuning.Journal) string {
+// unrestoredBy waits for the sweep of an open journal.
+func unrestoredBy(left *tuning.Journal) reconcile.Wait {
 	if left == nil || left.Done() {
-		return ""
+		return reconcile.Done
 	}
-	return fmt.Sprintf("Sweep %s has not restored all its changes to the Ceph cluster yet. If it was deleted, its operator restores them, or the next sweep here does.", left.Sweep)
+	return reconcile.Wait(fmt.Sprintf("Sweep %s has not restored all its changes to the Ceph cluster yet. If it was deleted, its operator restores them, or the next sweep here does.", left.Sweep))
 }
 
 // lockLost ends a session that has lost the lock.
@@ -139,8 +139,8 @@ func lockLost(seen facts, message string) effect {
 	return failed(seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
 }
 
-func queued(message string) effect {
-	return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: message}}
+func queued(waits reconcile.Wait) effect {
+	return effect{again: queueAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(waits)}}
 }
 
 // ahead names the objects that have waited longer for the same cluster.
