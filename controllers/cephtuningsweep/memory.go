@@ -73,9 +73,9 @@ type memory struct {
 
 	lock     *lock.Grant
 	lockedAt time.Time
-	// askedCeph reports that Ceph was searched for a journal since the lock was taken. askedAhead
-	// is the time of a search before that, while the sweep was waiting. unrestoredInCeph is
-	// another sweep's journal that exists only in Ceph, or nil.
+	// askedCeph reports that Ceph was searched for a journal after the lock was taken. askedAhead
+	// is the time of the last search before that. unrestoredInCeph is another sweep's journal that
+	// exists only in Ceph, or nil.
 	askedCeph        bool
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal
@@ -87,8 +87,8 @@ type memory struct {
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses is the reason of a restore that a suspension or the end of the window has begun; ""
-	// for none. Such a restore runs to its end even if the sweep may continue meanwhile.
+	// pauses says why a restore has begun, if the reason is a suspension or the end of the window;
+	// "" otherwise. Such a restore runs to its end even if the sweep may continue meanwhile.
 	// restoringSince is the start of the current restore.
 	pauses         ending
 	restoringSince time.Time

@@ -54,7 +54,8 @@ type restartMemory struct {
 
 // restartLook is the state of the OSD restarts in one pass.
 type restartLook struct {
-	// osds lists all OSDs, due those that have not restarted yet, and down those that are not up.
+	// due lists the OSDs that have not restarted yet, down those that are not up. osds is the
+	// number of all OSDs.
 	due, down []int
 	osds      int
 	next      int // the OSD to restart now; -1 for none
@@ -330,7 +331,7 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 }
 
 // unrestarted names the OSDs that may still run with the sweep's values, because they have not
-// restarted since the restore; "" if OSDs take those values as they run.
+// restarted since the restore; "" if OSDs take those values while they run.
 func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {

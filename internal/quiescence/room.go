@@ -43,7 +43,8 @@ const unevenness = 1.25
 
 // RawRoom returns the number of bytes, including copies or coding, that OSDs can take until the
 // first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by OSD size,
-// though not perfectly evenly. If the demand is for a number of OSDs, these may be any OSDs.
+// though not perfectly evenly. If the demand names only a number of OSDs, it assumes that the OSD
+// with the least free space is among them.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
 	var total int64

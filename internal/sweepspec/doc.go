@@ -5,7 +5,7 @@
 //	spec, status.plan       → PlanOf   → a plan of package sweep
 //	status.runs             ↔ ReadLedger, WriteLedger ↔ the planner's ledger
 //	a slot                  → Child    → a CephBenchmark of exactly one run
-//	that, when it has ended → Observe  → the next entry of the ledger
+//	an ended CephBenchmark  → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //
 // The package is pure: it reads no clock and no cluster. Callers pass Ceph's state.
