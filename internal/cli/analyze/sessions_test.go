@@ -63,11 +63,12 @@ func TestAnExportOfTwoCandidates(t *testing.T) {
 	}
 }
 
-// Each of these sweeps ran on Ceph 20.2.4: three sessions of writes and dwells that contradict their gain, and a
-// profile of mClock whose effect was not found.
+// Each of these sweeps ran on Ceph 20.2.4: three sessions of writes and dwells that contradict their gain, a profile
+// of mClock whose effect was not found, and a small loss.
 func TestExportsOfOtherSweeps(t *testing.T) {
 	for name, want := range map[string]string{
 		"held":     "4        message_cap=256  4       1.434  Dwells  agrees with the ledger",
+		"small":    "0.892  0.797 to 0.999  Inferior",
 		"profiles": "1.077  0.712 to 1.629  Inconclusive",
 	} {
 		if got := analyzed(t, "../testdata/exports/"+name+".yaml"); got.Err != nil || !strings.Contains(got.Stdout, want) {
