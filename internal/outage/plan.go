@@ -146,10 +146,10 @@ func staysOut(config []ceph.ConfigEntry) bool {
 	return !back
 }
 
-// spacing returns the minimum time between two marks of the same OSD as down. The process of an
-// OSD ends if the running OSD is marked down more than osd_max_markdown_count times within
-// osd_max_markdown_period. spacing is the period divided by the count, and a little more, so
-// that even one mark by another client does not exceed the limit.
+// spacing returns the minimum time between two marks of the same OSD as down. The process of an OSD
+// ends if the running OSD is marked down more than osd_max_markdown_count times within
+// osd_max_markdown_period. spacing is a little more than the period divided by one less than the
+// count, so that even one mark by another client does not exceed the limit.
 func spacing(config []ceph.ConfigEntry) time.Duration {
 	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
 	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))

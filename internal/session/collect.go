@@ -33,7 +33,7 @@ type Collector struct {
 type gathered struct {
 	seconds   []result.Second // from the first one
 	plain     int             // number of leading rows without histograms
-	notBefore time.Time       // its tool was started
+	notBefore time.Time       // bounds of the start of its tool
 	notAfter  time.Time
 	lost      error
 }

@@ -52,8 +52,7 @@ func asMuch(groups []choice, missing float64) int {
 	return n
 }
 
-// carryoverDraws is smaller than the other number of draws, because the score is compared with only one
-// level.
+// carryoverDraws is smaller than draws, because a score is compared with only one level.
 const carryoverDraws = 1999
 
 // score compares a statistic with drawn ones, and returns the normal score of its mid-p. Scores of

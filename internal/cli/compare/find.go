@@ -20,7 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/reference"
 )
 
-// side is one side of a comparison, with its valid runs, or the one that was named.
+// side is one side of a comparison. It has the valid runs, or only the run that the command line
+// names.
 type side struct {
 	name string
 	runs []*archive.Run
@@ -30,8 +31,8 @@ type side struct {
 	sessions []corev1.ConfigMap
 }
 
-// reader reads benchmarks and their results from a cluster or from files. It connects only for
-// a side that is no file.
+// reader reads benchmarks and their results from a cluster or from files. It connects only if a
+// side is not a file.
 type reader struct {
 	connect object.Connect
 	stdin   io.Reader
@@ -80,7 +81,7 @@ func (r reader) object(ctx context.Context, arg argument, all bool) (side, []cor
 	return side{name: arg.typed, benchmark: b}, maps, err
 }
 
-// exported reads the same from a file.
+// exported reads a benchmark and its results from a file.
 func (r reader) exported(_ context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
 	objects, err := manifest.All(arg.name, r.stdin)
 	if err != nil {
@@ -109,8 +110,8 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	return side{name: arg.typed, benchmark: b}, maps, nil
 }
 
-// latestComplete returns the results of the session in status or, while that one is not complete,
-// of the latest one before, if any.
+// latestComplete returns the results of the session in status if that session is complete, and
+// otherwise of the latest session before it. Without one, it returns the incomplete ones.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	current := results.InSession(b, "", maps)
 	if reference.Complete(b) && len(current) > 0 {
@@ -131,7 +132,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 	})
 }
 
-// choose keeps the runs that count.
+// choose keeps the runs to compare.
 func (s *side) choose(arg argument) error {
 	all := len(s.runs)
 	if all == 0 {
@@ -153,8 +154,8 @@ func (s *side) choose(arg argument) error {
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares: all complete sessions that are
-// kept, or the runs that were named.
+// reference returns the runs of A with which a gate compares: those of all complete sessions that
+// are kept, or those that the command line names.
 func (s side) reference(w reference.Workload) (figure.Reference, error) {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {

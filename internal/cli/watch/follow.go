@@ -47,8 +47,7 @@ type follower struct {
 	answered time.Time // time of the last answer
 }
 
-// follow passes each state of the object to tell, until tell reports the last one, and returns
-// it.
+// follow passes each state of the object to show, until show reports the last one, and returns it.
 func (f *follower) follow(ctx context.Context, show func(view) (bool, error)) (client.Object, error) {
 	f.heard()
 	for {
