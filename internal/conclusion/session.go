@@ -22,7 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Session is what is known of a session when one of its runs is concluded.
+// Session has the facts about a session when one of its runs is concluded.
 type Session struct {
 	Now    time.Time
 	Spec   v1alpha1.CephBenchmarkSpec
@@ -31,13 +31,13 @@ type Session struct {
 	Tasks, Background workload.Tasks
 	Notes             workload.Notes
 	clusterwatch.View
-	// TargetPools names the pools that store the data, Pools has them, and PGs all placement
-	// groups.
+	// TargetPools has the names of the pools that store the data. Pools has their settings. PGs has
+	// all placement groups.
 	TargetPools []string
 	Pools       []ceph.Pool
 	PGs         []ceph.PG
 	Detail      quiescence.Detail
-	// Disturbances holds those during each task.
+	// Disturbances holds the disturbances during each task, by its ID.
 	Disturbances map[string][]quiescence.Disturbance
 	Outage       outage.State
 	// Cached says that the dataset may fit into the OSDs' caches.

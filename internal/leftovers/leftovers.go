@@ -131,9 +131,9 @@ func isDenied(err error) bool {
 	return ok && answer.Denied()
 }
 
-// Commands returns the commands with which a client removes the data of loads at its place. Without
-// objects, they leave objects to the removal of their pool, which is much faster. They always
-// remove images, because Rook does not delete a pool that has images.
+// Commands returns the commands with which a client removes the data of loads at its place. If
+// objects is false, they leave objects to the removal of the pool, which is much faster. They
+// always remove images, because Rook does not delete a pool that has images.
 func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
 	commands := engine.Cleanup(p, loads)
 	if objects {

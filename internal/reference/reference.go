@@ -24,7 +24,7 @@ const MaxRuns = 60
 
 // Workload is what a benchmark measures. The runs of a reference must have measured the same.
 type Workload struct {
-	// Digests holds archive.Phase.SpecDigest of each phase. [AnySpec] accepts each.
+	// Digests holds the SpecDigest of each phase, or [AnySpec].
 	Digests map[v1alpha1.PhaseName]string
 	// Environment is that of the benchmark's runs.
 	Environment quiescence.Detail
@@ -42,7 +42,7 @@ type Match struct {
 	workload  Workload
 
 	runs []figure.ReferenceRun
-	// other is how the workload of the latest valid run with another one differs.
+	// other describes how the workload differs, for the latest valid run with another workload.
 	other string
 }
 
@@ -51,8 +51,8 @@ func NewMatch(benchmark *v1alpha1.CephBenchmark, name string, workload Workload)
 	return &Match{benchmark: benchmark, name: name, workload: workload}
 }
 
-// Complete reports whether the session in status is complete. The runs of one that is not, or
-// that failed, do not count.
+// Complete reports whether the session in status is complete. The runs of an unfinished or failed
+// session do not count.
 func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }

@@ -89,7 +89,7 @@ func (t Target) expectedWarnings() []quiescence.Expectation {
 	}
 	own := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(own, t.knownPools())
-	if t.Exists { // The pools exist: before that, the warning is about pools of others.
+	if t.Exists { // Before the pools exist, the warning is about pools of others.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
 	}
 	// Ceph shows this warning between a pool's creation and Rook's next step.

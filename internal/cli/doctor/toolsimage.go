@@ -14,9 +14,9 @@ import (
 // compares it with images/tools/build, which sets these tags.
 const defaultLine = 20
 
-// toolsImage compares the major version of Ceph in the tools image of a cluster, which its tag
-// names, with that of the cluster. version is the version of the cluster, such as 20.2.4-0, and
-// manager the name of the manager's Deployment.
+// toolsImage compares the major version of Ceph that the tag of a cluster's tools image names with
+// the version of the cluster. version is the version of the cluster, such as 20.2.4-0. manager is
+// the name of the manager's Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
 	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")
@@ -52,9 +52,9 @@ func (e *examination) otherTools(line int) string {
 		fmt.Sprintf("build it with images/tools/build %d, name it in toolsImage of this cluster in config/manager/config.yaml, and apply it again: %s", line, deploy))
 }
 
-// lineOf returns the major version of Ceph that the tag of a tools image names: 18 of
-// tools:0.1.0-ceph18, and of Ceph's own image ceph:v18.2.7. A release of cephtune's image without
-// one has the default. It returns false for other tags, and without a tag.
+// lineOf returns the major version of Ceph that the tag of a tools image names: 18 for
+// tools:0.1.0-ceph18, and for Ceph's own image ceph:v18.2.7. For cephtune's image with only a
+// release as its tag, it returns defaultLine. It returns false for other tags, and without a tag.
 func lineOf(image string) (int, bool) {
 	image, _, _ = strings.Cut(image, "@")
 	repository, tag, tagged := strings.Cut(path.Base(image), ":")
