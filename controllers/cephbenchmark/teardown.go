@@ -84,30 +84,22 @@ func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing)
 		return next.waits, clientview.Each(ctx, seen.runners, cancel(seen.tasks))
 	case partCleanBackground:
 		err := clientview.Each(ctx, background.runners, cleanUp(func(int) []task.Command { return seen.backgroundCleanup() }))
-		seen.memory.backgroundCleanupFailed = err != nil // The manager then removes the data.
+		seen.memory.backgroundCleanupFailed = logged(ctx, err, "The background load could not remove its data, so the manager does")
 		return next.waits, nil
 	case partCleanClients:
-		if err := clientview.Each(ctx, seen.runners, cleanUp(seen.cleanupOf)); err != nil {
-			seen.memory.clientCleanupFailed = true
-			logf.FromContext(ctx).Error(err, "The clients could not remove their data, so the manager does")
-		}
+		err := clientview.Each(ctx, seen.runners, cleanUp(seen.cleanupOf))
+		seen.memory.clientCleanupFailed = logged(ctx, err, "The clients could not remove their data, so the manager does")
 		return next.waits, nil
 	case partFinish:
 		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
 		err := errors.Join(clientview.Each(ctx, seen.runners, finish), clientview.Each(ctx, background.runners, finish))
-		if err != nil {
-			logf.FromContext(ctx).Error(err, "Not all clients could be asked to end, so Kubernetes ends their pods")
-		}
+		logged(ctx, err, "Not all clients could be asked to end, so Kubernetes ends their pods")
 		seen.memory.finished, seen.memory.finishedAt = true, seen.now
 		return next.waits, nil
 	case partSuspend:
 		return next.waits, r.suspendJobs(ctx, seen)
 	case partLeftovers:
-		at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
-		if err != nil {
-			return "", err
-		}
-		return seen.leftovers().Remove(ctx, r.ceph, at)
+		return r.removeLeftovers(ctx, seen)
 	case partPool:
 		return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 	case partJob:
@@ -120,6 +112,22 @@ func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing)
 	default:
 		return "", fmt.Errorf("no action for part %q of a teardown", next.part)
 	}
+}
+
+// logged logs an error that the teardown can go on with, and reports whether there is one.
+func logged(ctx context.Context, err error, message string) bool {
+	if err != nil {
+		logf.FromContext(ctx).Error(err, message)
+	}
+	return err != nil
+}
+
+func (r *Reconciler) removeLeftovers(ctx context.Context, seen facts) (reconcile.Wait, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return "", err
+	}
+	return seen.leftovers().Remove(ctx, r.ceph, at)
 }
 
 // cancel returns a call that cancels a runner's unfinished task.
