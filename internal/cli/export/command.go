@@ -125,9 +125,6 @@ func partsOf(ctx context.Context, c client.Client, found client.Object) ([]clien
 			parts = append(parts, &sessions[i])
 		}
 	case *v1alpha1.CephBenchmark:
-		if found.Status.StartTime == nil {
-			return nil, nil
-		}
 		kept, err := results.KeptSessions(ctx, c, found)
 		if err != nil {
 			return nil, err

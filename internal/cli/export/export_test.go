@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// cluster returns a cluster with two benchmarks. Each has a run of its current session and a run of
-// an earlier one.
+// cluster returns a cluster with benchmarks and a sweep. Two benchmarks have a run of their current
+// session and a run of an earlier one.
 func cluster(t *testing.T) client.WithWatch {
 	t.Helper()
 	var all []client.Object
@@ -43,6 +43,18 @@ func cluster(t *testing.T) client.WithWatch {
 			all = append(all, kept)
 		}
 	}
+	// The next session of this one has not begun.
+	begun := clitest.Benchmark(t, "radosbench")
+	begun.Name, begun.Namespace, begun.UID = "begun", clitest.Namespace, "begun"
+	of := begun.DeepCopy()
+	of.Status.StartTime = new(metav1.NewTime(clitest.Morning(-60)))
+	kept, err := archive.ConfigMap(of, &archive.Run{
+		Number: 1, State: v1alpha1.RunValid, StartTime: clitest.Morning(-59), EndTime: clitest.Morning(-58), Phases: []archive.Phase{{Name: "write-4m"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, begun, kept)
 	s := clitest.Recorded(t, "osd_option", "two-osd-options")
 	s.Namespace = clitest.Namespace
 	for run := range 2 {
@@ -63,6 +75,7 @@ func TestExport(t *testing.T) {
 		parts int
 	}{
 		"cephbenchmark/nightly": {"nightly", 2},
+		"cephbenchmark/begun":   {"begun", 1},
 		"mclock-profile":        {"mclock-profile", 2},
 	} {
 		t.Run(line, func(t *testing.T) {
