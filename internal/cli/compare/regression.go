@@ -57,7 +57,10 @@ func parseRegression(share string, names []string) (*regression, error) {
 	r := &regression{share: share, named: len(names) > 0, metrics: []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricLatencyP99}}
 	for i, name := range names {
 		metric, known := words.Metric(name)
-		if !known || metric == v1alpha1.MetricLatencyMax {
+		switch {
+		case known && metric == v1alpha1.MetricLatencyMax:
+			return nil, exit.UsageErrorf("--metric %q: the longest operation of some runs says nothing about the next one, name p99 or p999", name)
+		case !known:
 			return nil, exit.UsageErrorf("--metric %q: want some of bandwidth, iops, mean, p50, p95, p99, p999", name)
 		}
 		if i == 0 {
