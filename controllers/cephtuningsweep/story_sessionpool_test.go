@@ -18,6 +18,7 @@ func sessionPoolStories() map[string]story {
 		"an option is switched in the session's pool": switchedInThePool,
 		"somebody changes the option of the pool":     foreignChangeInThePool,
 		"killed while the pool's option is switched":  killedInThePool,
+		"the answer to a value of the pool is lost":   lostAnswerInThePool,
 		"the tuner's key lacks the caps":              noCapsForThePool,
 	}
 }
@@ -104,10 +105,30 @@ func killedInThePool(w *world) {
 	before := w.state()
 	s := w.inSessionOfThePool()
 	w.restart()
+	w.wantDrawnAgainInThePool(s, before, v1alpha1.SweepSessionInterrupted)
+}
+
+// lostAnswerInThePool loses the answer when a value is tried. The next pool has the same name, so the next session
+// waits until the command has ended.
+func lostAnswerInThePool(w *world) {
+	before := w.state()
+	w.ceph.Act(func(c *cephtest.Cluster) { c.Lose = "SetPoolOption" })
+	w.withDataPool()
+	s := w.create("fast", fastReadSpec)
+	w.await(s, "void", func(s *v1alpha1.CephTuningSweep) bool { return sessionsThatAre(s, v1alpha1.SweepSessionFailed) == 1 })
+	w.ceph.Land() // Ceph carries the change out after all.
+	w.wantDrawnAgainInThePool(s, before, v1alpha1.SweepSessionFailed)
+}
+
+// wantDrawnAgainInThePool checks that one session was void, and that its replacement is valid. As in
+// wantDrawnAgain, only a gain would be wrong.
+func (w *world) wantDrawnAgainInThePool(s *v1alpha1.CephTuningSweep, before string, void v1alpha1.SweepSessionValidity) {
+	w.t.Helper()
 	w.awaitAfterCrash(s, "complete", is(v1alpha1.ConditionComplete))
 	w.setDataPool(0)
 	w.wantState(before)
-	if sessionsThatAre(s, v1alpha1.SweepSessionInterrupted) != 1 || w.sessions(s).Valid != 1 || s.Status.Verdict != v1alpha1.VerdictInferior {
+	if sessionsThatAre(s, void) != 1 || w.sessions(s).Valid != 1 ||
+		(s.Status.Verdict != v1alpha1.VerdictInferior && s.Status.Verdict != v1alpha1.VerdictInconclusive) {
 		w.t.Errorf("verdict %s, sessions %q: %s", s.Status.Verdict, s.Status.Runs, s.Status.Summary)
 	}
 }
