@@ -64,7 +64,8 @@ func hostPanels() []cog.Builder[dashboard.Panel] {
 	rate := func(counter string, matchers ...string) string {
 		return fmt.Sprintf("rate(%s[$__rate_interval])", selector(counter, matchers...))
 	}
-	// The largest of each device comes first, because two jobs may scrape the same node exporter.
+	// For each device, the query takes the largest rate first, because two jobs may scrape the same
+	// node exporter.
 	disks := func(counter string) string {
 		return byHost(fmt.Sprintf("sum by (instance) (%s)", latest(rate(counter, ofDisks), "instance", "device")))
 	}

@@ -52,9 +52,9 @@ type options struct {
 func (o *options) bind(fs *flag.FlagSet) {
 	fs.Var(&o.namespaces, "namespaces",
 		"The namespaces whose CephBenchmarks and CephTuningSweeps are handled, separated by commas. "+
-			"The flag may be repeated. Without it, those of all namespaces are, which needs a ClusterRoleBinding.")
+			"The flag may be repeated. Without it, the manager handles all namespaces, which needs a ClusterRoleBinding.")
 	fs.StringVar(&o.configFile, "config", "",
-		"The operator config: the clusters that may be measured, and how. Without it, none may be.")
+		"The operator config: the clusters that may be measured, and how. Without it, no cluster may be measured.")
 	fs.StringVar(&o.cephSocket, "ceph-socket", "/run/cephtune/ceph.sock",
 		"The Unix socket of the sidecar with Ceph's command line.")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",

@@ -100,7 +100,7 @@ func (o *options) ownNamespace() (string, error) {
 	}
 	name, err := os.ReadFile(namespaceFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errors.New("set --leader-elect-namespace to the namespace of the manager's locks, because it does not run in a pod")
+		return "", errors.New("the manager does not run in a pod: set --leader-elect-namespace to the namespace of its locks")
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the manager's namespace: %w", err)

@@ -49,9 +49,9 @@ func (c *uninstallCheck) run(ctx context.Context) error {
 	}
 	return errors.New("cephtune is not uninstalled, because nothing else would restore what it changed:\n- " +
 		strings.Join(reasons, "\n- ") + "\n" +
-		"Then uninstall it again. To keep it, `helm rollback` to the revision that `helm list -a` shows: until then Helm " +
-		"takes it for half uninstalled. With `helm uninstall --no-hooks` it goes at once, and what is left stays as it is " +
-		"until cephtune is installed again in this namespace, which restores it.")
+		"Then uninstall it again. To keep it instead, run `helm rollback` to the revision that `helm list -a` shows, because " +
+		"Helm has marked the release as uninstalling. `helm uninstall --no-hooks` skips this check: then everything stays " +
+		"changed until cephtune is installed again in this namespace.")
 }
 
 // openJournals lists the settings that sweeps still have to restore in Ceph.

@@ -29,7 +29,7 @@ func lacking(identity string, caps []string) string {
 	if len(caps) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, options and powers write them); docs/cephx-caps.md has what each change needs.",
+	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md has what each change needs.",
 		identity, strings.Join(caps, ", "))
 }
 

@@ -118,7 +118,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 		Nodes: nodesOfRun(seen.sweep), BackgroundNodes: backgroundNodesOfRun(seen.sweep),
 	})
 	if err != nil {
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // It ends the sweep, and is told there.
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil //nolint:nilerr // The outcome of the sweep has the error.
 	}
 	err = r.Client.Create(ctx, child)
 	if apierrors.IsAlreadyExists(err) {

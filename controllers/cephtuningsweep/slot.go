@@ -103,7 +103,7 @@ func (f facts) endsForbidden(why string) effect {
 func (f facts) notKept(why string) effect {
 	f.memory.cannotKeep = true
 	return effect{again: reconcile.AtOnce, events: []eventRecord{{
-		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won and cannot be left applied: %s", f.configuration().Name, why),
+		corev1.EventTypeWarning, "NotKept", fmt.Sprintf("%s has won, but its settings cannot be kept: %s", f.configuration().Name, why),
 	}}}
 }
 

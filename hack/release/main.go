@@ -18,7 +18,7 @@ func main() {
 	flag.StringVar(&r.publisher, "publisher", "cephtune", "the account under which images, charts and downloads are published")
 	flag.Func("platforms", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64", r.choosePlatforms)
 	flag.StringVar(&r.root, "root", "../..", "the checkout")
-	flag.StringVar(&r.out, "out", "../../dist", "the folder to write, which is removed first if it is one that this program wrote")
+	flag.StringVar(&r.out, "out", "../../dist", "the folder to write; a folder that an earlier release has written is removed first")
 	flag.Parse()
 	if err := r.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -124,7 +124,7 @@ func emptyFolder(name string) error {
 		return err
 	}
 	if !ours(entries) {
-		return fmt.Errorf("%s holds files that are of no release: name another folder, or empty it", name)
+		return fmt.Errorf("%s has files that no release has written: name another folder, or empty this one", name)
 	}
 	return os.RemoveAll(name)
 }

@@ -129,7 +129,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		res, err := Parse(strings.NewReader(string(data)), Options{})
 		if (res == nil) == (err == nil) {
-			t.Fatalf("both or none of result %v and error %v", res, err)
+			t.Fatalf("want either a result or an error, got %v and %v", res, err)
 		}
 		if res != nil {
 			if err := res.Validate(); err != nil {

@@ -221,7 +221,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 		c.clause += ", in a closed loop"
 	}
 	if r.Days < ReferenceDays {
-		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that show how days differ)", e.Reference, r.Days, ReferenceDays)
+		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil
 }

@@ -89,11 +89,11 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"the latest session of two days": {
 			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
-			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, this hour (nightly has sessions of 2 of the 3 days that show how days differ).",
+			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, this hour (nightly has sessions of 2 of the 3 days that it needs).",
 		},
 		"missed this hour": {
 			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
-			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, this hour (nightly has sessions of 1 of the 3 days that show how days differ).",
+			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, this hour (nightly has sessions of 1 of the 3 days that it needs).",
 		},
 		"a reference that cannot be used": {
 			iops, measuredNow(5000, 3),

@@ -76,7 +76,7 @@ func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
 	}
-	return []Obstacle{*waits("NoRoom", "each client that writes new objects can write %s before an OSD may be nearfull or half of what a quota leaves is used, and needs at least %s; free space",
+	return []Obstacle{*waits("NoRoom", "each client that writes new objects can write only %s until an OSD may be nearfull or half of the remaining quota is used, but needs at least %s; free space",
 		quantity(bytes), quantity(LeastRoom))}
 }
 

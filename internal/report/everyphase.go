@@ -33,7 +33,7 @@ func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
 	return runs
 }
 
-const everyPhaseText = `The change of every figure against the baseline, with %s intervals: reads and writes can pull apart. ` +
+const everyPhaseText = `The change of every figure against the baseline, with %s intervals: reads and writes can change in opposite directions. ` +
 	`"better" and "worse" stand where the whole interval is on one side, and "by %s" where the whole interval is beyond the minimum effect. ` +
 	`A verdict rests on the objective and the constraints alone: of so many figures, one in %d misses its interval by chance. ` +
 	`These intervals allow neither for the number of configurations nor for looking early, so that they may be narrower than those above. ` +

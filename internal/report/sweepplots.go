@@ -99,9 +99,9 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
 		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
 	}
-	superior := "What was confirmed in fresh blocks to be beyond that is Superior, and nothing else."
+	superior := "Only a gain that fresh blocks confirmed to be beyond that is Superior."
 	if sweepspec.IsInterleaved(s.Status.Plan) {
-		superior = "An interval that is wholly beyond that is Superior."
+		superior = "If the whole interval is beyond that, the verdict is Superior."
 	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
@@ -139,7 +139,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	c.height = c.legend(names, numbers, left, bottom+44)
 	return &Plot{
 		SVG: c.svg("Every run in the order of time"),
-		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Lines down separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks do not count, and a cross at the foot is a run without a figure.",
+		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks do not count, and a cross at the foot is a run without a figure.",
 			FigureName(s.Spec.Objective.MetricReference)),
 	}
 }

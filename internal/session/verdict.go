@@ -244,7 +244,7 @@ func DwellContrast(s switchback.Session) (stats.Contrast, error) {
 		return stats.Contrast{}, fmt.Errorf("%w: %d pieces of dwells, want %d", stats.ErrTooFew, len(s.Windows), len(d)*dwellPieces)
 	}
 	if slices.Contains(s.Faults, true) {
-		return stats.Contrast{}, fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported whole by the clients", ErrVoid)
+		return stats.Contrast{}, fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported completely by the clients", ErrVoid)
 	}
 	for i, w := range s.Windows {
 		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)

@@ -64,7 +64,7 @@ func riskRules() []riskRule {
 		never(`^(auth_|cephx_|key)`, "it decides who may use the cluster"),
 		never(`^(debug_|log_)`, "its logs slow OSDs down and fill disks"),
 		never(`^(mon_|ms_)`, "a wrong value cuts OSDs or clients off"),
-		never(`full_ratio`, "it keeps OSDs from running full, from which they do not recover by themselves"),
+		never(`full_ratio`, "it keeps OSDs from running full, and a full OSD does not recover by itself"),
 		never(`heartbeat`, "it decides when Ceph considers OSDs dead"),
 		never(`min_alloc_size`, "it takes effect only when an OSD is created"),
 		never(`^tmp_|_path$|_dir$`, "it says where an OSD finds its files"),

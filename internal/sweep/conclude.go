@@ -33,7 +33,7 @@ type Row struct {
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
-		return fmt.Sprintf("%s was beaten in the race, %s against its leader, and not followed further: ratio %.3f to the baseline after %d blocks.",
+		return fmt.Sprintf("%s was beaten in the race, %s against its leader, and not measured further: ratio %.3f to the baseline after %d blocks.",
 			a.Name, percent(r.Lag), a.Ratio, a.Runs)
 	}
 	if r.Left == ConstraintBroken {

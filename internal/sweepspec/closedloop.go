@@ -41,10 +41,10 @@ func ClosedLoopNote(spec *Spec) string {
 		names[i] = string(ref.Phase) + " " + string(ref.Metric)
 	}
 	slices.Sort(names)
-	note := fmt.Sprintf("ClosedLoop: %s is measured without an offered rate, and falls when less is in flight. Set rateIOPS to compare latencies at one load.",
+	note := fmt.Sprintf("ClosedLoop: %s is measured without an offered rate, and falls when fewer operations are in flight. Set rateIOPS to compare latencies at one load.",
 		strings.Join(slices.Compact(names), " and "))
 	if deep := variesInFlight(spec); deep != "" {
-		note += fmt.Sprintf(" Parameter %s varies how much is in flight: a lower value alone lowers it.", deep)
+		note += fmt.Sprintf(" Parameter %s varies the number of operations in flight: a lower value alone lowers the latency.", deep)
 	}
 	return note
 }

@@ -20,7 +20,7 @@ func TestClosedLoopNote(t *testing.T) {
 		},
 		"a depth that is the parameter": {
 			`{` + p99 + `, parameters: [{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
-			"fio LatencyP99", "Parameter depth varies how much is in flight",
+			"fio LatencyP99", "Parameter depth varies the number of operations in flight",
 		},
 		"a rate of operations": {`{` + profile + `, objective: {phase: fio, metric: IOPS}}`, "", ""},
 		"a constraint": {

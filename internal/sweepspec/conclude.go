@@ -96,7 +96,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 
 // closedLoopObjective is appended to a verdict on a percentile that was measured without an
 // offered rate.
-const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when less is in flight.)"
+const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight.)"
 
 // Notes on a winner that cannot, or should not, be committed to Git unchanged.
 const (

@@ -504,9 +504,9 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
-		return fmt.Sprintf(" The setting before shows in windows of %v: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window)))
+		return fmt.Sprintf(" Windows of %v show the effect of the previous setting: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window)))
 	case f.Remedy == switchback.UseBlocks:
-		return fmt.Sprintf(" The setting before shows in windows of %v, the longest: set strategy.design to Blocks and change runID.", s.window)
+		return fmt.Sprintf(" Windows of %v, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID.", s.window)
 	case f.Contradict:
 		return " Use design Blocks, in which a setting holds for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:

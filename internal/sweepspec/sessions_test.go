@@ -391,7 +391,7 @@ func TestCarryOverMakesWindowsLonger(t *testing.T) {
 		"a void one in between":   {general, slices.Concat(sessions(1, 3), void), 20 * time.Second, false, "0/3 sessions, windows of 20s"},
 		"longer ones decide":      {general, slices.Concat(sessions(1, 3), sessions(4, 0)), 20 * time.Second, true, "by 24 pairs of windows of 20s in 3 sessions"},
 		"it shows in longer ones": {general, slices.Concat(sessions(1, 3), sessions(4, -3)), 40 * time.Second, false, "0/3 sessions, windows of 40s"},
-		"it shows in all":         {general, slices.Concat(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "shows in windows of 40s, the longest: set strategy.design to Blocks and change runID."},
+		"it shows in all":         {general, slices.Concat(sessions(1, 3), sessions(4, -3), sessions(7, 3)), 40 * time.Second, true, "Windows of 40s, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID."},
 		"one session alone":       {switchedPatch, sessions(1, 3)[:1], 20 * time.Second, false, "0/1 sessions, windows of 20s"},
 		"one longer session":      {switchedPatch, slices.Concat(sessions(1, 3)[:1], sessions(2, 0)[:1]), 20 * time.Second, true, "by 8 pairs of windows of 20s in 1 session"},
 		"a budget without room":   {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(1, 3), 10 * time.Second, true, "give the budget room for windows of 20s"},

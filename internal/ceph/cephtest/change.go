@@ -206,8 +206,8 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert imitates OSDs whose scheduler locks an option: they remove every value that was set
-// while the lock held from section osd, even if a mask was set too or the lock has ended. They
+// revert imitates OSDs whose scheduler locks an option. They remove each value that was set in
+// section osd during the lock, even if the lock has ended or a value with a mask was set too. They
 // keep values that were set before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {

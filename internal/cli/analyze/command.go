@@ -59,8 +59,8 @@ sessions. The exit code is 1 if the result differs from the sweep's status.
 A table (CSV) with one run in each row works, too. One run on a side decides nothing, however long
 it is: at least 3 are needed.
 
-For several candidates, give each a name: a --candidate-name belongs to the --candidate files
-after it, or, if the first --candidate comes before any name, to those before it.
+For several candidates, give each a name. If the first --candidate-name comes before the first
+--candidate, each name belongs to the files after it, otherwise to the files before it.
 
 Exit codes: 0 there are verdicts (whatever they are), 1 error, 2 wrong usage,
 3 a verdict is not among those of --expect.`

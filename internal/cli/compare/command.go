@@ -45,12 +45,12 @@ side. Without an interval, the ratio may be chance. The ratio includes everythin
 the cluster between the two: to find out whether a setting is the cause, use a CephTuningSweep.
 
 With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its
-interval shows that B is not worse by more than that, Broken if it shows that B is, and
-otherwise Unknown. The gate judges as maximumRegression of a CephBenchmark does: it uses all
-complete sessions of A that are kept and measured the same workload, at most 60 runs. With
-sessions of 3 days or more, the interval contains the differences between days. With fewer, the
-gate uses the latest session alone, and the verdict holds for this hour only. A run ID after
-A restricts the gate to that session.
+whole interval is within the limit, Broken if all of it is beyond the limit, and otherwise
+Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark: it uses all complete
+sessions of A that are kept and measured the same workload, at most 60 runs. With sessions of 3
+days or more, the interval contains the differences between days. With fewer, the gate uses the
+latest session alone, and the verdict holds for this hour only. A run ID after A restricts the
+gate to that session.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
 usage; 3 an unexpected difference, an expected one that is missing, or a figure of

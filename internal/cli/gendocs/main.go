@@ -23,9 +23,8 @@ The program is ` + "`kubectl-cephtune`" + `: on the PATH it is ` + "`kubectl cep
 is generated from the program's own help by ` + "`make generate`" + `.
 
 **Exit codes**, for scripts: 0 is success. 1 is an error, or something that failed. 2 is wrong usage, and nothing was
-done. 3 is an outcome that was not expected: a gate that is not passed, a verdict that ` + "`--expect`" + ` does not name,
-something that is not there within ` + "`--timeout`" + `. 4 is an outcome that is not known, because ` + "`compare`" + ` has too few
-runs or facts. Each command says what they are for it.
+done. 3 is an unexpected outcome: a gate that failed, a verdict that ` + "`--expect`" + ` does not name, or a wait longer than
+` + "`--timeout`" + `. 4 is an unknown outcome: ` + "`compare`" + ` has too few runs or facts. Each command's help explains its codes.
 
 **Completion** of commands, flags and the names of objects: ` + "`kubectl-cephtune completion bash`" + ` (zsh, fish, powershell)
 says how. For ` + "`kubectl cephtune`" + `, kubectl asks a program named ` + "`kubectl_complete-cephtune`" + ` on the PATH:

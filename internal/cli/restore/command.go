@@ -104,7 +104,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 func (o *options) read(args []string) error {
 	switch {
 	case o.abandon && len(args) == 0:
-		return exit.UsageErrorf("--abandon works on one sweep: name the sweep")
+		return exit.UsageErrorf("--abandon needs the name of a sweep")
 	case o.yes && !o.abandon:
 		return exit.UsageErrorf("--yes needs --abandon")
 	case o.abandon && o.output != "table":
@@ -117,7 +117,7 @@ func (o *options) read(args []string) error {
 		return err
 	}
 	if o.abandon && kind.Name != object.Sweep().Name {
-		return exit.UsageErrorf("--abandon does not work on a %s, which only keeps OSDs down: run the command that is shown without --abandon", kind.Name)
+		return exit.UsageErrorf("--abandon is only for sweeps, not for a %s: without --abandon, this command shows how to bring its OSDs up", kind.Name)
 	}
 	o.name, o.kind = name, kind.Name
 	return nil
@@ -158,7 +158,7 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, false, fmt.Errorf("you may not list ConfigMaps in namespace %s, which has the journals; see condition Restored of the sweep: %w", o.operator, err)
+		return nil, false, fmt.Errorf("reading the journals takes the right to list ConfigMaps in namespace %s; without it, see the sweep's condition Restored: %w", o.operator, err)
 	case err != nil:
 		return nil, false, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
 	}
@@ -197,7 +197,7 @@ func (o *options) confirm(ctx context.Context, c client.Client, namespace string
 		return err
 	}
 	if restored := object.StateOf(named).Restored(); restored.Status == metav1.ConditionFalse {
-		return exit.UnexpectedErrorf("namespace %s has no journal of %s %s/%s, whose status is: %s: %s", o.operator, o.kind, namespace, o.name, restored.Reason, restored.Message)
+		return exit.UnexpectedErrorf("namespace %s has no journal of %s %s/%s, although its status is %s: %s", o.operator, o.kind, namespace, o.name, restored.Reason, restored.Message)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	}
 	ready := object.StateOf(changer).Ready()
 	if ready.Reason == "" {
-		return fmt.Sprintf("The operator has not seen the %s: check that it is running.", name)
+		return fmt.Sprintf("The operator has not seen the %s: check that the operator is running.", name)
 	}
 	return fmt.Sprintf("Status of the %s: %s: %s", name, ready.Reason, ready.Message)
 }
@@ -295,7 +295,7 @@ func (o *options) giveUp(ctx context.Context, c client.Client, namespace string,
 		if err := o.write(ctx, c, found, out); err != nil {
 			return err
 		}
-		return exit.UsageErrorf("--abandon leaves settings changed that one attempt cannot restore, such as a balancer that is off: add --yes to confirm")
+		return exit.UsageErrorf("with --abandon, settings stay changed if one attempt cannot restore them, for example a balancer that is off: add --yes to confirm")
 	}
 	before := sweep.DeepCopy()
 	if sweep.Annotations == nil {

@@ -203,5 +203,5 @@ func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	if ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return fmt.Errorf("there are no results yet: %s: %s", ready.Reason, ready.Message)
 	}
-	return errors.New("there are no results yet, and the operator has not seen the benchmark: check that it is running")
+	return errors.New("there are no results yet, and the operator has not seen the benchmark: check that the operator is running")
 }

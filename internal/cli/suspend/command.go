@@ -139,7 +139,7 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	}
 	sentence := fmt.Sprintf("%s is asked %s.", what, word)
 	if state.Suspend == o.suspend {
-		sentence = fmt.Sprintf("%s had been asked %s already.", what, word)
+		sentence = fmt.Sprintf("%s was asked %s before.", what, word)
 	} else if err := o.patch(ctx, c, found); err != nil {
 		return fmt.Errorf("changing spec.suspend of %s: %w", what, err)
 	}

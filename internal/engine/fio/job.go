@@ -146,7 +146,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		return nil, &parse.IncompleteError{Reason: parse.NoIO, Line: j.line, Detail: fmt.Sprintf("job %q did no I/O", j.name)}
 	}
 	if err := res.Validate(); err != nil {
-		return nil, &parse.SyntaxError{Line: j.line, Want: "figures that can be", Found: err.Error()}
+		return nil, &parse.SyntaxError{Line: j.line, Want: "possible figures", Found: err.Error()}
 	}
 	return res, nil
 }

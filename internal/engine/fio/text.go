@@ -479,7 +479,7 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		if d.SubmissionLatency != nil || d.CompletionLatency != nil || d.Latency != nil {
 			noted.Warn(result.Warning{
 				Code:    result.WarnRoundedLatency,
-				Message: "latencies are as fio rounded them to print them, percentiles up to the next unit",
+				Message: "fio printed rounded latencies; it rounds percentiles up to the next unit",
 			})
 		}
 		j.job.directions[name] = d
@@ -521,7 +521,7 @@ func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *
 			return 0, nil, fmt.Errorf("the bytes of %d operations of %d bytes", counted.Operations, blockBytes)
 		}
 	}
-	warning := &result.Warning{Code: result.WarnRoundedBytes, Message: "bytes are as fio rounded them to print them"}
+	warning := &result.Warning{Code: result.WarnRoundedBytes, Message: "fio printed rounded bytes"}
 	return int64(d.size.bytes), warning, nil
 }
 

@@ -183,7 +183,7 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 	}
 	res := b.build()
 	if err := res.Validate(); err != nil {
-		return nil, &parse.SyntaxError{Want: "figures that can be", Found: err.Error()}
+		return nil, &parse.SyntaxError{Want: "possible figures", Found: err.Error()}
 	}
 	if err := b.checkDuration(res, options); err != nil {
 		return nil, err

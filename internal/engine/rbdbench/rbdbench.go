@@ -306,7 +306,7 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 	}
 	res := p.build(seconds)
 	if err := res.Validate(); err != nil {
-		return nil, &parse.SyntaxError{Line: p.total.line, Want: "figures that can be", Found: err.Error()}
+		return nil, &parse.SyntaxError{Line: p.total.line, Want: "possible figures", Found: err.Error()}
 	}
 	if err := p.checkComplete(res, seconds, options); err != nil {
 		return nil, err
@@ -378,7 +378,7 @@ func (p *parser) checkComplete(res *result.Result, seconds float64, options pars
 	if done := p.total.operations * p.ioSize; done < asked {
 		return &parse.IncompleteError{
 			Reason: parse.Killed, Line: p.total.line, Partial: res,
-			Detail: fmt.Sprintf("it did %d of %d bytes, as it does when it is told to stop", done, asked),
+			Detail: fmt.Sprintf("it did %d of %d bytes, as after a signal to stop", done, asked),
 		}
 	}
 	return parse.CheckDuration(res, seconds, options.RequestedSeconds)

@@ -66,7 +66,7 @@ func textOf(t testing.TB, name string, value ast.Expr) (text string, is bool) {
 	if !written {
 		ast.Inspect(value, func(n ast.Node) bool {
 			if part, is := n.(*ast.BasicLit); is && part.Kind == token.STRING {
-				t.Fatalf("the value of constant %s is put together: write it out", name)
+				t.Fatalf("the value of constant %s is an expression: write the whole value", name)
 			}
 			return true
 		})

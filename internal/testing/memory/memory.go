@@ -60,7 +60,7 @@ func Within(t *testing.T, work func(*testing.T)) {
 	child.Env = append(os.Environ(), isChild+"="+t.Name(), fmt.Sprintf("GOMEMLIMIT=%d", ManagerLimit*percent/100-atRest))
 	out, err := child.CombinedOutput()
 	if ctx.Err() != nil {
-		t.Error("it did not end, as where the collector does nothing but look for memory")
+		t.Error("it did not end: probably the garbage collector ran all the time")
 	}
 	if err != nil {
 		t.Errorf("%v:\n%s", err, out)

@@ -131,7 +131,7 @@ func Check(t testing.TB, parser Parser, data []byte) {
 	res, err := parser(bytes.NewReader(data), parse.Options{})
 	switch {
 	case (res == nil) == (err == nil):
-		t.Fatalf("both or none of result %v and error %v", res, err)
+		t.Fatalf("want either a result or an error, got %v and %v", res, err)
 	case err != nil:
 		checkError(t, err)
 	default:
