@@ -4,6 +4,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,11 +96,21 @@ func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKe
 	case meta.IsNoMatchError(err):
 		return nil, Unknown(kind)
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no %s %s in namespace %s: choose another with -n", kind.Name, key.Name, key.Namespace)
+		return nil, errors.New(Missing(kind, key))
 	case err != nil:
 		return nil, fmt.Errorf("reading %s %s: %w", kind.Name, key, err)
 	}
 	return o, nil
+}
+
+// Missing says that an object does not exist, and what to do. A name without a kind means a sweep,
+// so the object may be a benchmark.
+func Missing(kind Kind, key client.ObjectKey) string {
+	text := fmt.Sprintf("there is no %s %s in namespace %s: choose another with -n", kind.Name, key.Name, key.Namespace)
+	if kind.Name == Sweep().Name {
+		text += ", or write cephbenchmark/" + key.Name + " for a CephBenchmark"
+	}
+	return text
 }
 
 // Unknown returns the error for a kind that the cluster does not have.

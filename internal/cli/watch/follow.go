@@ -102,7 +102,7 @@ func (f *follower) get(ctx context.Context) (client.Object, error) {
 	case meta.IsNoMatchError(err):
 		return nil, finally("the cluster does not know %ss: install cephtune, or choose another --context", f.kind.Name)
 	case apierrors.IsNotFound(err) && f.uid == "":
-		return nil, finally("there is no %s %s in namespace %s: choose another with -n", f.kind.Name, f.key.Name, f.key.Namespace)
+		return nil, finally("%s", cli.Missing(f.kind.Kind, f.key))
 	case apierrors.IsNotFound(err):
 		return nil, f.deleted()
 	case err != nil && (f.uid == "" || isRefusal(err)):
