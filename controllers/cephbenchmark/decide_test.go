@@ -62,7 +62,7 @@ func atWork(change ...func(*facts)) facts {
 			Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"},
 		}},
 		memory: m,
-		script: scriptOf(1, fakeLoad{}),
+		script: scriptOf(fakeLoad{}),
 		tasks:  newTasks(),
 	}
 	for _, c := range change {
@@ -261,7 +261,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a suspended one pauses between phases": {
 			seen: atWork(withTask(task.Done, ""), func(f *facts) {
-				f.script = scriptOf(1, fakeLoad{}, fakeLoad{})
+				f.script = scriptOf(fakeLoad{}, fakeLoad{})
 				f.benchmark.Spec.Suspend = true
 			}),
 			want: stepTearDown, wantReason: v1alpha1.ReasonSuspended,

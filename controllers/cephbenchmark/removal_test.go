@@ -112,7 +112,7 @@ func TestWhenOSDsAreAskedWhatTheyHold(t *testing.T) {
 
 // The deadline of pods includes the time for which runs may wait.
 func TestTheDeadlineHasRoomForTheWaitForRemoval(t *testing.T) {
-	s := scriptOf(1, fakeLoad{})
+	s := scriptOf(fakeLoad{})
 	deadline := func(timeout time.Duration) time.Duration {
 		return s.Deadline(v1alpha1.CephBenchmarkSpec{Repetitions: 2, Quiescence: v1alpha1.Quiescence{Timeout: metav1.Duration{Duration: timeout}}})
 	}

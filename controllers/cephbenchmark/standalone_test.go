@@ -105,7 +105,7 @@ func TestDecideAboutAClientOutOfReach(t *testing.T) {
 			stepWait, v1alpha1.ReasonClientsUnreachable, "caches",
 		},
 		"not with pilots": {
-			[]func(*facts){unreachable, func(f *facts) { f.script = scriptOf(1, pilotedLoad{}) }},
+			[]func(*facts){unreachable, func(f *facts) { f.script = scriptOf(pilotedLoad{}) }},
 			stepWait, v1alpha1.ReasonClientsUnreachable, "pilots",
 		},
 		"a manager that was restarted goes on": {

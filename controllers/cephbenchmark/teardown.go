@@ -143,7 +143,7 @@ func cancel(tasks workload.Tasks) func(context.Context, int, runner.Client) erro
 }
 
 // cleanUp returns a call that makes a runner remove its data.
-func cleanUp(steps func(client int) []task.Command) func(context.Context, int, runner.Client) error {
+func cleanUp(steps func(int) []task.Command) func(context.Context, int, runner.Client) error {
 	return func(ctx context.Context, i int, c runner.Client) error {
 		_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps(i), StepsTimeoutSeconds: cleanupTimeout.Seconds()})
 		return err

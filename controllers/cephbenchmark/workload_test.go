@@ -36,9 +36,9 @@ func (pilotedLoad) PilotTask(_ place.Place, run engine.Run, bytes int64) (task.T
 	return task.Task{ID: run.ID, Measure: &task.Measurement{RequestedBytes: bytes}}, nil
 }
 
-// scriptOf returns a script with a phase for each load: p1, p2 and so on.
-func scriptOf(clients int, loads ...engine.Load) *workload.Script {
-	s := &workload.Script{Places: make([]place.Place, clients)}
+// scriptOf returns a script of one client with a phase for each load: p1, p2 and so on.
+func scriptOf(loads ...engine.Load) *workload.Script {
+	s := &workload.Script{Places: make([]place.Place, 1)}
 	for i, l := range loads {
 		s.Phases = append(s.Phases, workload.Phase{Name: v1alpha1.PhaseName(fmt.Sprintf("p%d", i+1)), Load: l})
 	}
@@ -47,7 +47,7 @@ func scriptOf(clients int, loads ...engine.Load) *workload.Script {
 
 // withBackground returns a script of one client and two phases, with a background load.
 func withBackground(load engine.Load) *workload.Script {
-	s := scriptOf(1, fakeLoad{}, fakeLoad{})
+	s := scriptOf(fakeLoad{}, fakeLoad{})
 	s.Background = &workload.Background{Load: load, Place: place.Place{Clients: 1}}
 	return s
 }

@@ -86,7 +86,7 @@ func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string,
 	}
 	observation, err := told.observer.Observation()
 	if err != nil {
-		return phase, fmt.Sprintf("Phase %s: %v", p.Name, err), nil //nolint:nilerr // The run reports it.
+		return phase, fmt.Sprintf("Phase %s: %v", p.Name, err), nil
 	}
 	disturbances := s.Disturbances[id]
 	observation.Mark(s.marks(p, observation.Result, disturbances)...)
