@@ -16,16 +16,16 @@ import (
 const (
 	// unusedFor is how long a conversation may go without a question before it ends.
 	unusedFor = 15 * time.Second
-	// longestConversation limits how long a conversation goes on with a key or with caps that
-	// Ceph's administrator has changed since it began.
+	// longestConversation limits how long a conversation lasts. An open one continues with the
+	// old key and the old caps when Ceph's administrator changes them.
 	longestConversation = time.Minute
 )
 
 // conversations answer questions with processes that stay open. Starting `ceph` takes a third of
 // a second of a core: more than most answers take, and time that the measured load may need.
 // Without a command, `ceph` reads one from each line of its standard input, and prints each
-// answer as a JSON document. It only prints the error of a command, so a conversation ends at
-// the first error, and the caller asks again in a process of its own.
+// answer as a JSON document. If a command fails, it prints an error but no exit status. So a
+// conversation ends at the first error, and the caller asks again in a process of its own.
 type conversations struct {
 	mu   sync.Mutex
 	with map[counterpart]*conversation
@@ -134,8 +134,8 @@ func (c *conversations) endAll() {
 	}
 }
 
-// ask asks one question. A process that failed to answer it, or was killed by the deadline, may
-// still print something, which must not pass for the answer to the next question: it ends.
+// ask asks one question. If the process fails to answer, or the deadline has killed it, ask ends
+// it: what it prints later must not pass for the answer to the next question.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {
 		t.idle.Stop()
@@ -194,7 +194,7 @@ func (p *interactive) ask(ctx context.Context, question string) ([]byte, error) 
 	return answer, nil
 }
 
-// open starts a process for questions. It ends by itself at the first error that it prints.
+// open starts a process for questions. The process is killed at the first error that it prints.
 func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
 	conf, keyring, release, err := c.connections.use(at)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Each run begins with data in the state that initialState requests, and with warm caches. Both
-// are prepared by tasks of the clients while no client measures. Such tasks have deadlines, end
-// with their pod, and need only the clients' key. The rest before a phase begins when they have
-// ended, and a run begins only when the cluster is quiescent after them.
+// Each run begins with data in the state that initialState requests. With WarmBeforePhase, each
+// phase also begins with warm caches. Both are prepared by tasks of the clients while no client
+// measures. Such tasks have deadlines, end with their pod, and need only the clients' key. When
+// the tasks of a phase have ended, the rest before the phase begins. When the tasks of a run have
+// ended, the run begins once the cluster is quiescent.
 
 // Dataset is a dataset that the script prefills, with the load of the first phase that uses it.
 type Dataset struct {
