@@ -198,6 +198,24 @@ func TestColumnsOfFiguresHaveAUnit(t *testing.T) {
 	}
 }
 
+// TestColumnsOfCountsAreWhole checks columns; checkPanel checks panels.
+func TestColumnsOfCountsAreWhole(t *testing.T) {
+	for name, dashboard := range committed(t) {
+		for _, panel := range dashboard.panels() {
+			for _, override := range panel.FieldConfig.Overrides {
+				counts, whole := false, false
+				for _, property := range override.Properties {
+					counts = counts || property.ID == "unit" && property.Value == count
+					whole = whole || property.ID == "decimals" && property.Value == 0.0
+				}
+				if counts && !whole {
+					t.Errorf("%s: %s: %v shows a count with decimals", name, panel.Title, override.Matcher.Options)
+				}
+			}
+		}
+	}
+}
+
 func checkColumns(t *testing.T, where string, panel panelJSON) {
 	t.Helper()
 	titles, queried := map[string]string{}, map[string]bool{} // by fields
@@ -210,16 +228,9 @@ func checkColumns(t *testing.T, where string, panel panelJSON) {
 	given := map[string]bool{} // by titles
 	for _, override := range panel.FieldConfig.Overrides {
 		title, _ := override.Matcher.Options.(string)
-		counts, whole := false, false
 		for _, property := range override.Properties {
 			unit, _ := property.Value.(string)
-			decimals, _ := property.Value.(float64)
-			counts = counts || property.ID == "unit" && unit == count
-			whole = whole || property.ID == "decimals" && decimals == 0
 			given[title] = given[title] || property.ID == "mappings" || property.ID == "unit" && slices.Contains(unitsOfGrafana, unit)
-		}
-		if counts && !whole {
-			t.Errorf("%s: the column %q shows a count with decimals", where, title)
 		}
 	}
 	for field, title := range titles {
@@ -364,8 +375,10 @@ func counters(t *testing.T, where string, expression parser.Expr) {
 
 func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") && name != cephPGs || strings.HasSuffix(name, "_bucket") ||
-		slices.Contains([]string{cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
-			cephOSDReadLatency + "_sum", cephOSDReadLatency + "_count", cephOSDWriteLatency + "_sum", cephOSDWriteLatency + "_count"}, name)
+		slices.Contains([]string{
+			cephPoolRead, cephPoolReadBytes, cephPoolWrite, cephPoolWritten,
+			cephOSDReadLatency + "_sum", cephOSDReadLatency + "_count", cephOSDWriteLatency + "_sum", cephOSDWriteLatency + "_count",
+		}, name)
 }
 
 func TestMetricsAreOfTheContractOrOfCephOrOfNodes(t *testing.T) {
