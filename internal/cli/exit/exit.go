@@ -16,7 +16,7 @@ const (
 	// Unexpected means that the command worked, but the outcome differs from --expect, or was
 	// not there within --timeout.
 	Unexpected = 3
-	// Undecided means that the command worked, but the outcome is not known: more runs may decide
+	// Undecided means that the command worked, but the outcome is unknown: more runs may decide
 	// it.
 	Undecided = 4
 )
