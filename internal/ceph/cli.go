@@ -52,87 +52,82 @@ func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p
 
 // ask executes a ceph command, if possible in an open conversation, and decodes its JSON output.
 // The arguments must not need quotation marks.
-func ask[T any](ctx context.Context, c *CLI, at Connection, verb string, parse func([]byte) (T, error), args ...string) (T, error) {
+func ask[T any](ctx context.Context, c *CLI, at Connection, asked question, parse func([]byte) (T, error), args ...string) (T, error) {
 	var none T
-	if out, ok := c.converse(ctx, at, verb, args...); ok {
+	if out, ok := c.converse(ctx, at, asked, args...); ok {
 		if answer, err := parse(out); err == nil {
 			return answer, nil
 		}
 	}
-	out, err := c.ceph(ctx, at, verb, append(args, "--format=json")...)
+	out, err := c.ceph(ctx, at, asked.command, append(args, "--format=json")...)
 	if err != nil {
 		return none, err
 	}
 	answer, err := parse(out)
 	if err != nil {
-		return none, unreadable(verb, err)
+		return none, unreadable(asked.command, err)
 	}
 	return answer, nil
 }
 
-// ceph executes the ceph command that the verb names.
-func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
-	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
-}
-
 // Status implements Client.
 func (c *CLI) Status(ctx context.Context, at Connection) (*Status, error) {
-	return ask(ctx, c, at, "status", parseStatus)
+	return ask(ctx, c, at, statusVerb.question, parseStatus)
 }
 
 // OSDMap implements Client.
 func (c *CLI) OSDMap(ctx context.Context, at Connection) (*OSDMap, error) {
-	return ask(ctx, c, at, "osd dump", parseOSDMap)
+	return ask(ctx, c, at, osdMapVerb.question, parseOSDMap)
 }
 
 // OSDs implements Client.
 func (c *CLI) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
-	return ask(ctx, c, at, "osd df", parseOSDs)
+	return ask(ctx, c, at, osdsVerb.question, parseOSDs)
 }
 
 // OSDTree implements Client.
 func (c *CLI) OSDTree(ctx context.Context, at Connection) ([]OSDLocation, error) {
-	return ask(ctx, c, at, "osd tree", parseOSDTree)
+	return ask(ctx, c, at, osdTreeVerb.question, parseOSDTree)
 }
 
 // DF implements Client.
 func (c *CLI) DF(ctx context.Context, at Connection) (*DF, error) {
-	return ask(ctx, c, at, "df detail", parseDF)
+	return ask(ctx, c, at, dfVerb.question, parseDF)
 }
 
 // OSDPerf implements Client.
 func (c *CLI) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) {
-	return ask(ctx, c, at, "osd perf", parseOSDPerf)
+	return ask(ctx, c, at, osdPerfVerb.question, parseOSDPerf)
 }
 
 // OSDIO implements Client.
 func (c *CLI) OSDIO(ctx context.Context, at Connection) ([]OSDIO, error) {
-	return ask(ctx, c, at, "osd status", parseOSDIO)
+	return ask(ctx, c, at, osdIOVerb.question, parseOSDIO)
 }
 
 // PGs implements Client.
 func (c *CLI) PGs(ctx context.Context, at Connection) ([]PG, error) {
-	return ask(ctx, c, at, "pg dump pgs_brief", parsePGs)
+	return ask(ctx, c, at, pgsVerb.question, parsePGs)
 }
 
 // Strays implements Client.
 func (c *CLI) Strays(ctx context.Context, at Connection) (*Strays, error) {
-	return ask(ctx, c, at, "pg dump pgs_brief osds", parseStrays)
+	return ask(ctx, c, at, straysVerb.question, parseStrays)
 }
 
 // PoolIO implements Client.
 func (c *CLI) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
-	return ask(ctx, c, at, "osd pool stats", parsePoolIO)
+	return ask(ctx, c, at, poolIOVerb.question, parsePoolIO)
 }
 
 // Versions implements Client.
 func (c *CLI) Versions(ctx context.Context, at Connection) (*Versions, error) {
-	return ask(ctx, c, at, "versions", parseVersions)
+	return ask(ctx, c, at, versionsVerb.question, parseVersions)
 }
 
 // ConfigDump implements Client.
 func (c *CLI) ConfigDump(ctx context.Context, at Connection) ([]ConfigEntry, error) {
-	return ask(ctx, c, at, "config dump", parseConfigDump)
+	return ask(ctx, c, at, configDumpVerb.question, parseConfigDump)
 }
 
 // ConfigShow implements Client.
@@ -144,13 +139,13 @@ func (c *CLI) ConfigShow(ctx context.Context, at Connection, osd int, option str
 		return "", &InvalidError{fmt.Sprintf("there is no OSD %d", osd)}
 	}
 	// Ceph prints the plain value, whatever format is requested.
-	out, err := c.ceph(ctx, at, "config show", fmt.Sprintf("osd.%d", osd), option)
+	out, err := c.ceph(ctx, at, configShowVerb.command, fmt.Sprintf("osd.%d", osd), option)
 	return strings.TrimSpace(string(out)), err
 }
 
 // DropOSDCaches implements Client.
 func (c *CLI) DropOSDCaches(ctx context.Context, at Connection) error {
-	_, err := c.run(ctx, at, command{program: cephProgram, verb: "tell cache drop", args: []string{"tell", "osd.*", "cache", "drop"}})
+	_, err := c.run(ctx, at, command{program: cephProgram, verb: dropOSDCachesVerb.command, args: []string{"tell", "osd.*", "cache", "drop"}})
 	return err
 }
 
@@ -160,7 +155,7 @@ func (c *CLI) GetKey(ctx context.Context, at Connection, key string) (string, bo
 		return "", false, err
 	}
 	// "-o -" prints the value alone; without it a line end may follow.
-	out, err := c.ceph(ctx, at, "config-key get", key, "-o", "-")
+	out, err := c.ceph(ctx, at, getKeyVerb.command, key, "-o", "-")
 	if errors.Is(err, syscall.ENOENT) {
 		return "", false, nil
 	}
@@ -173,8 +168,8 @@ func (c *CLI) SetKey(ctx context.Context, at Connection, key, value string) erro
 		return err
 	}
 	_, err := c.run(ctx, at, command{
-		program: cephProgram, verb: "config-key set",
-		args: []string{"config-key", "set", key, "-i", "-"}, stdin: value,
+		program: cephProgram, verb: setKeyVerb.command,
+		args: append(strings.Fields(setKeyVerb.command), key, "-i", "-"), stdin: value,
 	})
 	return err
 }
@@ -184,7 +179,7 @@ func (c *CLI) RemoveKey(ctx context.Context, at Connection, key string) error {
 	if err := named("a key of the operator", key, keyName); err != nil {
 		return err
 	}
-	_, err := c.ceph(ctx, at, "config-key rm", key)
+	_, err := c.ceph(ctx, at, removeKeyVerb.command, key)
 	return err
 }
 
@@ -193,13 +188,13 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 	if err := errors.Join(named("a pool", pool, poolName), ownImage(prefix)); err != nil {
 		return nil, err
 	}
-	out, err := c.run(ctx, at, command{program: rbdProgram, verb: "rbd ls", args: []string{"ls", "--pool=" + pool, "--format=json"}})
+	out, err := c.run(ctx, at, command{program: rbdProgram, verb: imagesVerb.command, args: []string{"ls", "--pool=" + pool, "--format=json"}})
 	if err != nil {
 		return nil, err
 	}
 	all, err := parseImages(out)
 	if err != nil {
-		return nil, unreadable("rbd ls", err)
+		return nil, unreadable(imagesVerb.command, err)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
 }
@@ -237,7 +232,7 @@ func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefi
 	defer enough()
 	found := &matching{prefix: prefix, limit: limit, enough: enough}
 	_, err := c.run(listing, at, command{
-		program: radosProgram, verb: "rados ls", stdout: found,
+		program: radosProgram, verb: objectsVerb.command, stdout: found,
 		args: []string{"--pool=" + pool, "--namespace=" + namespace, "ls"},
 	})
 	if err != nil && len(found.names) < limit {
@@ -264,7 +259,7 @@ func (c *CLI) RemoveObjects(ctx context.Context, at Connection, pool, namespace 
 func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace string, batch []string) error {
 	for len(batch) > 0 {
 		_, err := c.run(ctx, at, command{
-			program: radosProgram, verb: "rados rm",
+			program: radosProgram, verb: removeObjectsVerb.command,
 			// Without --force-full, rados waits for space while an OSD is full: forever, if
 			// these objects fill it.
 			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "--force-full", "rm", "--"}, batch...),

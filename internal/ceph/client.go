@@ -25,7 +25,10 @@ type Sidecar struct {
 	refused func(Connection)
 }
 
-var _ Client = (*Sidecar)(nil)
+var (
+	_ Client = (*Sidecar)(nil)
+	_ Tuner  = (*Sidecar)(nil)
+)
 
 // NewSidecar returns a Sidecar. The socket need not exist yet.
 func NewSidecar(socket string) *Sidecar {
@@ -51,12 +54,12 @@ func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) 
 // Call it before the first request.
 func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }
 
-// call sends a request and reads its answer.
-func call[T any](ctx context.Context, s *Sidecar, verb string, at Connection, args any) (T, error) {
+// send sends a verb that needs no fence, and reads its result.
+func (v verb[A, T]) send(ctx context.Context, s *Sidecar, at Connection, args A) (T, error) {
 	var result T
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	err := s.exchange(ctx, verb, request{Connection: at}, args, &result)
+	err := s.exchange(ctx, v.name, request{Connection: at}, args, &result)
 	return result, err
 }
 
@@ -143,137 +146,137 @@ func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error 
 
 // Status implements Client.
 func (s *Sidecar) Status(ctx context.Context, at Connection) (*Status, error) {
-	return call[*Status](ctx, s, "status", at, nothing{})
+	return statusVerb.send(ctx, s, at, nothing{})
 }
 
 // OSDMap implements Client.
 func (s *Sidecar) OSDMap(ctx context.Context, at Connection) (*OSDMap, error) {
-	return call[*OSDMap](ctx, s, "osdMap", at, nothing{})
+	return osdMapVerb.send(ctx, s, at, nothing{})
 }
 
 // OSDs implements Client.
 func (s *Sidecar) OSDs(ctx context.Context, at Connection) ([]OSD, error) {
-	return call[[]OSD](ctx, s, "osds", at, nothing{})
+	return osdsVerb.send(ctx, s, at, nothing{})
 }
 
 // OSDTree implements Client.
 func (s *Sidecar) OSDTree(ctx context.Context, at Connection) ([]OSDLocation, error) {
-	return call[[]OSDLocation](ctx, s, "osdTree", at, nothing{})
+	return osdTreeVerb.send(ctx, s, at, nothing{})
 }
 
 // DF implements Client.
 func (s *Sidecar) DF(ctx context.Context, at Connection) (*DF, error) {
-	return call[*DF](ctx, s, "df", at, nothing{})
+	return dfVerb.send(ctx, s, at, nothing{})
 }
 
 // OSDPerf implements Client.
 func (s *Sidecar) OSDPerf(ctx context.Context, at Connection) ([]OSDLatency, error) {
-	return call[[]OSDLatency](ctx, s, "osdPerf", at, nothing{})
+	return osdPerfVerb.send(ctx, s, at, nothing{})
 }
 
 // OSDIO implements Client.
 func (s *Sidecar) OSDIO(ctx context.Context, at Connection) ([]OSDIO, error) {
-	return call[[]OSDIO](ctx, s, "osdIO", at, nothing{})
+	return osdIOVerb.send(ctx, s, at, nothing{})
 }
 
 // PGs implements Client.
 func (s *Sidecar) PGs(ctx context.Context, at Connection) ([]PG, error) {
-	return call[[]PG](ctx, s, "pgs", at, nothing{})
+	return pgsVerb.send(ctx, s, at, nothing{})
 }
 
 // Strays implements Client.
 func (s *Sidecar) Strays(ctx context.Context, at Connection) (*Strays, error) {
-	return call[*Strays](ctx, s, "strays", at, nothing{})
+	return straysVerb.send(ctx, s, at, nothing{})
 }
 
 // PoolIO implements Client.
 func (s *Sidecar) PoolIO(ctx context.Context, at Connection) ([]PoolIO, error) {
-	return call[[]PoolIO](ctx, s, "poolIO", at, nothing{})
+	return poolIOVerb.send(ctx, s, at, nothing{})
 }
 
 // Versions implements Client.
 func (s *Sidecar) Versions(ctx context.Context, at Connection) (*Versions, error) {
-	return call[*Versions](ctx, s, "versions", at, nothing{})
+	return versionsVerb.send(ctx, s, at, nothing{})
 }
 
 // ConfigDump implements Client.
 func (s *Sidecar) ConfigDump(ctx context.Context, at Connection) ([]ConfigEntry, error) {
-	return call[[]ConfigEntry](ctx, s, "configDump", at, nothing{})
+	return configDumpVerb.send(ctx, s, at, nothing{})
 }
 
 // ConfigShow implements Client.
 func (s *Sidecar) ConfigShow(ctx context.Context, at Connection, osd int, option string) (string, error) {
-	return call[string](ctx, s, "configShow", at, configShowArgs{OSD: osd, Option: option})
+	return configShowVerb.send(ctx, s, at, configShowArgs{OSD: osd, Option: option})
 }
 
 // ConfigHelp implements Client.
 func (s *Sidecar) ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error) {
-	return call[*OptionHelp](ctx, s, "configHelp", at, optionArgs{Option: option})
+	return configHelpVerb.send(ctx, s, at, optionArgs{Option: option})
 }
 
 // RunningConfig implements Client.
 func (s *Sidecar) RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error) {
-	return call[[]Running](ctx, s, "runningConfig", at, runningArgs{OSDs: osds, Options: options})
+	return runningConfigVerb.send(ctx, s, at, runningArgs{OSDs: osds, Options: options})
 }
 
 // Balancer implements Client.
 func (s *Sidecar) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
-	return call[*Balancer](ctx, s, "balancer", at, nothing{})
+	return balancerVerb.send(ctx, s, at, nothing{})
 }
 
 // PGsOn implements Client.
 func (s *Sidecar) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error) {
-	return call[[]PG](ctx, s, "pgsOn", at, osdsArgs{OSDs: osds})
+	return pgsOnVerb.send(ctx, s, at, osdsArgs{OSDs: osds})
 }
 
 // OKToStop implements Client.
 func (s *Sidecar) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
-	return call[*Stop](ctx, s, "okToStop", at, osdsArgs{OSDs: osds})
+	return okToStopVerb.send(ctx, s, at, osdsArgs{OSDs: osds})
 }
 
 // Recovered implements Client.
 func (s *Sidecar) Recovered(ctx context.Context, at Connection) (*Recovered, error) {
-	return call[*Recovered](ctx, s, "recovered", at, nothing{})
+	return recoveredVerb.send(ctx, s, at, nothing{})
 }
 
 // DropOSDCaches implements Client.
 func (s *Sidecar) DropOSDCaches(ctx context.Context, at Connection) error {
-	_, err := call[nothing](ctx, s, "dropOSDCaches", at, nothing{})
+	_, err := dropOSDCachesVerb.send(ctx, s, at, nothing{})
 	return err
 }
 
 // GetKey implements Client.
 func (s *Sidecar) GetKey(ctx context.Context, at Connection, key string) (string, bool, error) {
-	answer, err := call[keyAnswer](ctx, s, "getKey", at, keyArgs{Key: key})
+	answer, err := getKeyVerb.send(ctx, s, at, keyArgs{Key: key})
 	return answer.Value, answer.Found, err
 }
 
 // SetKey implements Client.
 func (s *Sidecar) SetKey(ctx context.Context, at Connection, key, value string) error {
-	_, err := call[nothing](ctx, s, "setKey", at, keyArgs{Key: key, Value: value})
+	_, err := setKeyVerb.send(ctx, s, at, keyArgs{Key: key, Value: value})
 	return err
 }
 
 // RemoveKey implements Client.
 func (s *Sidecar) RemoveKey(ctx context.Context, at Connection, key string) error {
-	_, err := call[nothing](ctx, s, "removeKey", at, keyArgs{Key: key})
+	_, err := removeKeyVerb.send(ctx, s, at, keyArgs{Key: key})
 	return err
 }
 
 // Images implements Client.
 func (s *Sidecar) Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error) {
-	return call[[]string](ctx, s, "images", at, imageArgs{Pool: pool, Prefix: prefix})
+	return imagesVerb.send(ctx, s, at, imageArgs{Pool: pool, Prefix: prefix})
 }
 
 // RemoveImage implements Client.
 func (s *Sidecar) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
-	_, err := call[nothing](ctx, s, "removeImage", at, imageArgs{Pool: pool, Image: image})
+	_, err := removeImageVerb.send(ctx, s, at, imageArgs{Pool: pool, Image: image})
 	return err
 }
 
 // Objects implements Client.
 func (s *Sidecar) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
-	return call[[]string](ctx, s, "objects", at, objectArgs{Pool: pool, Namespace: namespace, Prefix: prefix, Limit: limit})
+	return objectsVerb.send(ctx, s, at, objectArgs{Pool: pool, Namespace: namespace, Prefix: prefix, Limit: limit})
 }
 
 // RemoveObjects implements Client.
@@ -282,9 +285,70 @@ func (s *Sidecar) RemoveObjects(ctx context.Context, at Connection, pool, namesp
 	defer cancel()
 	for some := range slices.Chunk(objects, maxPerRequest) {
 		args := objectArgs{Pool: pool, Namespace: namespace, Objects: some}
-		if _, err := call[nothing](ctx, s, "removeObjects", at, args); err != nil {
+		if _, err := removeObjectsVerb.send(ctx, s, at, args); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sendFenced sends a verb of a Tuner. The call ends at the deadline of the fence.
+func (v verb[A, T]) sendFenced(ctx context.Context, s *Sidecar, at Connection, fence Fence, args A) error {
+	if err := fence.valid(); err != nil {
+		return err
+	}
+	if err := fence.inTime(time.Now()); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ctx, end := changing(ctx, fence)
+	defer end()
+	wire := fence.wire()
+	return s.exchange(ctx, v.name, request{Connection: at, Fence: &wire}, args, &nothing{})
+}
+
+// SetPoolOption implements Tuner.
+func (s *Sidecar) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
+	return setPoolOptionVerb.sendFenced(ctx, s, at, fence, poolOptionArgs{Pool: pool, Option: option, Value: value})
+}
+
+// UnsetPoolOption implements Tuner.
+func (s *Sidecar) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error {
+	return unsetPoolOptionVerb.sendFenced(ctx, s, at, fence, poolOptionArgs{Pool: pool, Option: option})
+}
+
+// SetConfig implements Tuner.
+func (s *Sidecar) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
+	return setConfigVerb.sendFenced(ctx, s, at, fence, configArgs{Who: who, Option: option, Value: value})
+}
+
+// RemoveConfig implements Tuner.
+func (s *Sidecar) RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error {
+	return removeConfigVerb.sendFenced(ctx, s, at, fence, configArgs{Who: who, Option: option})
+}
+
+// SetBalancer implements Tuner.
+func (s *Sidecar) SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error {
+	return setBalancerVerb.sendFenced(ctx, s, at, fence, switchArgs{On: on})
+}
+
+// SetFlag implements Tuner.
+func (s *Sidecar) SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error {
+	return setFlagVerb.sendFenced(ctx, s, at, fence, switchArgs{Flag: flag, On: on})
+}
+
+// PlacePGs implements Tuner.
+func (s *Sidecar) PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error {
+	return placePGsVerb.sendFenced(ctx, s, at, fence, placeArgs{Pool: pool, PGs: pgs})
+}
+
+// SetNoUp implements Tuner.
+func (s *Sidecar) SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error {
+	return setNoUpVerb.sendFenced(ctx, s, at, fence, noUpArgs{OSD: osd, On: on})
+}
+
+// MarkOSDsDown implements Tuner.
+func (s *Sidecar) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error {
+	return markOSDsDownVerb.sendFenced(ctx, s, at, fence, osdsArgs{OSDs: osds})
 }

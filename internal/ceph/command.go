@@ -43,6 +43,11 @@ type command struct {
 	stdout io.Writer
 }
 
+// ceph executes a ceph command, such as "osd dump", with more arguments.
+func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
+	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
+}
+
 // run executes a command as the user of a connection, until the deadline of the
 // context, and returns what it printed.
 func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error) {

@@ -36,7 +36,7 @@ type conversations struct {
 // down.
 type counterpart struct {
 	at     Connection
-	server string
+	daemon daemon
 }
 
 // conversation has at most one process.
@@ -57,37 +57,23 @@ type interactive struct {
 	kill, end func()
 }
 
-// serverOf returns which daemon answers a question; false if the question needs a process of its
-// own.
-func serverOf(verb string) (string, bool) {
-	switch verb {
-	case "status", "osd dump", "osd tree", "df detail", "versions", "config dump", "config help":
-		return "mon", true
-	case "osd df", "osd perf", "osd status", "osd pool stats", "pg dump pgs_brief", "pg dump pgs_brief osds",
-		"pg dump sum", "pg ls-by-osd", "config show-with-defaults":
-		return "mgr", true
-	}
-	return "", false
-}
-
 // converse asks a question in an open conversation. It returns false if the caller has to start
 // another process for it. It leaves a third of the caller's time for that process, whose error says
 // what Ceph waits for.
-func (c *CLI) converse(ctx context.Context, at Connection, verb string, args ...string) ([]byte, bool) {
-	server, ok := serverOf(verb)
-	if !ok {
+func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
+	if asked.daemon == noDaemon {
 		return nil, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
 	defer cancel()
-	talk := c.conversations.of(counterpart{at, server})
+	talk := c.conversations.of(counterpart{at, asked.daemon})
 	select {
 	case talk.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, false
 	}
 	defer func() { <-talk.turn }()
-	answer, err := talk.ask(ctx, strings.Join(append([]string{verb}, args...), " "), func() (*interactive, error) { return c.open(ctx, at) })
+	answer, err := talk.ask(ctx, strings.Join(append([]string{asked.command}, args...), " "), func() (*interactive, error) { return c.open(ctx, at) })
 	return answer, err == nil
 }
 

@@ -59,6 +59,16 @@ func talkingCLI(t *testing.T) *CLI {
 	return cli
 }
 
+// questionOf returns the question of the verb with a command.
+func questionOf(command string) question {
+	for _, v := range verbs() {
+		if v.about().command == command {
+			return v.about().question
+		}
+	}
+	return question{}
+}
+
 // converseWith asks a question, checks that an answer is to that question, and reports whether
 // there was one.
 func converseWith(t *testing.T, cli *CLI, question string) bool {
@@ -68,7 +78,7 @@ func converseWith(t *testing.T, cli *CLI, question string) bool {
 	if osd != "" {
 		args = []string{"osd." + osd}
 	}
-	answer, ok := cli.converse(t.Context(), someone, verb, args...)
+	answer, ok := cli.converse(t.Context(), someone, questionOf(verb), args...)
 	if want := fmt.Sprintf(`{"asked": %q}`, question); ok && string(answer) != want {
 		t.Errorf("%s is answered %q, want %q", question, answer, want)
 	}
@@ -115,7 +125,7 @@ func TestLateAnswerIsNotTheNextOne(t *testing.T) {
 	t.Setenv("FAKE_SLOW", "osd dump")
 	hasty, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if answer, ok := cli.converse(hasty, someone, "osd dump"); ok {
+	if answer, ok := cli.converse(hasty, someone, osdMapVerb.question); ok {
 		t.Errorf("the answer is %q, want none in time", answer)
 	}
 	if !converseWith(t, cli, "status") {

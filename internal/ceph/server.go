@@ -28,7 +28,7 @@ const (
 type Handler struct {
 	to    Client
 	log   *slog.Logger
-	verbs map[string]verb
+	verbs map[string]row
 	slots chan struct{}
 }
 
@@ -59,7 +59,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		result, err = h.carryOut(r.Context(), do, body)
 	}
-	log := h.log.With("verb", name, "connection", body.Connection, "seconds", time.Since(began).Seconds())
+	log := h.log.With("verb", name, "permission", do.about().permission, "connection", body.Connection, "seconds", time.Since(began).Seconds())
 	if err != nil {
 		log.Info("failed", "error", err)
 		failure := failedBy(err)
@@ -70,7 +70,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.answer(w, http.StatusOK, result)
 }
 
-func (h *Handler) carryOut(ctx context.Context, do verb, r request) (any, error) {
+func (h *Handler) carryOut(ctx context.Context, do row, r request) (any, error) {
 	timeout, err := r.timeout()
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (h *Handler) carryOut(ctx context.Context, do verb, r request) (any, error)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", maxCommands, ctx.Err())
 	}
-	return do(ctx, h.to, r)
+	return do.carryOut(ctx, h.to, r)
 }
 
 func statusOf(f failed) int {

@@ -33,7 +33,7 @@ func (c *CLI) ConfigHelp(ctx context.Context, at Connection, option string) (*Op
 	if err := named("an option", option, optionName); err != nil {
 		return nil, err
 	}
-	help, err := ask(ctx, c, at, "config help", parseConfigHelp, option)
+	help, err := ask(ctx, c, at, configHelpVerb.question, parseConfigHelp, option)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &OptionHelp{Name: option}, nil
 	}
@@ -67,7 +67,7 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	}
 	all.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("ceph config show-with-defaults of %d OSDs did not end in time: %w", len(osds), err)
+		return nil, fmt.Errorf("ceph %s of %d OSDs did not end in time: %w", runningConfigVerb.command, len(osds), err)
 	}
 	return answers, nil
 }
@@ -76,7 +76,7 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 // at their default, and asking for an option by its name does not return the source of its
 // value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
-	all, err := ask(ctx, c, at, "config show-with-defaults", parseConfigShow, osdName(osd))
+	all, err := ask(ctx, c, at, runningConfigVerb.question, parseConfigShow, osdName(osd))
 	if err != nil {
 		return Running{OSD: osd, Error: err.Error()}
 	}
@@ -85,7 +85,7 @@ func (c *CLI) running(ctx context.Context, at Connection, osd int, options []str
 
 // Balancer implements Client.
 func (c *CLI) Balancer(ctx context.Context, at Connection) (*Balancer, error) {
-	return ask(ctx, c, at, "balancer status", parseBalancer)
+	return ask(ctx, c, at, balancerVerb.question, parseBalancer)
 }
 
 // PGsOn implements Client.
@@ -95,7 +95,7 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 	}
 	var all []PG
 	for _, osd := range osds {
-		pgs, err := ask(ctx, c, at, "pg ls-by-osd", parsePGsOn, osdName(osd))
+		pgs, err := ask(ctx, c, at, pgsOnVerb.question, parsePGsOn, osdName(osd))
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, 
 	for _, osd := range osds {
 		args = append(args, strconv.Itoa(osd))
 	}
-	out, err := c.ceph(ctx, at, "osd ok-to-stop", append(args, "--format=json")...)
+	out, err := c.ceph(ctx, at, okToStopVerb.command, append(args, "--format=json")...)
 	if refused, answered := errors.AsType[*Error](err); answered && refused.Errno == int(syscall.EBUSY) {
 		return &Stop{OSDs: osds, Reason: refused.Message}, nil
 	}
@@ -124,7 +124,7 @@ func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, 
 	}
 	stop, err := parseStop(out)
 	if err != nil {
-		return nil, unreadable("osd ok-to-stop", err)
+		return nil, unreadable(okToStopVerb.command, err)
 	}
 	return stop, nil
 }
@@ -154,7 +154,7 @@ func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, poo
 	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
-	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
+	return c.change(ctx, at, fence, setPoolOptionVerb.command, pool, option, value)
 }
 
 // UnsetPoolOption implements Tuner.
@@ -166,7 +166,7 @@ func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, p
 	if !possible {
 		return &InvalidError{fmt.Sprintf("%s of a pool cannot be unset", option)}
 	}
-	return c.change(ctx, at, fence, "osd pool set", pool, option, value)
+	return c.change(ctx, at, fence, unsetPoolOptionVerb.command, pool, option, value)
 }
 
 // UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool
@@ -188,7 +188,7 @@ func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who Con
 	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option, Set: true, Value: value}); err != nil {
 		return err
 	}
-	return c.change(ctx, at, fence, "config set", who.String(), option, value)
+	return c.change(ctx, at, fence, setConfigVerb.command, who.String(), option, value)
 }
 
 // RemoveConfig implements Tuner.
@@ -196,7 +196,7 @@ func (c *CLI) RemoveConfig(ctx context.Context, at Connection, fence Fence, who 
 	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option}); err != nil {
 		return err
 	}
-	return c.change(ctx, at, fence, "config rm", who.String(), option)
+	return c.change(ctx, at, fence, removeConfigVerb.command, who.String(), option)
 }
 
 // SetBalancer implements Tuner.
@@ -242,7 +242,7 @@ func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool str
 	group.SetLimit(placedAtOnce)
 	for _, pg := range pgs {
 		group.Go(func() error {
-			_, err := c.ceph(ctx, at, "osd pg-upmap", append([]string{pg.ID(into.ID)}, numbers(pg.OSDs)...)...)
+			_, err := c.ceph(ctx, at, placePGsVerb.command, append([]string{pg.ID(into.ID)}, numbers(pg.OSDs)...)...)
 			return err
 		})
 	}
@@ -299,7 +299,7 @@ func numbers(osds []int) []string {
 
 // Recovered implements Client.
 func (c *CLI) Recovered(ctx context.Context, at Connection) (*Recovered, error) {
-	return ask(ctx, c, at, "pg dump sum", parseRecovered)
+	return ask(ctx, c, at, recoveredVerb.question, parseRecovered)
 }
 
 // SetNoUp implements Tuner.
@@ -323,7 +323,7 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 	for _, osd := range osds {
 		names = append(names, osdName(osd))
 	}
-	return c.change(ctx, at, fence, "osd down", names...)
+	return c.change(ctx, at, fence, markOSDsDownVerb.command, names...)
 }
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }

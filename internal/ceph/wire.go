@@ -1,13 +1,11 @@
 package ceph
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"time"
 )
 
@@ -36,6 +34,34 @@ type request struct {
 	Fence *wireFence `json:"fence,omitempty"`
 	// received is when the request was read. The times in the request count from then.
 	received time.Time
+}
+
+// wireFence is a Fence in a request. It carries both the deadline and the time left, and the
+// earlier end counts. The deadline guards against a request that was delayed on its way: both
+// processes share the clock of one machine. The time left guards against a clock that is set
+// back meanwhile.
+type wireFence struct {
+	FSID                  string `json:"fsid"`
+	Epoch                 int64  `json:"epoch"`
+	UntilUnixMilliseconds int64  `json:"untilUnixMilliseconds"`
+	ValidForMilliseconds  int64  `json:"validForMilliseconds"`
+	Restores              bool   `json:"restores,omitempty"`
+}
+
+func (f Fence) wire() wireFence {
+	return wireFence{
+		FSID: f.FSID, Epoch: f.Epoch,
+		UntilUnixMilliseconds: f.Until.UnixMilli(), ValidForMilliseconds: time.Until(f.Until).Milliseconds(),
+		Restores: f.Restores,
+	}
+}
+
+func (f wireFence) fence(received time.Time) Fence {
+	until := received.Add(time.Duration(f.ValidForMilliseconds) * time.Millisecond)
+	if at := time.UnixMilli(f.UntilUnixMilliseconds); at.Before(until) {
+		until = at
+	}
+	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until, Restores: f.Restores}
 }
 
 // failed is the body of an answer other than 200.
@@ -92,148 +118,6 @@ func (e *timeoutError) Error() string { return e.message }
 
 // Unwrap makes errors.Is work with context.DeadlineExceeded.
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
-
-type (
-	configShowArgs struct {
-		OSD    int    `json:"osd"`
-		Option string `json:"option"`
-	}
-	keyArgs struct {
-		Key   string `json:"key"`
-		Value string `json:"value,omitempty"`
-	}
-	keyAnswer struct {
-		Value string `json:"value"`
-		Found bool   `json:"found"`
-	}
-	imageArgs struct {
-		Pool   string `json:"pool"`
-		Prefix string `json:"prefix,omitempty"`
-		Image  string `json:"image,omitempty"`
-	}
-	objectArgs struct {
-		Pool      string   `json:"pool"`
-		Namespace string   `json:"namespace,omitempty"`
-		Prefix    string   `json:"prefix,omitempty"`
-		Limit     int      `json:"limit,omitempty"`
-		Objects   []string `json:"objects,omitempty"`
-	}
-	optionArgs struct {
-		Option string `json:"option"`
-	}
-	runningArgs struct {
-		OSDs    []int    `json:"osds"`
-		Options []string `json:"options"`
-	}
-	osdsArgs struct {
-		OSDs []int `json:"osds"`
-	}
-	nothing struct{}
-)
-
-// verb is a function that carries out a request.
-type verb func(ctx context.Context, to Client, r request) (any, error)
-
-// verbs maps the last part of a path to its verb.
-func verbs() map[string]verb {
-	all := readingVerbs()
-	maps.Copy(all, keepingVerbs())
-	maps.Copy(all, changingVerbs())
-	return all
-}
-
-// readingVerbs returns the verbs that change nothing.
-func readingVerbs() map[string]verb {
-	return map[string]verb{
-		"status":     read(Client.Status),
-		"osdMap":     read(Client.OSDMap),
-		"osds":       read(Client.OSDs),
-		"osdTree":    read(Client.OSDTree),
-		"df":         read(Client.DF),
-		"osdPerf":    read(Client.OSDPerf),
-		"osdIO":      read(Client.OSDIO),
-		"pgs":        read(Client.PGs),
-		"strays":     read(Client.Strays),
-		"poolIO":     read(Client.PoolIO),
-		"versions":   read(Client.Versions),
-		"configDump": read(Client.ConfigDump),
-		"configShow": with(func(ctx context.Context, to Client, at Connection, a configShowArgs) (string, error) {
-			return to.ConfigShow(ctx, at, a.OSD, a.Option)
-		}),
-		"configHelp": with(func(ctx context.Context, to Client, at Connection, a optionArgs) (*OptionHelp, error) {
-			return to.ConfigHelp(ctx, at, a.Option)
-		}),
-		"runningConfig": with(func(ctx context.Context, to Client, at Connection, a runningArgs) ([]Running, error) {
-			return to.RunningConfig(ctx, at, a.OSDs, a.Options)
-		}),
-		"balancer": read(Client.Balancer),
-		"pgsOn": with(func(ctx context.Context, to Client, at Connection, a osdsArgs) ([]PG, error) {
-			return to.PGsOn(ctx, at, a.OSDs...)
-		}),
-		"okToStop": with(func(ctx context.Context, to Client, at Connection, a osdsArgs) (*Stop, error) {
-			return to.OKToStop(ctx, at, a.OSDs...)
-		}),
-		"recovered": read(Client.Recovered),
-	}
-}
-
-// keepingVerbs returns the verbs for the operator's own records, images and objects.
-func keepingVerbs() map[string]verb {
-	return map[string]verb{
-		"dropOSDCaches": with(func(ctx context.Context, to Client, at Connection, _ nothing) (nothing, error) {
-			return nothing{}, to.DropOSDCaches(ctx, at)
-		}),
-		"getKey": with(func(ctx context.Context, to Client, at Connection, a keyArgs) (keyAnswer, error) {
-			value, found, err := to.GetKey(ctx, at, a.Key)
-			return keyAnswer{value, found}, err
-		}),
-		"setKey": with(func(ctx context.Context, to Client, at Connection, a keyArgs) (nothing, error) {
-			return nothing{}, to.SetKey(ctx, at, a.Key, a.Value)
-		}),
-		"removeKey": with(func(ctx context.Context, to Client, at Connection, a keyArgs) (nothing, error) {
-			return nothing{}, to.RemoveKey(ctx, at, a.Key)
-		}),
-		"images": with(func(ctx context.Context, to Client, at Connection, a imageArgs) ([]string, error) {
-			return to.Images(ctx, at, a.Pool, a.Prefix)
-		}),
-		"removeImage": with(func(ctx context.Context, to Client, at Connection, a imageArgs) (nothing, error) {
-			return nothing{}, to.RemoveImage(ctx, at, a.Pool, a.Image)
-		}),
-		"objects": with(func(ctx context.Context, to Client, at Connection, a objectArgs) ([]string, error) {
-			return to.Objects(ctx, at, a.Pool, a.Namespace, a.Prefix, a.Limit)
-		}),
-		"removeObjects": with(func(ctx context.Context, to Client, at Connection, a objectArgs) (nothing, error) {
-			return nothing{}, to.RemoveObjects(ctx, at, a.Pool, a.Namespace, a.Objects)
-		}),
-	}
-}
-
-// with returns a verb that has arguments.
-func with[A, T any](do func(context.Context, Client, Connection, A) (T, error)) verb {
-	return func(ctx context.Context, to Client, r request) (any, error) {
-		args, err := arguments[A](r)
-		if err != nil {
-			return nil, err
-		}
-		return do(ctx, to, r.Connection, args)
-	}
-}
-
-// arguments decodes the arguments of a request.
-func arguments[A any](r request) (args A, err error) {
-	if len(r.Args) == 0 {
-		return args, nil
-	}
-	if err := decodeStrictly(bytes.NewReader(r.Args), &args); err != nil {
-		return args, &InvalidError{"the arguments cannot be read: " + err.Error()}
-	}
-	return args, nil
-}
-
-// read returns a verb that has no arguments.
-func read[T any](do func(Client, context.Context, Connection) (T, error)) verb {
-	return with(func(ctx context.Context, to Client, at Connection, _ nothing) (T, error) { return do(to, ctx, at) })
-}
 
 // decodeStrictly reads one JSON document. It refuses unknown fields and trailing data.
 func decodeStrictly(from io.Reader, into any) error {
