@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/testing/crd"
 )
 
 const root = "../.."
@@ -21,16 +22,8 @@ const root = "../.."
 // admitted returns a sweep as the API server stores it, with the defaults of its schema.
 func admitted(t testing.TB, text []byte) *v1alpha1.CephTuningSweep {
 	t.Helper()
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases/cephtune.dev_cephtuningsweeps.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(manifest, crd); err != nil {
-		t.Fatal(err)
-	}
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Schema(t, root, "cephtuningsweeps"), internal, nil); err != nil {
 		t.Fatal(err)
 	}
 	structural, err := schema.NewStructural(internal)

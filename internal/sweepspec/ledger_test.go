@@ -6,18 +6,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/testing/crd"
 )
 
 func TestLedgersComeBackAsTheyWere(t *testing.T) {
@@ -178,16 +175,7 @@ func TestTheWorstStatusFits(t *testing.T) {
 // runPattern returns the schema's pattern of a run.
 func runPattern(t *testing.T) *regexp.Regexp {
 	t.Helper()
-	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases/cephtune.dev_cephtuningsweeps.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(manifest, crd); err != nil {
-		t.Fatal(err)
-	}
-	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["runs"].Items.Schema
-	return regexp.MustCompile(schema.Pattern)
+	return regexp.MustCompile(crd.Field(t, crd.Schema(t, root, "cephtuningsweeps"), "status.runs[]").Pattern)
 }
 
 func TestInterruptDiscardsBlock(t *testing.T) {

@@ -1,0 +1,44 @@
+// Package crd reads the schemas of the CRDs, for tests of code that follows them.
+package crd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Schema returns the schema of a kind, which is named in the plural, such as cephtuningsweeps. Root is
+// the folder of the module.
+func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases", "cephtune.dev_"+kind+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(manifest, crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+}
+
+// Field returns the schema of a field, such as status.plan.refusals; "[]" after a field means its items.
+func Field(t testing.TB, of *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	at := *of
+	for name := range strings.SplitSeq(path, ".") {
+		name, items := strings.CutSuffix(name, "[]")
+		field, known := at.Properties[name]
+		if !known || items && field.Items == nil {
+			t.Fatalf("the schema has no field %s", path)
+		}
+		if at = field; items {
+			at = *field.Items.Schema
+		}
+	}
+	return at
+}
