@@ -99,6 +99,7 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 # The same holds for the chart and the parts of a release.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
+	cd hack/ways && go test $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## Run the unit tests and envtest with Go's race detector. It takes several times as long.
@@ -143,6 +144,10 @@ WORDSFLAGS ?=
 .PHONY: words
 words: ## Count phrases that make comments and pages hard to read.
 	@go run ./hack/words $(WORDS_LIMITS) $(WORDSFLAGS)
+
+.PHONY: ways
+ways: ## Count the files that a setting, a result and a restore cross. It takes a minute.
+	cd hack/ways && go run . ../..
 
 .PHONY: verify
 verify: ## Check generated files, modules, manifests and words, and run the linters.

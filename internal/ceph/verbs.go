@@ -35,8 +35,8 @@ func (i info) about() info { return i }
 type question struct {
 	// command is empty if it depends on the arguments, or if there are several.
 	command string
-	// daemon answers the command, if a process that stays open may ask it. Such a process prints
-	// each answer as a JSON document.
+	// daemon answers the command, if it prints a JSON document: only then a process that stays open
+	// can tell where an answer ends.
 	daemon daemon
 }
 

@@ -1,0 +1,63 @@
+// Command ways counts the files that a value crosses: the files of the functions on the shortest
+// chain of calls between named functions. It prints them, and fails if a way crosses too many.
+//
+//	cd hack/ways && go run . ../..
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// mostFiles is how many files a way may cross.
+const mostFiles = 15
+
+func main() {
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: ways [ROOT]\n\nROOT is the folder of the module; the current folder by default.")
+	}
+	flag.Parse()
+	root := "."
+	if flag.NArg() > 0 {
+		root = flag.Arg(0)
+	}
+	within, err := run(root, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ways:", err)
+	}
+	if err != nil || !within {
+		os.Exit(1)
+	}
+}
+
+// run writes each way, and reports whether all are short enough.
+func run(root string, out io.Writer) (within bool, err error) {
+	calls, err := callsOf(root, "./cmd/manager", "./cmd/runner")
+	if err != nil {
+		return false, err
+	}
+	within = true
+	for _, w := range ways() {
+		files, err := w.files(calls)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", w.name, err)
+		}
+		write(out, w.name, files)
+		if len(files) > mostFiles {
+			within = false
+			fmt.Fprintf(os.Stderr, "ways: %s crosses %d files, want at most %d: remove files that only hand on\n", w.name, len(files), mostFiles)
+		}
+	}
+	return within, nil
+}
+
+// write writes the files of a way in their order, with the functions that are passed in each.
+func write(out io.Writer, name string, files []crossed) {
+	fmt.Fprintf(out, "%s: %d files\n", name, len(files))
+	for _, f := range files {
+		fmt.Fprintf(out, "  %-50s %s\n", f.file, strings.Join(f.functions, ", "))
+	}
+}
