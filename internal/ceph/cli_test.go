@@ -86,6 +86,7 @@ func echo() int {
 		if appendLine(os.Getenv("FAKE_NOTE")+".asked", fmt.Sprintf("%d %s", os.Getpid(), lines.Text())) != nil {
 			return 99
 		}
+		first := ""
 		switch lines.Text() {
 		case os.Getenv("FAKE_REFUSES"):
 			fmt.Fprintln(os.Stderr, "Error EACCES: access denied")
@@ -93,10 +94,10 @@ func echo() int {
 		case os.Getenv("FAKE_SLOW"):
 			time.Sleep(2 * time.Second)
 		case os.Getenv("FAKE_TWICE"):
-			fmt.Print("{} ")
+			first = "{} "
 		}
 		fmt.Fprintln(os.Stderr, "dumped all")
-		fmt.Printf("\n{\"asked\": %q}\n", lines.Text())
+		fmt.Printf("%s\n{\"asked\": %q}\n", first, lines.Text()) // one write, so that a reader gets both documents
 	}
 	return 0
 }
