@@ -36,7 +36,7 @@ func ways() []way {
 			{"(*internal/runner.server).getReport", "(*internal/runner.session).report"},
 			{benchmarkPass, "(*internal/runner.client).Report"},
 			{benchmarkPass, "(*internal/figure.Observer).Add"},
-			{benchmarkPass, "internal/figure.Combine", "internal/figure.Decimal"},
+			{benchmarkPass, "internal/figure.Combine"}, // which makes the form of status
 		}},
 		{"a restore, from the journal to Ceph", [][]string{
 			{sweepPass, "(*controllers/cephtuningsweep.Reconciler).restoreAndRelease", "(*internal/tuning.Engine).Restore", send},
