@@ -17,9 +17,9 @@ import (
 )
 
 // memory holds the manager's own knowledge of a session, apart from the runners' answers. It is
-// lost when the manager ends, and with it the proof that clients started together: the current
-// run is then invalid. remember and observeOutage write observations into it, and act what it did;
-// rules only read it.
+// lost when the manager ends, and with it the proof that clients started together: the current run
+// is then invalid. remember and observeOutage write observations into it, and act writes what it
+// did. Rules only read it.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes

@@ -113,8 +113,9 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	return f.memory.outage.Expected(plan, run)
 }
 
-// forgottenOutage adds to the reason for aborting a run that a restarted manager cannot
-// attribute observations to the outage.
+// forgottenOutage returns the beginning of the reason for aborting a run if the manager restarted
+// in the phase of the outage: then it cannot tell the effects of the outage from disturbances.
+// Otherwise it returns "".
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
 	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), isMeasuring) {

@@ -23,8 +23,8 @@ type referenceView struct {
 	err       error
 }
 
-// observeReferences reads each reference once, from the cache. An error is a fact: a reference
-// decides about a verdict, and never about the measuring.
+// observeReferences reads each reference once, from the cache. It returns no error, because a
+// reference affects only the verdict, not the measurement.
 func (r *Reconciler) observeReferences(ctx context.Context, seen *facts) {
 	seen.references = map[string]referenceView{}
 	for _, e := range seen.spec.Expectations {
@@ -84,7 +84,7 @@ func (r *Reconciler) readReference(ctx context.Context, b *v1alpha1.CephBenchmar
 		var cm corev1.ConfigMap
 		err := r.reader.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: name}, &cm)
 		if apierrors.IsNotFound(err) {
-			continue // Its historyLimit has just let it go.
+			continue // It was deleted since the list, because of the historyLimit.
 		}
 		if err != nil {
 			return figure.Reference{}, fmt.Errorf("read its results: %w", err)

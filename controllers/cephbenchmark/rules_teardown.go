@@ -44,10 +44,11 @@ const (
 	partLock part = "ReleaseLock"
 )
 
-// tearing is the part of a teardown that comes next.
+// tearing is the next part of a teardown.
 type tearing struct {
 	part part
-	// waits is what the teardown then waits for; Done if the part itself finds out.
+	// waits says what the teardown waits for during the part; Done if only carrying out the part
+	// shows it.
 	waits reconcile.Wait
 }
 
@@ -71,11 +72,11 @@ func tearDownRules() []reconcile.Rule[facts, tearing] {
 	}
 }
 
-// tornParts remembers the parts of a teardown that only act can find complete.
+// tornParts has the parts of a teardown that act has found complete. Observations do not show that.
 type tornParts map[part]bool
 
-// note remembers a part that is complete. What clients and pods still do may undo what was removed
-// after them.
+// note records whether a part is complete. After a part that ends clients or pods, the removals
+// have to be repeated, because clients and pods may have undone them.
 func (t tornParts) note(p part, complete bool) {
 	switch p {
 	case partWait, partCancelBackground, partCancelClients, partCleanBackground, partCleanClients, partFinish, partSuspend:
@@ -137,8 +138,8 @@ func (f facts) cleanupOf(i int) []task.Command {
 	return leftovers.Commands(f.script.Places[i], f.script.Loads(), f.objectsStay())
 }
 
-// objectsStay reports whether clients must remove their objects, because no removal of a scratch
-// pool does.
+// objectsStay reports whether clients must remove their objects, because the pool is not removed
+// with them.
 func (f facts) objectsStay() bool {
 	return f.spec.Template.Target.ScratchPool == nil || f.sharesPool()
 }
@@ -214,8 +215,8 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is unknown. Only the Job has the spec. Now
-// there is none: someone else has removed it, or an earlier process may have had one.
+// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and there
+// is no Job: another client has removed it, or an earlier process may have had one.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.jobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
@@ -234,7 +235,7 @@ func pruneResults(seen facts) (tearing, bool) {
 	return tearing{part: partPrune}, !seen.memory.tornDown[partPrune]
 }
 
-// releaseForNextHolder leaves the lock of a sweep's benchmark to the sweep.
+// releaseForNextHolder releases the lock, unless a sweep holds it.
 func releaseForNextHolder(seen facts) (tearing, bool) {
 	return tearing{part: partLock}, seen.needs(partLock) && seen.holder().Kind == "CephBenchmark"
 }

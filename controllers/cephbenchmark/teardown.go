@@ -227,9 +227,9 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	return !neverHeld(grant, seen.startTime()), nil
 }
 
-// neverHeld reports whether a session without the lock certainly has not had it since a given
-// time. That is certain if another holder has had it since before that time, or if nobody has
-// taken or renewed the lock since.
+// neverHeld reports whether a session certainly has not held the lock since a given time. It is
+// certain in two cases: another holder has held the lock since before that time, or nobody has
+// taken or renewed it since then.
 func neverHeld(l lock.Grant, since time.Time) bool {
 	others := l.Holder != "" && l.Since.Before(since)
 	return others || l.Expires.Before(since.Add(lock.Duration))
