@@ -37,10 +37,10 @@ type sessionMemory struct {
 	// them.
 	at     int
 	engine *tuning.Engine
-	// child is the benchmark that this process has created for the session. loop switches settings
-	// during it; nil before.
+	// child is the benchmark that this process has created for the session.
 	child types.UID
-	loop  *loop
+	// loop switches settings while the benchmark runs; nil before the load has warmed up.
+	loop *loop
 }
 
 // ofSession returns the memory of a session. The rehearsal for one session stays valid for the
@@ -171,7 +171,7 @@ func warm(courses []runner.Course) time.Time {
 	return last
 }
 
-// expects records in status when the session ends at the latest.
+// expects writes the expected end of the session into status.
 func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.Progress == nil {
@@ -333,7 +333,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
 
-// sessionMiB returns the MiB that a session has written: its estimate, by the share of its time.
+// sessionMiB estimates how many MiB a session has written, from the part of its expected time that
+// has passed.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
 	expected, share := f.sessions.Expected(), 1.0
 	if expected.Time > 0 {

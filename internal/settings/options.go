@@ -122,8 +122,8 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// poolSwitches says of each option of a scratch pool why windows of seconds can compare its values,
-// or why they cannot. An option can be switched under two conditions. Each operation of a client
+// poolSwitches says for each option of a scratch pool whether windows of seconds can compare its
+// values, and why. An option can be switched under two conditions. Each operation of a client
 // reads it again. No value leaves anything that affects a later window: data, their place, or work
 // that OSDs postpone. The reasons are short enough for designReason in status.plan.
 func poolSwitches() map[string]poolSwitch {

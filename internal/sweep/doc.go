@@ -10,9 +10,9 @@
 //
 //	race          blocks of all live candidates and the baseline; candidates
 //	              leave as soon as they have a verdict or are beaten
-//	confirmation  fresh pairs of the winner and the baseline, until they decide or
-//	              there are as many as were fixed at the end of the race; its
-//	              verdict rests on them alone
+//	confirmation  fresh pairs of the winner and the baseline. It ends when they
+//	              decide, or at a number of pairs that was fixed at the end of
+//	              the race. Its verdict uses only these pairs
 //
 // A sweep with one candidate selects nothing and needs no confirmation: its race consists of
 // pairs and ends when they decide.
