@@ -345,8 +345,8 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	return seen.notRestarted(changes, look, why), nil
 }
 
-// notRestarted names the OSDs that may not run with the restored values, why, and how to fix
-// that; "" if all do.
+// notRestarted names the OSDs that have not restarted since the restore, and says why and how to
+// fix that; "" if all have.
 func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) string {
 	if len(l.due) == 0 && len(l.down) == 0 {
 		return ""

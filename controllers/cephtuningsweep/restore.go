@@ -400,9 +400,9 @@ func (f facts) abandonRequested() bool {
 const tryWithin = 2 * time.Minute
 
 // abandon makes one attempt to restore, leaves the remaining settings as they are, and reports
-// them. Anyone who may write the sweep can request that, so this attempt still restores
-// everything that the sweep has paused in Ceph. It removes the journal only after status has the
-// original values, because then nothing else has them.
+// them. Anyone who may write the sweep can request that, so the attempt includes everything that
+// the sweep has paused in Ceph. abandon removes the journal only after status has the original
+// values, because then nothing else has them.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {

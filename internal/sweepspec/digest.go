@@ -11,8 +11,8 @@ import (
 )
 
 // digestVersion is the version of the rules of Digest. Change it when the rules give another
-// digest for the same spec, for example because of a new field with a default. A test fails
-// until then.
+// digest for the same spec, for example because of a new field with a default. Until you change
+// it, a test fails.
 const digestVersion = "v3"
 
 // decisive has the fields of a spec that a verdict depends on. The other fields, such as

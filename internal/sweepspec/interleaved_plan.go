@@ -192,8 +192,8 @@ func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
 	return costOf(plan, 4*(session.DwellTime+switchTime))
 }
 
-// costOf returns the cost of a session with another time under load than planned. Its bytes are an upper bound,
-// since those of the prefill grow with the time, too.
+// costOf returns the cost of a session with another time under load than planned. Its bytes are an upper bound:
+// it scales the bytes of the prefill with the time too, although they stay the same.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {

@@ -51,7 +51,7 @@ type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
 	// Dwells returns the ratio of a session of dwells, and the candidate that they are about. is reports
-	// whether it is one.
+	// whether the session consists of dwells.
 	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
 }
 
