@@ -107,9 +107,9 @@ func (l *Leases) noted(fsid string, grant Grant) Grant {
 	return grant
 }
 
-// superseded reports whether another process has held the lock since this one did. The current
-// holder does not matter: this process may be in the middle of work that it began under its
-// own holding.
+// superseded reports whether another process has held the lock since this one did. It does not
+// matter which object holds the lock now: this process may still be at work that it began while it
+// had the lock.
 func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,8 @@ type Progress struct {
 	// Start is when the phase got its signal.
 	Start time.Time
 	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
-	// when they were seen down. Before they are marked down, Stop equals Begin: noup may be set
-	// already and has to be unset.
+	// when they were seen down. Stop equals Begin until they are marked down. It is set so early
+	// because a failed attempt may have set noup, which then has to be unset.
 	Begin, Stop, Down time.Time
 	// Out is when Ceph was first seen to have marked the OSDs out. Backfilled is when all
 	// placement groups were clean without them. Both are set only if the plan expects a

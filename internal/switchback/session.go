@@ -78,8 +78,8 @@ func (s Session) Entries() ([]Entry, error) {
 	return entries, nil
 }
 
-// Levels returns entries for limits on a figure: their mean is that of ln(figure) itself over a
-// candidate's windows. They have no test results.
+// Levels returns entries for limits on a figure. Each has the mean of ln(figure) over a candidate's
+// windows, and no test results.
 func (s Session) Levels() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {

@@ -78,8 +78,8 @@ func requests(configurations [][]Change) []request {
 }
 
 // Forbidden checks intended changes against the operator config, Ceph's bounds and the list of
-// options that are never varied. Unlike Validate, it makes no check that a sweep's own changes
-// would fail. A setting's original value is never forbidden.
+// options that are never varied. Unlike Validate, it omits checks that fail once the
+// sweep has changed settings. A setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
