@@ -227,7 +227,7 @@ type column struct {
 	// its label unitLabel. It has at most one series, and no column of its own.
 	unitFrom string
 
-	// hidden marks values that are not shown: they only show that the row exists.
+	// hidden marks a column that is not shown, because its query only makes the rows exist.
 	hidden bool
 
 	// inspect offers cells in a window, from which they can be copied.
@@ -355,8 +355,8 @@ type bar struct {
 
 	color string
 
-	// hidden bars are invisible and have other bars stacked on them. unnamed bars are not in the
-	// legend, because they continue another bar that is.
+	// hidden bars are invisible and have other bars stacked on them. unnamed bars continue another
+	// bar, so only that one is in the legend.
 	hidden, unnamed bool
 }
 

@@ -101,8 +101,8 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 		// This is safe because the process ends as soon as the manager has ended.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &timeout,
-		// Controller names are different constants. The check covers the whole process, in
-		// which a test may run several managers one after another.
+		// The check for unique names would fail in tests, which run several managers in one
+		// process. The names are constants, and differ.
 		Controller: config.Controller{SkipNameValidation: &skip},
 	}
 }

@@ -138,7 +138,7 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 }
 
 // Dwells computes the ratio of a session of dwells again, and returns the candidate that they are about. is
-// reports whether it is such a session.
+// reports whether the session consists of dwells.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil

@@ -19,7 +19,8 @@ const unknownPG PGState = "unknown"
 // clients. It may be scrubbed meanwhile, and its snapshots trimmed. Any other word, also one
 // of a later Ceph, makes it unclean:
 //
-//   - stale says that its primary has not reported for a while, so its other states are old: most of the time, from before its OSD went down.
+//   - stale says that its primary has not reported for a while, so its other states are old.
+//     Usually they are from before the primary went down.
 //   - remapped says that OSDs other than those chosen by CRUSH serve it. Ceph moves the
 //     placement group as soon as it can, even if it also calls it clean.
 //   - laggy and wait say that its clients wait for a lease. inconsistent, repair, failed_repair

@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxAsked is how many OSDs one call asks for their running configuration. askedAtOnce is how
-	// many of them it asks at a time: if the conversation fails, each takes a process.
+	// many of them it asks at a time, because each takes a process if the conversation fails.
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
