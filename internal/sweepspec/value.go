@@ -66,16 +66,11 @@ func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value swe
 			return "a whole number between 1 and 99999"
 		}
 	case "fast_read":
-		if scratch != nil && (scratch.ErasureCoded == nil || p.PoolOption.Role == v1alpha1.PoolRoleMetadata) {
-			return "left out, since only erasure-coded pools have it"
-		}
-		if value.IsSet && !slices.Contains([]string{"0", "1", "false", "true"}, value.Text) {
-			return "0, 1, false or true"
-		}
+		return wantedOfFastRead(scratch, p, value)
 	case "min_size":
 		return "left to Ceph, which derives it from size"
 	case "size":
-		if scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata {
+		if isErasureCoded(scratch, p) {
 			return "left out, since an erasure-coded pool has dataChunks and codingChunks"
 		}
 		if !isWithin(value, 1, 10) {
@@ -83,6 +78,21 @@ func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value swe
 		}
 	}
 	return ""
+}
+
+func wantedOfFastRead(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
+	if scratch != nil && !isErasureCoded(scratch, p) {
+		return "left out, since only erasure-coded pools have it"
+	}
+	if value.IsSet && !slices.Contains([]string{"0", "1", "false", "true"}, value.Text) {
+		return "0, 1, false or true"
+	}
+	return ""
+}
+
+// isErasureCoded reports whether the parameter's pool is an erasure-coded scratch pool.
+func isErasureCoded(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter) bool {
+	return scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata
 }
 
 func isWithin(value sweep.Value, low, high int) bool {

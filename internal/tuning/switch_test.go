@@ -143,8 +143,8 @@ func TestSwitchWithoutAnAnswer(t *testing.T) {
 // addScratchPool adds the erasure-coded pool of a session, and returns it.
 func (w *world) addScratchPool(id int64) OwnPool {
 	w.cluster.Act(func(c *cephtest.Cluster) {
-		pools := slices.DeleteFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == settings.ScratchDataPool })
-		c.Answers.OSDMap.Pools = append(pools, ceph.Pool{ID: id, Name: settings.ScratchDataPool, Type: "erasure"})
+		others := slices.DeleteFunc(c.Answers.OSDMap.Pools, func(p ceph.Pool) bool { return p.Name == settings.ScratchDataPool })
+		c.Answers.OSDMap.Pools = slices.Concat(others, []ceph.Pool{{ID: id, Name: settings.ScratchDataPool, Type: "erasure"}})
 	})
 	return OwnPool{Name: settings.ScratchDataPool, ID: id}
 }
@@ -166,6 +166,14 @@ func (w *world) enterAlone(t *testing.T, e *Engine) {
 	t.Helper()
 	if applied, err := e.Apply(t.Context(), ourSweep, nil); err != nil || len(applied.Changed) > 0 {
 		t.Fatalf("Apply: %+v, %v", applied, err)
+	}
+}
+
+// switchFastRead switches, and checks the value of the option in Ceph.
+func (w *world) switchFastRead(t *testing.T, e *Engine, pool OwnPool, from, to []Change, want string) {
+	t.Helper()
+	if _, err := e.Switch(t.Context(), ourSweep, pool, from, to); err != nil || w.fastRead() != want {
+		t.Fatalf("Switch: %v, and the value is %q, want %q", err, w.fastRead(), want)
 	}
 }
 
@@ -191,12 +199,8 @@ func TestSwitchInTheSessionsPool(t *testing.T) {
 				t.Fatalf("Try: %v, and the value is %q", err, w.fastRead())
 			}
 			for range 3 {
-				if _, err := e.Switch(t.Context(), ourSweep, pool, baseline, candidate); err != nil || w.fastRead() != "1" {
-					t.Fatalf("Switch: %v, and the value is %q", err, w.fastRead())
-				}
-				if _, err := e.Switch(t.Context(), ourSweep, pool, candidate, baseline); err != nil || w.fastRead() != "" {
-					t.Fatalf("Switch back: %v, and the value is %q", err, w.fastRead())
-				}
+				w.switchFastRead(t, e, pool, baseline, candidate, "1")
+				w.switchFastRead(t, e, pool, candidate, baseline, "")
 			}
 			after, err := e.Journal(t.Context())
 			if err != nil || (before == nil) != (after == nil) || after != nil && (after.Revision != before.Revision || len(after.Entries) != 1) {
