@@ -317,10 +317,11 @@ func (w *world) wantWorkArchived(runs int, want archive.OSDIO) {
 func nobodyTellsWhatOSDsDo(w *world) {
 	w.spreadOut()
 	w.ceph.Change(func(a *cephtest.Answers) { a.Errors["OSDIO"] = errors.New("no valid command found") })
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
+	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
 	b := w.benchmark("b", oneWrite, func(b *v1alpha1.CephBenchmark) { b.Spec.Template.Target.ScratchPool.Replicated.Size = 1 })
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.lookAtOSDs(3)
+	w.kubelet.client(0).EndMeasuring("r1-write")
 	w.untilComplete(b)
 	run := w.archived(b)
 	if phase := run.Phases[0]; states(b) != "Valid" || len(phase.OSDLatencies) < 3 || len(phase.OSDIO) > 0 {
