@@ -184,27 +184,28 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 // rateOf returns the rate of a counter of Ceph.
 func rateOf(counter string) string { return fmt.Sprintf("rate(%s[$__rate_interval])", ofCeph(counter)) }
 
-// byOSD returns a figure with one series for each OSD, whichever mgr reports it. Its window is a
-// format: either of the series itself or of a function over a range of it.
+// byOSD returns a figure with one series for each OSD, whichever mgr reports it. The argument of
+// the figure is a format: "%s" for the series itself, or a function over a range of the series.
 func byOSD(series string) func(window string) string {
 	return func(window string) string { return latest(fmt.Sprintf(window, series), labelDaemon) }
 }
 
-// highest keeps the OSDs whose figure was the highest in the time range. The choice is made once for
-// the range: with one for each step, lines would begin and end.
+// highest keeps the OSDs whose figure was the highest in the time range. It chooses the OSDs once
+// for the whole range. A choice for each step would break lines into pieces.
 func highest(figure func(window string) string) string {
 	return top(figure, "%s", "max_over_time(%s[$__range] @ end())")
 }
 
-// slowest returns the mean latency of operations, of the OSDs with the highest one in the time
-// range. An OSD without operations has no latency.
+// slowest returns the mean latency of each OSD's operations, for the OSDs with the highest mean in
+// the time range. An OSD without operations has no latency.
 func slowest(counter string) string {
 	return top(func(window string) string {
 		return latest(fmt.Sprintf(window+" / ("+window+" > 0)", ofCeph(counter+"_sum"), ofCeph(counter+"_count")), labelDaemon)
 	}, "rate(%s[$__rate_interval])", "increase(%s[$__range] @ end())")
 }
 
-// top draws a figure in one window, of the OSDs that are the highest in another.
+// top draws the figure with the format drawn. It keeps the OSDs that are highest with the format
+// chosen.
 func top(figure func(window string) string, drawn, chosen string) string {
 	return fmt.Sprintf("%s and topk(%d, %s)", figure(drawn), mostOSDs, figure(chosen))
 }

@@ -16,7 +16,7 @@ const (
 
 // commands shows what to type to get the report, the object itself, and what is still to be
 // restored. A link could lead to none of them: a report is a file, and the API server asks for
-// credentials. The argument changed names what such an object changes in Ceph.
+// credentials. The argument changed is what such an object changes in Ceph: OSDs or settings.
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// noManager says why a panel is empty that always shows something where cephtune runs.
+// noManager is for panels that always have data while Prometheus scrapes cephtune.
 const noManager = "No metrics of cephtune here: check that this Prometheus scrapes its manager"
 
 // fleet is the dashboard of everything that one Prometheus knows.

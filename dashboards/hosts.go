@@ -27,8 +27,8 @@ const noHosts = "No metrics of the hosts of these OSDs: this Prometheus has to s
 // labelHost is the label that queries create for the name of a host, without its domain.
 const labelHost = "host"
 
-// These matchers leave out devices that repeat the traffic of others: of layers above disks, and of
-// the loopback.
+// ofDisks leaves out layers above disks, which repeat the traffic of the disks. ofInterfaces leaves
+// out the loopback interface.
 const (
 	ofDisks      = `device!~"(dm-|md|bcache|drbd|rbd|nbd|loop).*"`
 	ofInterfaces = `device!="lo"`

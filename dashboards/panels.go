@@ -257,7 +257,7 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 		MinWidth(narrowest).
 		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{}))
 	for _, column := range columns {
-		if column.unitFrom != "" { // before merge, which knows no queries
+		if column.unitFrom != "" { // This comes before merge, which no longer knows the queries.
 			builder.WithTransformation(column.takeUnit())
 		}
 	}
@@ -312,8 +312,8 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 // unitLabel is the label with the unit that a query gives.
 const unitLabel = "unit"
 
-// takeUnit gives the column the unit that its query unitFrom has, and drops that query. A unit in
-// the column's properties would displace it.
+// takeUnit takes the column's unit from its query unitFrom, and drops that query. The column's
+// properties must not set a unit, because it would override this one.
 func (c column) takeUnit() dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "configFromData", Options: map[string]any{
 		"configRefId": c.unitFrom,
@@ -356,7 +356,7 @@ type bar struct {
 	color string
 
 	// hidden bars are invisible and have other bars stacked on them. unnamed bars continue another
-	// bar, so only that one is in the legend.
+	// bar and are not in the legend.
 	hidden, unnamed bool
 }
 

@@ -107,7 +107,7 @@ func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	return c.run(ctx)
 }
 
-// parseAll parses flags, and refuses other arguments, which would be ignored.
+// parseAll parses flags, and refuses other arguments, which would otherwise be ignored.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err

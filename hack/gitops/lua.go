@@ -18,8 +18,8 @@ type health struct {
 	Message string `json:"message"`
 }
 
-// timeout ends a script that does not end. Argo CD allows a second, and these scripts take far
-// less. But a busy machine may pause a test for that long.
+// timeout ends a script that runs for ever. Argo CD allows one second, and these scripts take far
+// less. But a busy machine may pause a test for more than a second.
 const timeout = 30 * time.Second
 
 // run runs a health script as Argo CD does: with the same interpreter, and without libraries such

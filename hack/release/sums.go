@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// writeSBOMs runs cyclonedx-gomod, which reads from each program what it was linked from. It leaves
-// out the time and the serial number, because they would differ each time.
+// writeSBOMs runs cyclonedx-gomod, which reads from each program the modules that it contains. The
+// bills have no time and no serial number, because these would differ each time.
 func (r *release) writeSBOMs() error {
 	programs := map[string]string{}
 	for _, p := range r.platforms {

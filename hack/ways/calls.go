@@ -14,8 +14,9 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// callsOf returns the calls between functions of the module in a folder, as far as the programs
-// reach its packages. Calls through interfaces and variables count for the types that flow there.
+// callsOf returns the calls between functions of the module in root. It reads only the packages
+// that the programs import. A call through an interface or a variable counts as a call of every
+// function that can be there.
 func callsOf(root string, programs ...string) (*graph, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -37,7 +38,7 @@ func callsOf(root string, programs ...string) (*graph, error) {
 	return graphOf(program, root, module+"/"), nil
 }
 
-// packagesOf returns the path of the module, and its packages that the programs consist of.
+// packagesOf returns the path of the module, and those of its packages that the programs import.
 func packagesOf(root string, programs []string) (module string, names []string, err error) {
 	mode := packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule
 	loaded, err := packages.Load(&packages.Config{Dir: root, Mode: mode}, programs...)
@@ -55,8 +56,8 @@ func packagesOf(root string, programs []string) (module string, names []string, 
 	return module, names, nil
 }
 
-// graphOf returns the calls of a program. A function counts as called by the function that it is
-// written in: another module may call it, such as errgroup.
+// graphOf returns the calls of a program. A function literal counts as called by the function that
+// contains it, because its real caller may be in another module, such as errgroup.
 func graphOf(program *ssa.Program, root, prefix string) *graph {
 	all := ssautil.AllFunctions(program)
 	g := &graph{functions: map[string]function{}, callees: map[string][]string{}}

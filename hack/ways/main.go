@@ -54,7 +54,7 @@ func run(root string, out io.Writer) (within bool, err error) {
 	return within, nil
 }
 
-// write writes the files of a way in their order, with the functions that are passed in each.
+// write writes the files of a way in their order, each with the way's functions in it.
 func write(out io.Writer, name string, files []crossed) {
 	fmt.Fprintf(out, "%s: %d files\n", name, len(files))
 	for _, f := range files {

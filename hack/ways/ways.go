@@ -36,7 +36,7 @@ func ways() []way {
 			{"(*internal/runner.server).getReport", "(*internal/runner.session).report"},
 			{benchmarkPass, "(*internal/runner.client).Report"},
 			{benchmarkPass, "(*internal/figure.Observer).Add"},
-			{benchmarkPass, "internal/figure.Combine"}, // which makes the form of status
+			{benchmarkPass, "internal/figure.Combine"}, // It returns results in the form of status.
 		}},
 		{"a restore, from the journal to Ceph", [][]string{
 			{sweepPass, "(*controllers/cephtuningsweep.Reconciler).restoreAndRelease", "(*internal/tuning.Engine).Restore", send},
@@ -102,7 +102,7 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 		}
 	}
 	before := map[string]string{from: from}
-	// A frontier has the functions that are reached with the same number of changes.
+	// A frontier has the functions that chains reach with the same number of changes of file.
 	for frontier := []string{from}; len(frontier) > 0; {
 		var next []string
 		for i := 0; i < len(frontier); i++ { // The frontier grows by functions of the same file.

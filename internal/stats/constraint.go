@@ -56,8 +56,8 @@ type ConstraintResult struct {
 
 // Check decides a constraint by the two-sided interval of its metric. Without
 // evidence for Kept or Broken, the constraint stays Unknown. A win requires that
-// all constraints are Kept. This needs no correction for their number, because
-// every broken constraint would have to be mistaken for a kept one.
+// all constraints are Kept. Their number needs no correction, because a false win
+// requires that every broken constraint is mistaken for a kept one.
 //
 // For an absolute constraint c is the candidate's metric over its blocks, as
 // [PairedDifferences] of ln(metric) gives it.

@@ -101,8 +101,8 @@ type Contrast struct {
 // each block, in any order. It is the paired t method on d_b = ln(c_b/b_b):
 // R: t.test(log(c), log(b), paired=TRUE).
 //
-// One pair gives an estimate without noise (DF 0). No pair is an error wrapping
-// ErrTooFew; values that have no logarithm are *ValueErrors.
+// One pair gives an estimate without noise (DF 0). Without any pair, the error
+// wraps ErrTooFew. For a value that has no logarithm, it is a *ValueError.
 func PairedLogRatio(pairs []Pair) (Contrast, error) {
 	diffs := make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -136,8 +136,8 @@ func PairedDifferences(diffs []float64) (Contrast, error) {
 // without them, anything else that changed between the two sets counts as an
 // effect of the configuration.
 //
-// A side with one run gives an estimate without noise (DF 0). An empty side is an
-// error wrapping ErrTooFew; values that have no logarithm are *ValueErrors.
+// If a side has one run, the estimate is without noise (DF 0). If a side is empty,
+// the error wraps ErrTooFew. For a value that has no logarithm, it is a *ValueError.
 func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if len(baseline) == 0 || len(candidate) == 0 {
 		return Contrast{}, fmt.Errorf("contrast: %w: %d baseline and %d candidate runs", ErrTooFew, len(baseline), len(candidate))
@@ -158,7 +158,7 @@ func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	varB, varC := sdB*sdB/nB, sdC*sdC/nC
 	out.StdDev = math.Hypot(sdB, sdC)
 	out.StdErr = math.Sqrt(varB + varC)
-	// Welch–Satterthwaite; with no variance at all the pooled count is its limit.
+	// By Welch–Satterthwaite. Without any variance, DF stays at the pooled count.
 	out.DF = nB + nC - 2
 	if out.StdErr > 0 {
 		out.DF = (varB + varC) * (varB + varC) / (varB*varB/(nB-1) + varC*varC/(nC-1))
@@ -166,7 +166,7 @@ func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	return out, nil
 }
 
-// ratio is candidate ÷ baseline, or 0 for a contrast of nothing.
+// ratio is candidate ÷ baseline, or 0 for a contrast without runs.
 func (c Contrast) ratio() float64 {
 	if c.Runs == 0 {
 		return 0
@@ -180,8 +180,8 @@ func (c Contrast) HasNoise() bool { return c.DF > 0 }
 
 // PGreater returns the one-sided p-value against "the true log-ratio is at most
 // margin": small values are evidence that it is greater. Without an estimate of
-// noise it is 1: one run is evidence of nothing. With identical runs it is the
-// limit, 0 or 1; Judge then warns.
+// noise it is 1: one run is evidence of nothing. If all runs are identical, it is
+// 0 or 1; Judge then warns.
 func (c Contrast) PGreater(margin float64) float64 {
 	return c.pUpper(c.LogRatio - margin)
 }

@@ -11,8 +11,8 @@ import (
 // each other. The interval is LogRatio ± t·s·√(1+1/D), with D−1 degrees of freedom. If the new
 // day's runs scatter more than the days do, their scatter is used for the new day instead of s.
 //
-// One day gives an estimate without noise (DF 0). No day, a day without runs, and a new day
-// without runs are errors wrapping ErrTooFew; values that have no logarithm are *ValueErrors.
+// One day gives an estimate without noise (DF 0). The error wraps ErrTooFew if there is no earlier
+// day, or if any day has no runs. For a value that has no logarithm, it is a *ValueError.
 func NewDayLogRatio(days [][]float64, newDay []float64) (Contrast, error) {
 	if len(days) == 0 || len(newDay) == 0 {
 		return Contrast{}, fmt.Errorf("contrast: %w: %d days and %d runs of a new day", ErrTooFew, len(days), len(newDay))

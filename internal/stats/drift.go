@@ -51,9 +51,9 @@ type Control struct {
 // single control, the error under drift is half as large. Without drift this
 // costs nothing, because it averages two controls.
 //
-// It returns an error wrapping ErrTooFew without controls, ErrParameter if
-// they are not in ascending order, and a *ValueError for a value without a
-// logarithm.
+// Without controls, the error wraps ErrTooFew. If controls are not in ascending
+// order, it wraps ErrParameter. For a value without a logarithm, it is a
+// *ValueError.
 func BaselineAt(controls []Control, at float64) (float64, error) {
 	if len(controls) == 0 {
 		return 0, fmt.Errorf("baseline at %v: %w: no controls", at, ErrTooFew)

@@ -10,7 +10,7 @@ import (
 // countableRuns ends the search for R*, because no question is worth more runs.
 const countableRuns = 100_000
 
-// noiseRange is the confidence of the range of Needed.
+// noiseRange is the confidence of the range from MoreRuns.Low to MoreRuns.High.
 const noiseRange = 0.8
 
 // MoreRuns is the number of repeats that a decision would take. A repeat is a

@@ -88,7 +88,8 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d "+unit, n, s)
 }
 
-// spread returns the range of the missing runs in brackets, in runs and in time; "" without a range.
+// spread returns the range of the missing runs in brackets, in runs and in time. Without a range,
+// it returns "".
 func (m MoreRuns) spread(each Effort, per int) string {
 	var parts []string
 	switch high := m.High * per; {

@@ -30,8 +30,8 @@ func (l Looks) Level(alpha float64, comparisons int) float64 {
 // share returns the part of alpha that each look may spend, for one-sided t tests
 // of one growing sample. 1 ÷ share is the equivalent number of independent looks:
 // 5 to 6 for the 21 looks from 4 to 24. The formula is a fit to simulated levels
-// for First from 3 to 18, Last up to 80 and alpha from 0.001 to 0.05. It stays
-// below them by up to 12%. TestLevelsOfLooks repeats some of the simulations.
+// for First from 3 to 18, Last up to 80 and alpha from 0.001 to 0.05. Its levels are
+// up to 12% below the simulated ones. TestLevelsOfLooks repeats some simulations.
 func (l Looks) share(alpha float64) float64 {
 	if l.Count() == 1 {
 		return 1

@@ -117,9 +117,9 @@ func (c Criteria) levels(family int) levels {
 //	Inferior      p of "a loss" after Holm ≤ half: the interval excludes 1
 //	Inconclusive  otherwise
 //
-// level and half are α and α/2. With several looks, they are the parts of these
-// that each look may spend. Equivalent has later looks, and so another level: see
-// [Looks].
+// level and half are α and α/2. With several looks, they are the parts of α and
+// α/2 that each look may spend. Equivalent is tested at fewer looks, so its level
+// differs: see [Looks].
 //
 // Over all candidates, the probability of any false Superior is at most
 // 1−Confidence. The same holds for Better. For Inferior it is at most half of
