@@ -137,8 +137,8 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	return summary, err == nil, err
 }
 
-// Dwells computes the ratio of a session of dwells again, and returns the candidate that they are about. is
-// reports whether the session consists of dwells.
+// Dwells computes the ratio of a session of dwells again, and returns the candidate that the session
+// compares with the baseline. is reports whether the session consists of dwells.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil

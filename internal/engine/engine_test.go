@@ -80,7 +80,7 @@ func TestParseSaysWhichFormatItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // Reading left nothing to lose.
+	defer file.Close() //nolint:errcheck // The file was only read, so a failed close loses no data.
 	res, err := Parse(file, Options{})
 	if err != nil {
 		t.Fatal(err)

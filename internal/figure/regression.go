@@ -18,8 +18,8 @@ const ReferenceDays = 3
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// noWorseThan returns the constraint that a figure may be worse than the reference's by a share,
-// such as 0.1, at most.
+// noWorseThan returns the constraint that a figure is worse than the reference's figure by at most
+// a share, such as 0.1.
 func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 	constraint := stats.Constraint{Name: string(metric), MaximumRegression: share}
 	if metric.LowerIsBetter() {
@@ -62,9 +62,9 @@ type ratio struct {
 	missing string
 }
 
-// ratio compares a figure with its reference. On at least [ReferenceDays] days, the days of the
-// reference are the units of the interval; otherwise it compares with the runs of the latest
-// session alone.
+// ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays]
+// days, its days are the units of the interval. Otherwise ratio compares with the runs of the
+// latest session alone.
 func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	reference, known := c.References[e.Reference]
 	switch {

@@ -110,7 +110,8 @@ func spanning(values []float64, from, to float64, log bool) scale {
 	return scale{max(low-room, 0), high + room, from, to, false}
 }
 
-// narrow is the ratio of both ends of a logarithmic scale below which even steps look even.
+// narrow is a ratio between the ends of a logarithmic scale. A scale with a smaller ratio looks
+// linear, so its ticks are at equal steps.
 const narrow = 5
 
 // ticks returns about five round values within the scale, in multiples of a unit.

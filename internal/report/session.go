@@ -56,7 +56,7 @@ func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string)
 	header = []string{"Session", "Configuration", "Groups", "Ratio", "Took", "Counts"}
 	for _, e := range entries {
 		if e.Constraint > 0 {
-			continue // Status has what constraints came to.
+			continue // Status has the outcomes of constraints.
 		}
 		row := []string{strconv.Itoa(e.Session), "", "", "", fmt.Sprintf("%ds", e.Seconds), string(e.Validity)}
 		if !e.Void {

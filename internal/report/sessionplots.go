@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// sessionPlots returns a plot for each session: the clients' work by the second, over the windows of its
-// settings.
+// sessionPlots returns a plot for each session: the clients' work in each second, with a strip for
+// each window that shows its configuration.
 func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	var parts []Part
 	for _, s := range sessions {

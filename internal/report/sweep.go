@@ -93,7 +93,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 }
 
 // inFigures states the figures of the winner and of the baseline in the objective's unit; ""
-// without a winner. Their ratio differs from the verdict's, which compares within blocks.
+// without a winner. The ratio of these two figures differs from the verdict's ratio, which compares
+// within blocks.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -260,8 +261,8 @@ func constraints(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// restored says whether Ceph has its original settings. A sweep over scratch pools and the load may
-// have changed nothing.
+// restored says whether Ceph has its original settings. A sweep that varies only scratch pools and
+// the load may change no setting.
 func restored(s *v1alpha1.CephTuningSweep) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
 	if c == nil {

@@ -143,12 +143,12 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 func nearestRank(percent float64, total int64) int64 {
 	const parts = 1e9 // parts of a per cent: more digits than any percentile has
 	numerator, denominator := uint64(math.Round(percent*parts)), uint64(100*parts)
-	high, low := bits.Mul64(numerator, uint64(total)) //nolint:gosec // A count.
+	high, low := bits.Mul64(numerator, uint64(total)) //nolint:gosec // A count is not negative.
 	rank, rest := bits.Div64(high, low, denominator)  // percent is at most 100, so this fits.
 	if rest > 0 {
 		rank++
 	}
-	return int64(rank) //nolint:gosec // At most total.
+	return int64(rank) //nolint:gosec // The rank is at most total.
 }
 
 // AddHistograms adds the counts of two histograms, bin by bin. It fails if they

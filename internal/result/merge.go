@@ -21,9 +21,9 @@ const unevenShare = 0.95
 // averaged. If a part lacks a histogram, so does the merged result, with a warning. Merge
 // omits settings that differ.
 //
-// Except for floating-point rounding, neither the order of the results matters, nor whether
-// they are merged at once or in steps. Merge does not change its arguments, but the result
-// may share slices with them.
+// The order of the results does not matter, except for floating-point rounding. Nor does it
+// matter whether they are merged at once or in steps. Merge does not change its arguments, but
+// the result may share slices with them.
 func Merge(results ...*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("merge: there are no results")

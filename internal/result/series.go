@@ -23,8 +23,9 @@ type Series struct {
 	OperationsPerSecond []float64 `json:"operationsPerSecond,omitempty"`
 	BytesPerSecond      []float64 `json:"bytesPerSecond,omitempty"`
 	// MeanLatencySeconds is the mean total latency of the operations that completed in the
-	// interval, and 0 without operations. Weighted by operations, it adds up to the total.
-	// Adjacent intervals may share one mean if the tool printed too few digits for each.
+	// interval, and 0 without operations. The means, weighted by operations, add up to the sum of
+	// all latencies. Adjacent intervals may share one mean if the tool printed too few digits for
+	// each.
 	MeanLatencySeconds []float64 `json:"meanLatencySeconds,omitempty"`
 }
 

@@ -21,13 +21,13 @@ func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr strin
 	if err != nil {
 		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)
 	}
-	defer root.Close() //nolint:errcheck // Reading left nothing to lose.
+	defer root.Close() //nolint:errcheck // The folder was only read, so a failed close loses no data.
 	file := stdout
 	if m.OutputFile != "" {
 		if file, err = openOutput(root, m.OutputFile); err != nil {
 			return nil, badOutput("%s wrote no report: %v", m.Argv[0], err)
 		}
-		defer file.Close() //nolint:errcheck // Reading left nothing to lose.
+		defer file.Close() //nolint:errcheck // The file was only read, so a failed close loses no data.
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)

@@ -176,7 +176,7 @@ func SwitchesInPool(name string) (can bool, why string) {
 func AltersStoredData(name string) bool {
 	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
 		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm" ||
-		name == "allow_ec_optimizations" // which Ceph cannot revert either
+		name == "allow_ec_optimizations" // Ceph cannot turn it off again.
 }
 
 // AllowsOption returns the entry for a pool option, or for a configuration option with a

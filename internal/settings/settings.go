@@ -74,7 +74,8 @@ type Images struct {
 	Tools string `json:"tools,omitempty"`
 	// Runner has the runner at /runner. The manager's own image contains it.
 	Runner string `json:"runner,omitempty"`
-	// PullPolicy and PullSecrets are as in a pod. The default policy is IfNotPresent.
+	// PullPolicy and PullSecrets apply to both images, in each benchmark pod. The default policy is
+	// IfNotPresent.
 	PullPolicy  string   `json:"pullPolicy,omitempty"`
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
@@ -84,7 +85,7 @@ type Pods struct {
 	// StartTimeout is the time within which pods have to start, or else the benchmark fails.
 	// The default is five minutes.
 	StartTimeout metav1.Duration `json:"startTimeout,omitzero"`
-	// PriorityClassName, Labels and Annotations are as in a pod.
+	// PriorityClassName, Labels and Annotations are set on each benchmark pod.
 	PriorityClassName string            `json:"priorityClassName,omitempty"`
 	Labels            map[string]string `json:"labels,omitempty"`
 	Annotations       map[string]string `json:"annotations,omitempty"`

@@ -238,7 +238,7 @@ func (o *options) draw(s *study, r *report) error {
 	if err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
-	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // Others may read a figure.
+	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // Other users may read the plot.
 }
 
 func (o *options) write(w io.Writer, r *report, s *study) error {

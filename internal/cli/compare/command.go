@@ -235,7 +235,7 @@ func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}
-	// What is known to be wrong is worse than what is not known.
+	// A proven regression outranks a comparability that is unknown.
 	differ, worse := found.verdict(), found.regressed()
 	if exit.Code(worse) == exit.Unexpected && exit.Code(differ) != exit.Unexpected {
 		return worse

@@ -109,7 +109,7 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 func referenceFor(a, b side, expect []expectation) (figure.Reference, error) {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Ignore: func(line string) bool { return expected(line, expect) }}
 	if err := json.Unmarshal(b.runs[0].Environment, &w.Environment); err != nil {
-		return figure.Reference{Unusable: fmt.Sprintf("the environment of %s was not recorded: run it again", b.name)}, nil //nolint:nilerr // It makes figures Unknown, with this reason.
+		return figure.Reference{Unusable: fmt.Sprintf("the environment of %s was not recorded: run it again", b.name)}, nil //nolint:nilerr // The reason in Unusable makes figures Unknown.
 	}
 	for _, p := range b.runs[0].Phases {
 		w.Digests[p.Name] = p.SpecDigest

@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// write writes the page: the common introduction, each command, and once the flags that choose
-// the cluster, which all commands but one have.
+// write writes the page: an introduction, each command, and the flags that choose the cluster. All
+// commands but one have these flags, so the page shows them only once.
 func write(out io.Writer, root *cobra.Command) error {
 	root.DisableAutoGenTag = true // The date would change the page every day.
 	root.InitDefaultHelpCmd()

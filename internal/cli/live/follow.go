@@ -198,7 +198,7 @@ func (one *follower) read(ctx context.Context, with *Follower, namespace, pod st
 		one.note(func() { one.err = fmt.Errorf("log of pod %s: %w", pod, err) })
 		return
 	}
-	defer stream.Close() //nolint:errcheck // Reading left nothing to lose.
+	defer stream.Close() //nolint:errcheck // The stream was only read, so a failed close loses no data.
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	defer stop()
 	lines := bufio.NewReaderSize(stream, 16<<10)

@@ -130,8 +130,8 @@ func KeptSessions(ctx context.Context, reader client.Reader, benchmark *v1alpha1
 	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
 }
 
-// InSession returns those of the ConfigMaps that Kept returns: of the session in status or, with a
-// run ID, of the latest session of that ID.
+// InSession returns the ConfigMaps among maps that belong to one session: the session in status or,
+// with a run ID, the latest session of that ID.
 func InSession(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	label, value := archive.LabelSession, archive.Session(benchmark)
 	if runID != "" {

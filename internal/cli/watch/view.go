@@ -33,9 +33,9 @@ type view struct {
 	live string
 }
 
-// detail returns the current step and message. During a run or session, the message begins with its
-// number, and may then repeat the step. The step has the number too, so detail drops both from the
-// message.
+// detail returns the current step and message. During a run or session, the step has its number.
+// The message begins with the same number, and may then repeat the step. So detail drops the number
+// and the repetition from the message.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {

@@ -159,7 +159,7 @@ func Hint(message string) string {
 }
 
 var (
-	capitalK     = regexp.MustCompile(`^[0-9]+K$`) // no unit of Kubernetes
+	capitalK     = regexp.MustCompile(`^[0-9]+K$`) // Kubernetes has no unit K.
 	unknownField = regexp.MustCompile(`unknown field "[^"]*?([A-Za-z_-]+)"`)
 	unsupported  = regexp.MustCompile(`Unsupported value: "([^"]+)"`)
 	goStruct     = regexp.MustCompile(`json: cannot unmarshal (?:(\w+) )?into Go (?:struct field [A-Za-z]+\.(\S+)|value) of type (\S+)`)

@@ -96,9 +96,9 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// BenchmarkRecorded counts the new events in the status of a benchmark that was just written.
-// why is the reason of a run that was found to be invalid. Runs of a sweep's benchmarks count as
-// runs of the sweep.
+// BenchmarkRecorded counts the new events in the status of a benchmark that was just written. why
+// is the reason of the run that has just become invalid. It ignores a sweep's benchmarks, whose runs
+// count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
 	if e == nil || sweepOf(after) != nil {
 		return

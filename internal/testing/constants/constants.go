@@ -1,6 +1,6 @@
-// Package constants reads string constants from Go source. A hand-written list in a test could lack
-// one. It imports only the standard library, because modules without the operator's dependencies
-// use it.
+// Package constants reads string constants from Go source. A test then needs no hand-written list,
+// which could lack a constant. The package imports only the standard library, because modules
+// without the operator's dependencies use it.
 package constants
 
 import (

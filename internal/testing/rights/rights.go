@@ -28,12 +28,13 @@ import (
 
 const (
 	account = "cephtune-manager"
-	// roleOfBenchmarks makes a namespace one for benchmarks. It names a Role and its binding.
+	// roleOfBenchmarks is the name of the Role, and of its binding, that makes a namespace one for
+	// benchmarks.
 	roleOfBenchmarks = "cephtune-benchmarks"
-	// roleOfManager has the manager's other rights in such a namespace. It names a Role and its
-	// binding.
+	// roleOfManager is the name of the Role, and of its binding, with the manager's other rights in
+	// such a namespace.
 	roleOfManager = "manager"
-	// roleOfCRs has the manager's cluster-wide rights.
+	// roleOfCRs is the name of the ClusterRole with the manager's cluster-wide rights.
 	roleOfCRs = "custom-resources"
 	// patience is how long an API server may take to know a Role.
 	patience = time.Minute
@@ -172,7 +173,7 @@ func read(t testing.TB, file string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Close() //nolint:errcheck // Reading left nothing to lose.
+	defer stream.Close() //nolint:errcheck // The stream was only read, so a failed close loses no data.
 	var objects []*unstructured.Unstructured
 	decoder := utilyaml.NewYAMLOrJSONDecoder(stream, 4096)
 	for {
