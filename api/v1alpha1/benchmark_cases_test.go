@@ -317,7 +317,7 @@ var benchmarkCases = map[string]specCase{
 	"an expectation with two limits": {
 		expect(`{phase: fio, metric: IOPS, atMost: 5k, atLeast: 4k}`), "exactly one of the fields in [atMost atLeast maximumRegression] must be set",
 	},
-	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency is a time"},
+	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency or of TimeToClean is a time"},
 	"an expectation of a bandwidth in time":  {expect(`{phase: fio, metric: Bandwidth, atLeast: 20ms}`), "a limit of Bandwidth is bytes per second"},
 	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
 	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that mix both"},
@@ -337,7 +337,7 @@ var benchmarkCases = map[string]specCase{
 	"a reference in another namespace": {
 		expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: other/nightly}`), "should match",
 	},
-	"itself as its reference": {expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: minimal}`), "reference names another CephBenchmark"},
+	"itself as its reference": {expect(`{phase: fio, metric: IOPS, maximumRegression: 10%, reference: minimal}`), "reference must name another CephBenchmark"},
 
 	// Verdicts to fail on.
 	"verdicts to fail on":            {failingOn(`Failed, Inconclusive, Invalid`), ""},

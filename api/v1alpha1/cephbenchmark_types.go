@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // CephBenchmark measures a Ceph cluster and writes the results into its status.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.expectations) || self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)",message="reference names another CephBenchmark: a new run replaces what this one recorded"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.expectations) || self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)",message="reference must name another CephBenchmark: a new run would replace the results of this one"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=cephbenchmarks,scope=Namespaced,shortName=cephbench,categories=ceph
@@ -50,7 +50,7 @@ type CephBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: for latencies expect them of a fio phase, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that mix both: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, are figures of the phase that template.outage names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new ones"
 type CephBenchmarkSpec struct {
@@ -124,7 +124,7 @@ type CephBenchmarkSpec struct {
 // +kubebuilder:validation:XValidation:rule="has(self.maximumRegression) == has(self.reference)",message="maximumRegression and reference go together: set both, with the name of the CephBenchmark to compare with"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || double(self.maximumRegression.split('%')[0]) > 0.0 && double(self.maximumRegression.split('%')[0]) < 100.0",message="maximumRegression must be above 0% and below 100%"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumRegression) || self.metric != 'LatencyMax'",message="LatencyMax has no interval, so it cannot be compared with a reference: use LatencyP99 or atMost"
-// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
+// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency or of TimeToClean is a time, such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Expectation struct {
 	MetricReference `json:",inline"`
@@ -145,8 +145,9 @@ type Expectation struct {
 
 	// reference is the name of another CephBenchmark in the same namespace, which measured the
 	// same workload and target. All sessions whose results it keeps count, so its historyLimit
-	// should be 3 or more. Once they are of three days, the interval includes the differences
-	// between days; before, the comparison is with the latest session and holds for this hour.
+	// should be 3 or more. If it has sessions on at least three days, the interval includes the
+	// differences between days. Otherwise only its latest session counts, and the outcome holds
+	// for this hour.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -14,7 +14,7 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="The present activity."
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`,description="The progress of the sweep."
 // +kubebuilder:printcolumn:name="Best",type=string,JSONPath=`.status.best`,description="The best configuration so far."
-// +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="Its difference to the baseline."
+// +kubebuilder:printcolumn:name="Δ",type=string,JSONPath=`.status.effect`,description="The difference of the best configuration to the baseline."
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`,description="The verdict on the best configuration."
 // +kubebuilder:printcolumn:name="Claim",type=string,JSONPath=`.status.claim`,description="Where the verdict holds.",priority=1
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="The CephCluster.",priority=1
@@ -83,8 +83,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that mix both: leave it out"
 //
 // Rules about constraints:
-// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="TimeToClean and latencies of a window, such as P99Outage, as objective.metric are figures of the phase that template.outage names, without a direction"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))",message="TimeToClean and latencies of a window, such as P99Outage, in constraints are figures of the phase that template.outage names, without a direction"
+// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in objective, and leave direction out"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in constraints, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: constrain percentiles of a fio phase, such as one with engine RADOS"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: constrain latencies of a fio phase, such as one with engine RBD"
@@ -108,7 +108,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target poolOption.pool must name the pool behind it"
 // +kubebuilder:validation:XValidation:rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) || (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) || self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')",message="role Metadata needs a target with two pools: an erasureCoded scratchPool or an existingPool with a dataPool"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field is not one of that phase's tool: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field names a field that the tool of the phase does not have: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount))",message="osdCount needs a scratchPool as target: existing pools are not moved"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="osdCount needs target.scratchPool.parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.osdCount)).size() <= 1",message="only one of the parameters can be osdCount"
@@ -117,7 +117,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="deviceClass needs target.scratchPool.parameters.pg_num: otherwise pg_num would depend on the number of OSDs of each class"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.deviceClass)).size() <= 1",message="only one of the parameters can be deviceClass"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || has(self.template.target.scratchPool.deviceClass) || self.parameters.all(p, !has(p.deviceClass) || (has(self.baseline) && (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))",message="deviceClass needs a baseline: set target.scratchPool.deviceClass, or baseline"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (has(self.template.target.scratchPool) && has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters && !has(self.template.target.scratchPool.osds))",message="redundancy needs a scratchPool as target, with parameters.pg_num and without osds: otherwise the number of placement groups or the choice of OSDs would differ with it"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (has(self.template.target.scratchPool) && has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters && !has(self.template.target.scratchPool.osds))",message="redundancy needs a scratchPool as target, with parameters.pg_num and without osds: otherwise the redundancy would also change the number of placement groups or the choice of OSDs"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (self.parameters.filter(p, has(p.redundancy)).size() == 1 && self.parameters.all(p, !has(p.osdCount) && (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))",message="only one of the parameters can be redundancy, and not together with osdCount, the option size, or options of role Metadata"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.storageClass)).size() <= (has(self.template.target.persistentVolumeClaim) && has(self.template.target.persistentVolumeClaim.template) ? 1 : 0)",message="only one of the parameters can be storageClass, and it needs target.persistentVolumeClaim.template: an existing claim keeps its class"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: each run of a sweep has new data, so leave initialState out"
@@ -194,8 +194,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Strategy Strategy `json:"strategy,omitzero"`
 
-	// confidence is the confidence of the verdict: one minus the chance that the sweep calls any
-	// configuration better that is not, over all configurations together.
+	// confidence is the confidence of the verdict: one minus the probability that the sweep calls
+	// at least one of its configurations better although it is not.
 	// +optional
 	// +kubebuilder:default="0.95"
 	// +kubebuilder:validation:MaxLength=6
@@ -276,7 +276,7 @@ type Objective struct {
 // Constraint is a figure that must not get worse than a limit.
 //
 // +kubebuilder:validation:ExactlyOneOf=maximumRegression;atMost;atLeast
-// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency is a time, such as 20ms; so is one of TimeToClean"
+// +kubebuilder:validation:XValidation:rule="!self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0s', has(self.atLeast) ? self.atLeast : '0s'].all(v, v.endsWith('s'))",message="a limit of a latency or of TimeToClean is a time, such as 20ms"
 // +kubebuilder:validation:XValidation:rule="self.metric.matches('^(Latency|P[59]|TimeToClean)') || [has(self.atMost) ? self.atMost : '0', has(self.atLeast) ? self.atLeast : '0'].all(v, !v.endsWith('s') && isQuantity(v))",message="a limit of Bandwidth is bytes per second, such as 400Mi; a limit of IOPS is a number, such as 5k"
 type Constraint struct {
 	MetricReference `json:",inline"`
@@ -362,8 +362,8 @@ type Interleaved struct {
 
 // Strategy says how configurations are chosen, and how often runs are repeated.
 // ---
-// The rules here and in Blocks use has() for fields that have defaults: the API server checks the
-// default of strategy as a whole before it fills in theirs.
+// The rules here and in Blocks use has() for fields that have defaults: the API server applies the
+// rules to the default of strategy, {}, before it fills in the defaults of these fields.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube, and not for Grid"
 type Strategy struct {
@@ -478,7 +478,8 @@ type Guardrails struct {
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
 	// settleFor is how long a change must have been in effect on a quiet cluster before a run
-	// begins. If unset, that is 30s, because mClock and others undo a change within seconds.
+	// begins. If unset, that is 30s. A shorter time may miss that mClock or another client undoes
+	// the change after some seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16

@@ -240,8 +240,8 @@ type Fio struct {
 	NumJobs int32 `json:"numJobs,omitempty"`
 
 	// size is how much of the image, objects, device or file each copy of a job works on. It is at
-	// most what `dataset` has prefilled for the copy, and all of that if unset. Data to overwrite
-	// is prefilled too: the copies that write share `dataset.size` equally.
+	// most the amount that `dataset` prefills for the copy; if unset, it is that amount. Data to
+	// overwrite is prefilled too: the copies that write share `dataset.size` equally.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24

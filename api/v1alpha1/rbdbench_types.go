@@ -92,8 +92,8 @@ type RBDBench struct {
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
 	// duration is the intended length of the phase. If ioTotal is unset, the operator computes it
-	// from duration, but from at least 60 s, so that a run that is twice as fast as its pilot still
-	// takes the required 30 s. The phase fails if it takes five times as long.
+	// for this length, or for 60 s if that is longer. A run that is twice as fast as its pilot then
+	// still takes the required 30 s. The phase fails if it takes five times as long.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string

@@ -146,7 +146,7 @@ type SweepPlan struct {
 	// +optional
 	Design SweepDesign `json:"design,omitempty"`
 
-	// designReason says why the design Auto took Blocks. It is empty for every other choice.
+	// designReason says why the design Auto chose Blocks. It is empty for every other choice.
 	// +optional
 	// +kubebuilder:validation:MaxLength=88
 	DesignReason string `json:"designReason,omitempty"`
@@ -163,7 +163,7 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Maximum=99
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting holds, in the design Interleaved.
+	// window is how long a setting stays applied, in the design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=8
@@ -245,8 +245,8 @@ type SweepPlan struct {
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
-	// smallestEffect is the smallest improvement that the largest design can prove, four times out
-	// of five, at the assumed or measured noise.
+	// smallestEffect is the smallest improvement that the largest design proves four times out of
+	// five, at the assumed or measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
@@ -351,8 +351,8 @@ const (
 	ClaimThisHour SweepClaim = "ThisHour"
 	// ClaimThisCluster: on this cluster.
 	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows: only in windows of seconds. With a load that writes, work may be
-	// delayed beyond the end of a window.
+	// ClaimSwitchedWindows: only in windows of seconds. With a load that writes, OSDs may postpone
+	// work beyond the end of a window.
 	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
 )
 
@@ -362,11 +362,11 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionDwells: each setting held for minutes, twice. Its ratio has to support the
-	// verdict of the windows.
+	// SweepSessionDwells: the session applied each setting twice, for minutes. Its ratio has to
+	// support the verdict of the windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
-	// SweepSessionConstraint: a constraint of the candidate in the line before, in the same
-	// windows. Constraints are in the order of the spec.
+	// SweepSessionConstraint: the entry has the figures of a constraint, from the same windows as
+	// the entry of the candidate before it. Constraints are in the order of the spec.
 	SweepSessionConstraint SweepSessionValidity = "Constraint"
 	// SweepSessionInterrupted: the manager was stopped, or the sweep was suspended.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"

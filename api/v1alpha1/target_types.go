@@ -89,8 +89,8 @@ type OSDSelection struct {
 	Count int32 `json:"count"`
 
 	// seed of the draw. The same seed draws the same OSDs as long as the cluster has the same OSDs;
-	// a smaller count draws the first of them. If unset, it is 0 in a CephBenchmark, and a
-	// CephTuningSweep uses a new seed for each block, for all runs of the block.
+	// a smaller count draws the first of them. If unset, a CephBenchmark uses 0. A CephTuningSweep
+	// then draws a new seed for each block, which all runs of the block use.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
