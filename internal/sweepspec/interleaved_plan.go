@@ -187,6 +187,18 @@ func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 	return costOf(plan, underLoad(plan, window))
 }
 
+// FirstLook returns how long a sweep of a single session takes if its first look decides; 0 for
+// other sweeps, and if there is only one look.
+func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
+	first := switchback.QuickLooks(switchback.LastLook)[0]
+	if !IsInterleaved(plan) || plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {
+		return 0
+	}
+	after := *plan
+	after.Pairs = int32(first) //nolint:gosec // At most 60.
+	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
+}
+
 // dwellsCost returns the cost of a session of dwells.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
 	return costOf(plan, 4*(session.DwellTime+switchTime))

@@ -59,6 +59,10 @@ func switched(sessions int32) func(*v1alpha1.CephTuningSweep) {
 	return func(s *v1alpha1.CephTuningSweep) {
 		planned()(s)
 		plan := s.Status.Plan
+		plan.Pairs = 8
+		if sessions == 1 {
+			plan.Pairs = 60
+		}
 		plan.Design, plan.Sessions, plan.MinimumRuns, plan.MaximumRuns = v1alpha1.DesignInterleaved, sessions, sessions, sessions
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/plan"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
 // planTimeout bounds the wait for the plan.
@@ -50,6 +51,12 @@ The flags of the load are those of "run". --objective is the metric to compare: 
 bandwidth, mean and so on. The default is p99 if --rate-iops offers a load, and otherwise iops for
 random and bandwidth for sequential access.
 
+Where the administrator allows it for an option of OSDs, the sweep switches the setting under one
+running load in several sessions, and the verdict holds for the cluster. With --quick it takes one
+session: minutes instead of an hour, and the verdict holds only for this pool, in this hour. Other
+sweeps, such as over pg_num or StorageClasses, compare runs of each configuration. With --quick
+they have the fewest runs, which prove only large effects.
+
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
 --yes. The sweep restores everything that it changed when it ends, fails or is cancelled.
@@ -62,6 +69,12 @@ Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
+
+  # The same in minutes: the verdict holds for this pool, in this hour
+  %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
+
+  # Two StorageClasses, with the fewest runs
+  %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
 
   # Three copies, or four data and two coding chunks?
   %[1]s redundancy=4+2 -n cephtune-bench --replicas 3 --engine fio --mode randwrite --block-size 64Ki
@@ -83,6 +96,7 @@ type options struct {
 	baseline  []string
 	mask      string
 	budget    time.Duration
+	design    design
 	planOnly  bool
 	yes       bool
 
@@ -127,6 +141,7 @@ func newCommand(program string, connect object.Connect, logs live.Logs, asks fun
 	flags.StringSliceVar(&o.baseline, "baseline", nil, "values to compare with, such as pg_num=32 (default the present ones)")
 	flags.StringVar(&o.mask, "mask", "", "OSDs whose options are varied, such as class:ssd or host:node-1 (default all)")
 	flags.DurationVar(&o.budget, "budget", 0, "longest duration of the whole sweep, such as 4h; 0 is without limit")
+	o.design.add(flags)
 	flags.BoolVar(&o.planOnly, "plan", false, "only show the plan")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "run without asking for confirmation")
 	o.load.Add(cmd)
@@ -147,6 +162,9 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := o.checkObjective(); err != nil {
+		return err
+	}
+	if err := o.design.check(); err != nil {
 		return err
 	}
 	if o.settings, err = settings(args, o.load.Engine(), o.mask, o.load.Classes() != nil); err != nil {
@@ -220,15 +238,16 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	case err != nil:
 		return false, err
 	case len(p.Refusals) > 0:
-		return false, exit.UnexpectedErrorf("the operator would refuse the sweep: see the plan")
-	case o.planOnly:
-		return false, nil
+		return false, exit.UnexpectedErrorf("the operator would refuse the sweep: see the plan%s", o.design.refused(&s.Spec, p))
+	}
+	if _, err := io.WriteString(errOut, o.design.hint(p)); err != nil || o.planOnly {
+		return false, err
 	}
 	question := "Run it? [y/N] "
 	if o.yes {
 		question = ""
 	}
-	if _, err := fmt.Fprintf(errOut, "\n%s\n%s", o.changes(), question); err != nil || o.yes {
+	if _, err := fmt.Fprintf(errOut, "\n%s\n%s", o.changes(p), question); err != nil || o.yes {
 		return o.yes, err
 	}
 	return confirmed(ctx, in, errOut)
@@ -295,7 +314,7 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 	if o.budget > 0 {
 		s.Spec.Budget.Duration = &metav1.Duration{Duration: o.budget}
 	}
-	return s, nil
+	return s, o.design.apply(&s.Spec)
 }
 
 // defaultPGs is the number of PGs of a scratch pool in a sweep over its redundancy. Replicated
@@ -307,8 +326,8 @@ func generateName(setting string) string {
 	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
 }
 
-// changes describes how the sweep changes the cluster.
-func (o *options) changes() string {
+// changes describes how the planned sweep changes the cluster.
+func (o *options) changes(p *v1alpha1.SweepPlan) string {
 	var parts []string
 	for _, setting := range o.settings {
 		if part := setting.change(o.load.Pool()); part != "" {
@@ -322,5 +341,9 @@ func (o *options) changes() string {
 	if len(parts) == 0 {
 		return text + ", and changes no setting."
 	}
-	return text + ". It changes " + strings.Join(parts, " and ") + " between runs, and restores it at the end."
+	when := "between runs"
+	if sweepspec.IsInterleaved(p) {
+		when = "every few seconds under the load"
+	}
+	return fmt.Sprintf("%s. It changes %s %s, and restores it at the end.", text, strings.Join(parts, " and "), when)
 }

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"io"
@@ -48,6 +49,9 @@ func cluster(t *testing.T, created *[]string, refusals ...string) client.WithWat
 					EstimatedDuration: &metav1.Duration{Duration: 2 * time.Hour}, RunDuration: &metav1.Duration{Duration: 150 * time.Second},
 					EstimatedBytesWritten: new(resource.MustParse("12Gi")), RunBytesWritten: new(resource.MustParse("256Mi")),
 				}
+				if s.Spec.Strategy.Design == v1alpha1.DesignInterleaved && len(refusals) == 0 {
+					asSessions(s.Status.Plan, cmp.Or(s.Spec.Strategy.Interleaved.Sessions, 3))
+				}
 			} else {
 				s.Status.Verdict, s.Status.Summary = v1alpha1.VerdictEquivalent, "Nothing is better."
 			}
@@ -55,6 +59,12 @@ func cluster(t *testing.T, created *[]string, refusals ...string) client.WithWat
 			return c.Create(ctx, o)
 		},
 	})
+}
+
+// asSessions makes the design of a plan Interleaved.
+func asSessions(p *v1alpha1.SweepPlan, sessions int32) {
+	p.Design, p.Sessions, p.Pairs, p.MinimumRuns, p.MaximumRuns = v1alpha1.DesignInterleaved, sessions, 60, sessions, sessions
+	p.EstimatedDuration, p.RunDuration = &metav1.Duration{Duration: 28 * time.Minute}, &metav1.Duration{Duration: 27 * time.Minute}
 }
 
 func TestGolden(t *testing.T) {
@@ -74,6 +84,18 @@ func TestGolden(t *testing.T) {
 		"the plan alone":               {line: profile + " --plan", silent: true, created: "Plan"},
 		"created and not followed":     {line: profile + " --yes --wait=false -o yaml", silent: true, created: "Plan,"},
 		"what would be created":        {line: profile + " --mask class:ssd --budget 4h --minimum-effect 20% --dry-run -o yaml", silent: true},
+		"quick, as a file":             {line: profile + " --quick --dry-run", silent: true},
+		"quick, the plan":              {line: profile + " --quick --plan", silent: true, created: "Plan"},
+		"quick, but not allowed":       {line: profile + " --quick --yes", refusals: []string{"strategy.design Interleaved is not possible: Option osd_mclock_profile may not be switched under a load."}, created: "Plan"},
+		"several sessions":             {line: profile + " --design Interleaved", stdin: "n\n", created: "Plan"},
+		"blocks":                       {line: profile + " --design blocks --dry-run", silent: true},
+		"quick for pg_num, the plan":   {line: "pg_num=64,128 --quick --plan", silent: true, created: "Plan"},
+		"quick for pg_num, as a file":  {line: "pg_num=64,128 --quick --dry-run", silent: true},
+		"quick for classes":            {line: "--storage-class fast,slow --quick --dry-run", silent: true},
+		"quick for sequential reads":   {line: "osd_client_message_cap=1,256 --mode read --quick --plan", silent: true, created: "Plan"},
+		"quick, and blocks":            {line: profile + " --quick --design blocks --plan", silent: true, created: "Plan"},
+		"usage switch a number of PGs": {line: "pg_num=64,128 --design interleaved --yes"},
+		"usage a design":               {line: profile + " --design factorial --yes"},
 		"placement groups in place":    {line: "--pool X pg_num=64,128 --dry-run -o yaml", silent: true},
 		"placement groups, asked":      {line: "--pool X pg_num=64,128", stdin: "no\n", created: "Plan"},
 		"of the load, by any word":     {line: "iodepth=1,32 bs=4Ki,64Ki clients=1,2 --rw randread --baseline depth=1,bs=4Ki --engine fio --dry-run", silent: true},
@@ -161,9 +183,18 @@ func TestTheAPIServerTakesEverySetting(t *testing.T) {
 		"depth=1,2 bs=4Ki,64Ki jobs=1,2 --engine fio --objective p999",
 		"rate-iops=100,200 --engine fio --objective p99 --baseline rate-iops=100",
 		"compression_mode=none,aggressive",
+		"osd_client_message_cap=1,256 --quick",
+		"osd_client_message_cap=1,256 --quick --design blocks",
+		"pg_num=64,128 --quick",
+		"osd_client_message_cap=1,256 --design interleaved",
+		"osd_client_message_cap=1,256 --design blocks",
 	} {
 		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c), nil, nil), line+" --ceph-cluster a/b --dry-run=server", "")
-		if got.Err != nil || !strings.Contains(got.Stdout, "confirmationBlocks: 8") {
+		filled := "confirmationBlocks: 8"
+		if strings.Contains(got.Stdout, "design: Blocks") && strings.Contains(line, "--quick") {
+			filled = "confirmationBlocks: 3"
+		}
+		if got.Err != nil || !strings.Contains(got.Stdout, filled) {
 			t.Errorf("%s: %v\n%s", line, got.Err, got.Stdout)
 		}
 	}

@@ -89,7 +89,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		runsOf(plan),
 	}
 	if plan.EstimatedDuration != nil && plan.RunDuration != nil {
-		rows = append(rows, []string{"time", fmt.Sprintf("at most about %v, %v for each run", plan.EstimatedDuration.Duration, plan.RunDuration.Duration)})
+		rows = append(rows, []string{"time", timeOf(plan)})
 	}
 	if plan.EstimatedBytesWritten != nil && plan.RunBytesWritten != nil {
 		rows = append(rows, []string{"written", fmt.Sprintf("at most about %s, %s by each run, before replication", plan.EstimatedBytesWritten, plan.RunBytesWritten)})
@@ -124,9 +124,21 @@ func runsOf(plan *v1alpha1.SweepPlan) []string {
 	case !sweepspec.IsInterleaved(plan):
 		return []string{"runs", numbers}
 	case plan.Sessions == 1:
-		return []string{"sessions", "1"}
+		return []string{"sessions", "1, so the verdict holds for " + report.ClaimOf(v1alpha1.ClaimThisHour)}
 	}
 	return []string{"sessions", numbers + ", and dwells of minutes if the verdict needs them"}
+}
+
+// timeOf says how long a plan takes.
+func timeOf(plan *v1alpha1.SweepPlan) string {
+	text := fmt.Sprintf("at most about %v", plan.EstimatedDuration.Duration)
+	switch earliest := sweepspec.FirstLook(plan); {
+	case !sweepspec.IsInterleaved(plan):
+		return text + fmt.Sprintf(", %v for each run", plan.RunDuration.Duration)
+	case earliest > 0:
+		return text + fmt.Sprintf("; about %v if the first look decides", earliest)
+	}
+	return text + fmt.Sprintf(", %v for each session", plan.RunDuration.Duration)
 }
 
 // designOf describes how a plan compares configurations.

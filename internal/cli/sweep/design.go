@@ -1,0 +1,101 @@
+package sweep
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/sweepspec"
+)
+
+// design has the flags that say how configurations are compared.
+type design struct {
+	name  string
+	quick bool
+
+	// notSwitched says why --quick compares runs instead of switching settings; "" if it does not.
+	notSwitched string
+}
+
+// fewestBlocks is the smallest number that the API accepts, of blocks and of confirmation blocks.
+const fewestBlocks = 3
+
+func (d *design) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or the fewest runs, which prove only large effects")
+	flags.StringVar(&d.name, "design", "auto", "auto, blocks or interleaved: compare runs of each configuration, or switch settings under a running load; auto switches where that is possible")
+}
+
+func (d *design) check() error {
+	if d.wanted() == "" {
+		return exit.UsageErrorf("--design %q: want auto, blocks or interleaved", d.name)
+	}
+	return nil
+}
+
+// wanted returns the design that --design names; "" if it names none.
+func (d *design) wanted() v1alpha1.SweepDesign {
+	for _, known := range []v1alpha1.SweepDesign{v1alpha1.DesignAuto, v1alpha1.DesignBlocks, v1alpha1.DesignInterleaved} {
+		if strings.EqualFold(d.name, string(known)) {
+			return known
+		}
+	}
+	return ""
+}
+
+// apply sets the strategy of a sweep. It fails if --design interleaved is impossible whatever the
+// administrator permits. Only the operator's plan knows what the administrator permits.
+func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
+	wanted, strategy := d.wanted(), &spec.Strategy
+	if wanted != v1alpha1.DesignAuto {
+		strategy.Design = wanted
+	}
+	if wanted == v1alpha1.DesignBlocks || wanted == v1alpha1.DesignAuto && !d.quick {
+		d.fewest(strategy)
+		return nil
+	}
+	permitted := sweepspec.Facts{MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }, MaySwitchPools: true}
+	reasons := sweepspec.NotInterleaved(spec, permitted)
+	switch {
+	case len(reasons) == 0 && d.quick:
+		strategy.Design, strategy.Interleaved.Sessions = v1alpha1.DesignInterleaved, 1
+	case len(reasons) > 0 && wanted == v1alpha1.DesignInterleaved:
+		return exit.UsageErrorf("--design interleaved is not possible: %s Use --design blocks, which compares separate runs", reasons[0])
+	case len(reasons) > 0:
+		d.notSwitched, strategy.Design = reasons[0], v1alpha1.DesignBlocks
+		d.fewest(strategy)
+	}
+	return nil
+}
+
+// fewest limits the runs of the design Blocks for --quick.
+func (d *design) fewest(strategy *v1alpha1.Strategy) {
+	if d.quick {
+		strategy.Blocks, strategy.ConfirmationBlocks = v1alpha1.Blocks{Min: fewestBlocks, Max: fewestBlocks}, fewestBlocks
+	}
+}
+
+// refused says what to do if the operator does not permit switching the settings; "" if it
+// refuses something else. The plan of such a sweep has the design Blocks.
+func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPlan) string {
+	if spec.Strategy.Design != v1alpha1.DesignInterleaved || sweepspec.IsInterleaved(plan) {
+		return ""
+	}
+	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
+}
+
+// hint tells what --quick means for this plan, or would mean; "" if neither is worth a line.
+func (d *design) hint(plan *v1alpha1.SweepPlan) string {
+	switch {
+	case d.quick && !sweepspec.IsInterleaved(plan):
+		text := "--quick plans the fewest runs, which prove only large effects: see the smallest effect."
+		if d.notSwitched != "" {
+			text += " Nothing is switched under a running load: " + d.notSwitched
+		}
+		return text + "\n"
+	case sweepspec.IsInterleaved(plan) && plan.Sessions > 1:
+		return "--quick would take one session; its verdict would hold only for this pool, in this hour.\n"
+	}
+	return ""
+}
