@@ -152,3 +152,19 @@ func TestEveryValueIsDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestScreenshots checks that the pictures of Artifact Hub's annotation are in this repository.
+func TestScreenshots(t *testing.T) {
+	var pictures []struct{ Title, URL string }
+	annotation(t, "screenshots", &pictures)
+	const images = "https://raw.githubusercontent.com/cephtune/cephtune/main/"
+	for _, picture := range pictures {
+		name, published := strings.CutPrefix(picture.URL, images)
+		if picture.Title == "" || !published || !strings.HasPrefix(read(t, root+"/"+name), "\x89PNG") {
+			t.Errorf("%q is not a picture below %s", picture, images)
+		}
+	}
+	if len(pictures) == 0 {
+		t.Error("there are no pictures")
+	}
+}

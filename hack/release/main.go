@@ -55,7 +55,7 @@ func (r *release) downloads() string {
 // publishedBy replaces our names in a text by the publisher's names.
 func (r *release) publishedBy(text []byte) []byte {
 	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
-	return regexp.MustCompile(`\bgithub\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("github.com/"+r.publisher+"/cephtune"))
+	return regexp.MustCompile(`\b(github|raw\.githubusercontent)\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("${1}.com/"+r.publisher+"/cephtune"))
 }
 
 func (r *release) run() error {
@@ -71,6 +71,7 @@ func (r *release) run() error {
 		{"the recipe of the tools' images", r.writeTools},
 		{"the chart", r.writeChart},
 		{"install.yaml", r.writeManifest},
+		{"the bundle for OLM", r.writeBundle},
 		{"the notes", r.writeNotes},
 		{"bills of materials", r.writeSBOMs},
 		{"checksums and the manifest for krew", r.writeSums},

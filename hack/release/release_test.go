@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/operator-framework/api/pkg/manifests"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
 )
@@ -239,7 +240,7 @@ func TestChart(t *testing.T) {
 			t.Errorf("the operator's repository is %v", got)
 		}
 		for _, f := range made.Raw {
-			if bytes.Contains(f.Data, []byte("0.1.0-dev")) || bytes.Contains(f.Data, []byte("ghcr.io/cephtune")) {
+			if bytes.Contains(f.Data, []byte("0.1.0-dev")) || bytes.Contains(f.Data, []byte("ghcr.io/cephtune")) || bytes.Contains(f.Data, []byte(".com/cephtune/")) {
 				t.Errorf("%s names what is not of this release", f.Name)
 			}
 		}
@@ -354,5 +355,64 @@ func TestFolderOfARelease(t *testing.T) {
 	}
 	if r.created.IsZero() || len(r.revision) < 40 {
 		t.Errorf("the commit: %s at %s", r.revision, r.created)
+	}
+}
+
+// TestBundle reads the bundle for OLM with the library of OLM's own tools, which also validates it.
+func TestBundle(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	if err := r.writeBundle(); err != nil {
+		t.Fatal(err)
+	}
+	made, err := manifests.GetBundleFromDir(filepath.Join(r.out, "olm", "bundle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	strategy := made.CSV.Spec.InstallStrategy.StrategySpec
+	manager := strategy.DeploymentSpecs[0].Spec.Template.Spec
+	if manager.ServiceAccountName != serviceAccount || manager.Containers[0].Image != "ghcr.io/cephtune/cephtune:0.1.0" {
+		t.Errorf("the manager: %+v", manager)
+	}
+	if len(made.V1CRDs) != 2 || len(made.CSV.Spec.CustomResourceDefinitions.Owned) != 2 {
+		t.Errorf("%d CRDs, %d described", len(made.V1CRDs), len(made.CSV.Spec.CustomResourceDefinitions.Owned))
+	}
+	for _, rule := range strategy.ClusterPermissions[0].Rules {
+		if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "leases") {
+			t.Errorf("a right in all namespaces: %+v", rule)
+		}
+	}
+	// The CSV has the place of ten: the Deployment, its ServiceAccount, and four roles with their bindings.
+	installed := strings.Count(string(must(t)(r.manifest())), "\nkind: ")
+	split := strings.Count(string(read(t, r.out, "olm", "access.yaml")), "\nkind: ") + len(made.Objects)
+	if gone := installed - split; gone != 10-1 {
+		t.Errorf("%d of %d objects are neither in the bundle nor in access.yaml", gone, installed)
+	}
+	if config := "name: cephtune-config\n"; !bytes.Contains(read(t, r.out, "olm", "access.yaml"), []byte(config)) || manager.Volumes[0].ConfigMap.Name != "cephtune-config" {
+		t.Error("the manager does not mount the operator config in access.yaml")
+	}
+}
+
+// TestBundleProblems checks that the validators find what is wrong.
+func TestBundleProblems(t *testing.T) {
+	r := madeRelease(t, "0.1.0")
+	if err := r.writeBundle(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(r.out, "olm", "bundle", "manifests", "cephtuningsweeps.cephtune.dev.customresourcedefinition.yaml")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := validate(filepath.Join(r.out, "olm")); err != nil || len(problems) == 0 {
+		t.Errorf("nothing is wrong without a CRD: %v", err)
+	}
+}
+
+func must(t *testing.T) func([]byte, error) []byte {
+	return func(data []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
 	}
 }

@@ -10,15 +10,23 @@ import (
 
 // writeManifest writes what "make deploy" applies, with the release's images.
 func (r *release) writeManifest() error {
-	tag := ":" + r.version
-	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest", "IMG="+r.operatorImage()+tag, "TOOLS_IMG="+r.toolsImage()+tag)
+	manifest, err := r.manifest()
 	if err != nil {
 		return err
 	}
-	if left := regexp.MustCompile(`ghcr\.io/\S+:dev\b`).Find(manifest); left != nil {
-		return fmt.Errorf("the manifest still names %s", left)
+	return r.write("install.yaml", manifest)
+}
+
+func (r *release) manifest() ([]byte, error) {
+	tag := ":" + r.version
+	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest", "IMG="+r.operatorImage()+tag, "TOOLS_IMG="+r.toolsImage()+tag)
+	if err != nil {
+		return nil, err
 	}
-	return r.write("install.yaml", r.publishedBy(manifest))
+	if left := regexp.MustCompile(`ghcr\.io/\S+:dev\b`).Find(manifest); left != nil {
+		return nil, fmt.Errorf("the manifest still names %s", left)
+	}
+	return r.publishedBy(manifest), nil
 }
 
 // writeTools copies the recipe of the images with Ceph's tools. Building them needs an image
