@@ -33,8 +33,8 @@ func lacking(identity string, caps []string) string {
 		identity, strings.Join(caps, ", "))
 }
 
-// denied ends the sweep after Ceph has denied a change to the tuner's key: retries would hold
-// the lock and the balancer for nothing. The sweep restores earlier changes. If it already has
+// denied ends the sweep after Ceph has denied a change to the tuner's key: retries would keep the
+// lock held and the balancer off for nothing. The sweep restores earlier changes. If it already has
 // its verdict, it keeps the verdict, but does not apply the winner.
 func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
 	message := sentence(err.Error())

@@ -25,7 +25,7 @@ import (
 // estimate. For results that cannot be read, why is the reason.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
-	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // With Auto and no dataset, nothing is prefilled.
+	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // The size is Auto only if nothing is prefilled.
 		prefilled = sweepspec.PrefillBytes(child.Spec.Template, size.Value())
 	}
 	kept, why, err := r.resultsOf(ctx, child)

@@ -2,8 +2,8 @@
 // cluster, decide on one step by a list of named rules, act by executing it, and record the outcome
 // with one write of status. The state of a sweep is in its status, its children and the journal.
 // The ledger in status says which run is next. An existing child says that its settings were
-// proven. The journal says what to restore. A manager that was killed at any moment continues from
-// there. memory.go has the state that may be lost.
+// proven. The journal says what to restore. Whenever a manager is killed, the next one continues
+// from there. memory.go has the state that may be lost.
 package cephtuningsweep
 
 import (
@@ -174,7 +174,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	seen, err := r.observe(ctx, s)
 	if err != nil && !(facts{sweep: s}).mayHaveMade() {
-		return ctrl.Result{}, err // Writing this to status would mark the sweep as begun before it was checked.
+		return ctrl.Result{}, err // Writing the error to status would mark the sweep as begun before it was checked.
 	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))

@@ -90,7 +90,7 @@ const (
 	endsFailed   ending = "Failed"   // the sweep ends without a verdict
 	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
 	endsClosed   ending = "Closed"   // the sweep waits until the window opens
-	endsVoid     ending = "Void"     // the next session begins
+	endsVoid     ending = "Void"     // the session is void, and the next one begins
 	endsReplaced ending = "Replaced" // a run with another run ID begins
 	endsDeleted  ending = "Gone"     // the object is deleted
 )
@@ -130,9 +130,9 @@ func rules() []rule {
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // a sweep that no longer exists has left changes
 		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
-		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: there is one scratch pool
+		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: all use the same scratch pool
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
-		{Name: "failOutOfRoom", Func: failOutOfRoom},             // without its fastest candidates, the sweep would favour slow ones
+		{Name: "failOutOfRoom", Func: failOutOfRoom},             // OSDs run out of space, which would exclude the fastest candidates first
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or its loop no longer exists
 		{Name: "watchSession", Func: watchSession},               // the session is running
 		{Name: "beginSession", Func: beginSession},               // all values are rehearsed

@@ -31,9 +31,9 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
-// endangeredByChange checks a cluster that was just changed. Besides the dangers of endangered,
-// placement groups that stay inactive are a danger then. During a measurement this check is not
-// needed, because the benchmark itself ends at the first inactive placement group.
+// endangeredByChange checks a cluster that was just changed. In addition to the dangers that
+// endangered knows, placement groups must not stay inactive. A measurement does not need this
+// check, because the benchmark itself ends at the first inactive placement group.
 func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
 	if err := seen.memory.endangered(status, stopped); err != nil {
 		return err

@@ -61,10 +61,10 @@ func (m *memories) forget(key types.NamespacedName) {
 // no lock.
 type memory struct {
 	session string
-	// engine uses these connections.
+	// engine changes settings through the connections in connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// outageTuner brings up orphaned OSDs through these connections.
+	// outageTuner brings up orphaned OSDs through the connections in outageTunerOf.
 	outageTuner   *tuning.Engine
 	outageTunerOf tuning.Cluster
 	// noOrphanedOSDs reports that a check since the lock was taken has found no orphaned OSDs in

@@ -198,7 +198,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	if fsid == "" {
 		return nil
 	}
-	// This also happens if Rook cannot be read, or manages another Ceph cluster: the sweep's
+	// The journal is read even if Rook cannot be read, or manages another Ceph cluster: the sweep's
 	// changes are in the cluster that it was planned for.
 	var err error
 	if seen.journal, err = r.Journals.Load(ctx, fsid); err != nil {
@@ -305,8 +305,8 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
 }
 
-// restores reports whether the sweep restores its changes. A deleted sweep without our finalizer
-// does not, even if another finalizer keeps the object.
+// restores reports whether the sweep restores its changes. A deleted sweep without this
+// controller's finalizer does not, even if another finalizer keeps the object.
 func (f facts) restores() bool {
 	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
 }

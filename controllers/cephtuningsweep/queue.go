@@ -91,7 +91,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return grant.Held, err
 	})
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
-		// They may wait until the next sweep restores a journal that exists only in Ceph.
+		// The sweeps ahead may wait until a sweep restores a journal that exists only in Ceph.
 		m.askedAhead = seen.now
 		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}

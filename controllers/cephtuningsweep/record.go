@@ -131,7 +131,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsDeleted: // The object is gone.
-	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep does nothing until a user changes it.
+	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep waits until a user removes the abandon annotation.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)

@@ -337,7 +337,7 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	if err != nil || len(changes) == 0 {
 		return "", err
 	}
-	// If the restarts begin now, all OSDs are due.
+	// With an empty memory, restarts count from now on, so all OSDs are due.
 	look, err := r.observeRestarts(ctx, seen, &restartMemory{})
 	if err != nil {
 		return "", err

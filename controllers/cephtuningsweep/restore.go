@@ -479,8 +479,8 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	return err
 }
 
-// toGiveUp returns the outcome of the journal's entries without writing it. It uses the copy in
-// Kubernetes, or Ceph's copy if that was removed.
+// toGiveUp returns the outcome of the journal's entries without writing the journal. It uses the
+// copy in Kubernetes, or Ceph's copy if that was removed.
 func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
 	left, err := r.Journals.Load(ctx, seen.fsid())
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// unplanned reports whether the sweep has no plan yet. A child from an earlier pass shows that
-// there is one.
+// unplanned reports whether the sweep has no plan yet.
 func (f facts) unplanned() bool {
 	return f.sweep.Status.Plan == nil || f.sweep.Status.Plan.Seed == nil
 }
@@ -22,7 +21,7 @@ func makePlanOnly(seen facts) (plan, bool) {
 
 func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
 
-// planning returns the plan for making a sweep's plan. It waits while the cluster is not
+// planning returns the decision to plan the sweep's runs. That step waits while the cluster is not
 // healthy or not quiescent.
 func (f facts) planning() plan {
 	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}

@@ -35,8 +35,8 @@ func keepWinner(seen facts) (plan, bool) {
 }
 
 // keeps reports whether the winner still has to be applied, and may be applied. Status gets the
-// verdict only after that. So while it has no verdict, the winner has to be applied, even if the
-// sweep was suspended meanwhile.
+// verdict only after that. So while status has no verdict, the winner has to be applied, even if
+// the sweep was suspended meanwhile.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||

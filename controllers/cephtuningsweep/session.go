@@ -183,8 +183,8 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// loopOf returns everything that a loop needs. The loop runs concurrently with passes: of their
-// memory it uses only the engine, which is safe for concurrent use.
+// loopOf returns everything that a loop needs. The loop runs concurrently with passes: of the
+// sweep's memory it uses only the engine, which is safe for concurrent use.
 func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	plan, err := seen.sessions.SessionPlan()
 	if err != nil {

@@ -17,8 +17,8 @@ type Connection struct {
 	User string `json:"user"`
 	// Key is its cephx key.
 	Key string `json:"key"`
-	// Image is the container image of the Ceph release that the cluster runs. It is set if older
-	// releases cannot read the type of the key.
+	// Image is the container image of the Ceph release that the cluster runs. It is set only if
+	// older releases cannot read the type of the key.
 	Image string `json:"image,omitempty"`
 }
 
@@ -69,7 +69,7 @@ type Client interface {
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
-	// PGsOn is `ceph pg ls-by-osd` of each: the placement groups that these OSDs serve.
+	// PGsOn is `ceph pg ls-by-osd` for each OSD: the placement groups that these OSDs serve.
 	PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error)
 	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without all these
 	// OSDs. Ceph 20.2.4 wrongly says yes in some cases.
@@ -82,8 +82,8 @@ type Client interface {
 	// anything to any OSD.
 	DropOSDCaches(ctx context.Context, at Connection) error
 
-	// GetKey, SetKey and RemoveKey are `ceph config-key`, below "cephtune/". GetKey returns ""
-	// and false for a key that does not exist.
+	// GetKey, SetKey and RemoveKey are `ceph config-key` for keys below "cephtune/". GetKey returns
+	// "" and false for a key that does not exist.
 	GetKey(ctx context.Context, at Connection, key string) (string, bool, error)
 	SetKey(ctx context.Context, at Connection, key, value string) error
 	RemoveKey(ctx context.Context, at Connection, key string) error

@@ -11,13 +11,13 @@ import (
 // maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable names the placement groups on some OSDs that would become unavailable without
-// these OSDs; "" if none would. pgs are all placement groups that the OSDs serve, from
+// Unavailable describes the placement groups that would become unavailable if the OSDs in without
+// stopped; "" if there are none. pgs are all placement groups that the OSDs serve, from
 // [ceph.Client.PGsOn].
 //
 // `ceph osd ok-to-stop` should answer the same question, but is wrong in 20.2.4: it overlooks
-// placement groups whose last OSD is not among those to stop. So a no of this command counts,
-// but a yes does not.
+// placement groups whose last OSD is not among those to stop. So its refusal counts, but its
+// approval does not suffice.
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {

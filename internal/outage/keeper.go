@@ -23,8 +23,8 @@ import (
 const KeepEvery = 30 * time.Second
 
 // orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager
-// has stopped. Unless the object that owns the outage is stuck, its pass brings them back half a
-// minute after this manager began.
+// stopped. Normally the object that owns the outage brings them back sooner, half a minute after
+// this manager started.
 const orphanedAfter = 90 * time.Second
 
 // Lock is the part of the lock of Ceph clusters that a Keeper needs.
@@ -35,7 +35,7 @@ type Lock interface {
 
 // Keeper brings back orphaned OSDs: those whose object is gone, has ended, or has not ended its
 // outage in time. A running object brings its OSDs back itself. The next holder of the lock brings
-// back orphaned ones. Without the keeper, they would stay down until an object takes the lock.
+// back orphaned OSDs too, but without the keeper they would stay down until then.
 type Keeper struct {
 	Operator
 
@@ -54,8 +54,9 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine uses these connections; nil until it is needed. It records since when it has seen
-	// the journal, and acts on behalf of the journal's object, so no other journal may use it.
+	// engine restores the journal through the connections in to; nil until it is needed. It acts
+	// for the journal's object and remembers when it first saw the journal, so it must not serve
+	// another journal.
 	engine *tuning.Engine
 	to     tuning.Cluster
 }

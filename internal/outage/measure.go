@@ -121,9 +121,9 @@ func after(from, to time.Time) v1alpha1.Decimal {
 	return figure.Decimal(max(0, to.Sub(from).Seconds()))
 }
 
-// activeFrom returns the time from which all placement groups were active. That is the first
-// sample after the last one with inactive placement groups, once the OSDs are up, or the time
-// when the OSDs came up if no sample had any.
+// activeFrom returns the time from which all placement groups were active. That is the first sample
+// after the last one with inactive placement groups, once the OSDs are up. If no sample had
+// inactive placement groups, it is the time when the OSDs came up.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -160,9 +160,9 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	return sum
 }
 
-// clockLag is how far the clients' seconds may lag behind the manager's clock, because a tool
-// connects before it measures. Windows begin earlier by this time, so that the first second of
-// an outage, which is the worst, never counts for the preceding window.
+// clockLag is how far the clients' seconds may lag behind the manager's clock, because an engine
+// connects before it measures. Windows begin earlier by this time, so that the first second of an
+// outage, which is the worst, never counts for the preceding window.
 const clockLag = 2 * time.Second
 
 // windows divides the clients' time series at the moments of the outage.

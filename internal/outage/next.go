@@ -15,8 +15,8 @@ type Progress struct {
 	// Start is when the phase got its signal.
 	Start time.Time
 	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
-	// when they were seen down. Stop equals Begin until they are marked down. It is set so early
-	// because a failed attempt may have set noup, which then has to be unset.
+	// when they were seen down. Stop equals Begin until they are marked down: a failed attempt may
+	// have set noup, and only a Stop that is not zero makes the manager unset it.
 	Begin, Stop, Down time.Time
 	// Out is when Ceph was first seen to have marked the OSDs out. Backfilled is when all
 	// placement groups were clean without them. Both are set only if the plan expects a
@@ -63,7 +63,7 @@ const (
 
 // These are deadlines.
 const (
-	lateAfter  = 15 * time.Second // the latest stop of OSDs after the planned time
+	lateAfter  = 15 * time.Second // OSDs that have not stopped so long after the planned time are too late
 	downWithin = 20 * time.Second
 	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
 	// unset.

@@ -1,5 +1,5 @@
-// Package outage has a benchmark's outages: whether OSDs may be stopped, when they go down and
-// come up, how much the outage cost, and who brings them back. Plan and State decide: they take
+// Package outage implements a benchmark's outages: it decides whether and when OSDs go down,
+// measures what the outage cost, and brings the OSDs back. Plan and State only decide: they take
 // facts about the cluster as values. Only Stopper, Keeper and Restore act on the cluster, with a
 // [tuning.Journal].
 //
@@ -55,8 +55,8 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned an outage may end. After it, another manager brings the OSDs
-// back. It must do so before Ceph marks them out: so grace plus the time in which that manager
+// grace is how much later than planned an outage may end. After that, another manager brings the
+// OSDs back. It has to do so before Ceph marks them out, so grace plus the time until that manager
 // notices must be less than outMargin.
 const grace = 15 * time.Second
 

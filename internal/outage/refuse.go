@@ -88,8 +88,8 @@ func (p Plan) unknown(c Cluster) string {
 	return ""
 }
 
-// flagged returns a reason for flags that prevent an outage. It accepts the flags that suppress
-// scrubs.
+// flagged returns a reason if a flag is set that prevents an outage. It accepts the flags that
+// suppress scrubs.
 func (p Plan) flagged(c Cluster) string {
 	for _, flag := range c.OSDMap.Flags {
 		if flag != ceph.FlagNoScrub && flag != ceph.FlagNoDeepScrub {

@@ -27,8 +27,8 @@ type Operator struct {
 	Ceph tuning.Ceph
 	Rook Rook
 	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new
-	// holder of the lock that finds one brings the OSDs back before anything else. So does the end
-	// of every session.
+	// holder of the lock that finds one brings the OSDs back before anything else. Every session
+	// does the same when it ends.
 	Store tuning.Store
 	// Writer is a name of this process that no earlier or later process has.
 	Writer  string
@@ -187,7 +187,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return time.Second, nil
 	}
 	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
-	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason, because later passes take the same observations for effects of the returning OSDs.
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason: later passes would attribute these observations to the returning OSDs.
 	return reconcile.AtOnce, nil
 }
 

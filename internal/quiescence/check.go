@@ -49,8 +49,8 @@ type Demand struct {
 	Pool string
 	// PGReplicas is the number of PGs of new pools, multiplied by their copies or chunks.
 	PGReplicas int
-	// OnOSDs is the number of OSDs, not known in advance, that store all of the demand; 0 for
-	// all OSDs.
+	// OnOSDs is how many OSDs store all of the demand, if it is not known which ones; 0 for all
+	// OSDs.
 	OnOSDs int
 }
 

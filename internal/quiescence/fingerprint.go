@@ -51,8 +51,8 @@ type Node struct {
 // stored with results, and its digest covers every field.
 type Detail struct {
 	FSID string `json:"fsid"`
-	// CephVersions has the versions of the running daemons, sorted. It does not count
-	// daemons, since gateways come and go; OSDs counts the OSDs.
+	// CephVersions has the versions of the running daemons, sorted. It does not count daemons,
+	// because gateways come and go; the field OSDs counts the OSDs.
 	CephVersions []string `json:"cephVersions"`
 	RookVersion  string   `json:"rookVersion,omitempty"`
 	// OSDs has the OSDs that serve the target, by device class.
@@ -204,9 +204,9 @@ func configKey(entry ceph.ConfigEntry) string {
 // and only if their digests are equal.
 func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 
-// CompareWorkload is like Compare for the facts that make another workload: the data is stored
-// otherwise, or something else was measured. Versions, OSDs, configuration, images and nodes may
-// differ, because a gate judges their changes.
+// CompareWorkload is like Compare, but only for the facts that define the workload: how the data is
+// stored, and what was measured. Versions, OSDs, configuration, images and nodes may differ,
+// because a gate judges what their changes do.
 func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
 
 // compare lists the differences between facts, in the order of their names.

@@ -31,7 +31,7 @@ const (
 	KindUnobserved    Kind = "Unobserved"
 )
 
-// Sample is a state of the cluster. Samples that Ceph did not answer are dropped.
+// Sample is a state of the cluster. A sample for which a query to Ceph failed is dropped.
 type Sample struct {
 	Time    time.Time         `json:"time"`
 	Status  *ceph.Status      `json:"status"`
@@ -117,9 +117,9 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 // Span is a period of time.
 type Span struct{ From, To time.Time }
 
-// Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of seconds are
-// judged one by one. A disturbance in a sample may have begun right after the previous sample, and ended right
-// before the next one. One that is only recorded spoils nothing.
+// Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of
+// seconds are judged one by one. A disturbance in a sample may have begun right after the previous
+// sample, and ended right before the next one. A disturbance that is only recorded spoils nothing.
 func Disturbed(o Observation, spec v1alpha1.Quiescence) []Span {
 	var spans []Span
 	allowed := allowances(spec, before(o.Samples))

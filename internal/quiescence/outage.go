@@ -73,8 +73,8 @@ func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
 	if !d.covers(at) {
 		return all
 	}
-	// Placement groups peer at the beginning and at the end of a data movement. Peering takes
-	// less time than two consecutive samples.
+	// Placement groups peer at the beginning and at the end of a data movement. Peering ends before
+	// the next sample, so inactive placement groups in two consecutive samples have another cause.
 	moves := d.Out && !hasInactive(previous)
 	all = slices.DeleteFunc(all, func(s seen) bool {
 		return s.kind == KindRecovery || s.kind == KindOSDChange || s.kind == KindInactivePGs && (moves || d.peers(at))

@@ -28,8 +28,8 @@ func WaitsForRemoval(spec v1alpha1.Quiescence) bool {
 	return !matches(removalCode, allowances(spec))
 }
 
-// WaitForRemoval says why a run has to wait longer until OSDs have removed PGs, given the
-// time that it has waited; "" if it may begin, even if they are not done.
+// WaitForRemoval says why a run has to wait longer until OSDs have removed PGs, given the time that
+// it has waited; "" if the run may begin, even if the removal continues.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
 	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {

@@ -67,11 +67,11 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 }
 
 // LeastRoom is the minimum room in bytes for each client that writes new objects. A client would
-// fill less within a moment.
+// fill a smaller room within moments.
 const LeastRoom = 64 << 20
 
-// RoomForObjects returns an obstacle if clients that write new objects have too little room;
-// bytes is the room for each.
+// RoomForObjects returns an obstacle if clients that write new objects have too little room; bytes
+// is the room for each client.
 func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
@@ -184,9 +184,9 @@ func pgsPerOSD(in input) *Obstacle {
 	return nil
 }
 
-// mostPGs returns the maximum number of PGs on any OSD to which a pool is confined; 0 without
-// such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with
-// far too many PGs leaves some inactive.
+// mostPGs returns the maximum number of PGs on any OSD to which a pool is confined; 0 without such
+// a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far too
+// many PGs leaves some of them inactive.
 func (in input) mostPGs(osds []ceph.OSD) int {
 	if in.Demand.OnOSDs == 0 {
 		return 0

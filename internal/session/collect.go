@@ -33,7 +33,7 @@ type Collector struct {
 type gathered struct {
 	seconds   []result.Second // from the first one
 	plain     int             // number of leading rows without histograms
-	notBefore time.Time       // bounds of the start of its tool
+	notBefore time.Time       // bounds of the start of its engine
 	notAfter  time.Time
 	lost      error
 }
@@ -46,8 +46,8 @@ func NewCollector(p Plan, clients int) *Collector {
 // Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add adds the requested rows of a client. notBefore and notAfter bound the start of its tool. A
-// client with unusable rows makes the session void at the next look.
+// Add adds the requested rows of a client. notBefore and notAfter bound the start of the client's
+// engine. A client with unusable rows makes the session void at the next look.
 func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
 	g := &c.clients[client]
 	for i := range rows {
@@ -104,8 +104,8 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 	return e, nil
 }
 
-// before reports whether a row began before the end of the last window. Later windows do not
-// contain it.
+// before reports whether a row began before the end of the last window. No later window contains
+// such a row.
 func (e Evidence) before(client, row int, so Record) bool {
 	c := e.Clients[client]
 	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended

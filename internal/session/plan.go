@@ -18,7 +18,7 @@ type Plan struct {
 	// ProofEvery is the pause between two checks of the OSDs' running values.
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
-	Seed       uint64            `json:"seed"` // for the draws of the tests
+	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
 	// Dwells means that each setting holds for minutes. Windows are then pieces of the second half of that
 	// time.
 	Dwells bool `json:"dwells,omitempty"`
@@ -31,14 +31,15 @@ const DefaultWindow = 10 * time.Second
 const spareOfEach = 2
 
 // Quick returns the plan of a single session with looks up to the last one. It has spare groups to
-// replace void ones. A session that replaces a void one has the next number, and so a different
+// replace void ones. A session that replaces a void session has the next number, and so a different
 // order.
 func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
 	groups := groupsOf(lastLook, candidates)
 	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
 }
 
-// groupsOf returns the number of quads (for one candidate) or rounds (for several) with a number of pairs.
+// groupsOf returns how many quads (for one candidate) or rounds (for several) contain the given
+// number of pairs.
 func groupsOf(pairs, candidates int) int {
 	if candidates == 1 {
 		return (pairs + 1) / 2
@@ -67,8 +68,8 @@ func General(seed uint64, number, candidates, pairs int, window time.Duration) (
 // DwellTime is the time for which a setting holds in a dwell.
 const DwellTime = 4 * time.Minute
 
-// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each. Each is
-// a group of its own, so that the operator reads the clients' rows in between.
+// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each.
+// Each dwell is a group of its own, so that the operator reads the clients' rows in between.
 func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
 	p, err := planned(seed, number, candidates, 1, DwellTime)
 	if err != nil {

@@ -14,7 +14,7 @@ type Evidence struct {
 	Plan    Plan     `json:"plan"`
 	Record  Record   `json:"record"`
 	Clients []Client `json:"clients"`
-	// Latencies has the histograms of each window; empty if the tool reports none.
+	// Latencies has the histograms of each window; empty if the engine reports none.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
 }

@@ -175,7 +175,7 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 }
 
 // confirmation judges the winner by its fresh blocks alone. They yield a verdict if there are
-// enough of them, or if their faults decide the case. If the budget ended the confirmation
+// enough of them, or if faults make it invalid anyway. If the budget ended the confirmation
 // earlier, the race's result stands, unconfirmed.
 func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	faults := append(r.rejection(), r.left[r.winner].faults...)

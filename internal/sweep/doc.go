@@ -17,11 +17,11 @@
 // A sweep with one candidate selects nothing and needs no confirmation: its race consists of
 // pairs and ends when they decide.
 //
-// A block is one visit to each live configuration and to the baseline. Its order is drawn from
-// the seed, so that no trend and no after-effect of a change favours any of them. Controls are
-// further runs of the baseline. They stand between candidates where a block has many, or at both
-// ends if values are visited in turn. Candidates are then compared with the baseline
-// interpolated between them.
+// A block is one visit to each live configuration and to the baseline. Its order is drawn from the
+// seed, so that no trend and no after-effect of a change favours any of them. Controls are further
+// runs of the baseline. They stand between candidates where a block has many, or at both ends if
+// values are visited in turn. Candidates are then compared with the baseline interpolated between
+// the controls.
 //
 // The package reads no clock and has no access to a cluster or to Kubernetes.
 package sweep

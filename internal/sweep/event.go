@@ -12,12 +12,12 @@ type EventCode string
 const (
 	RunRepeated         EventCode = "RunRepeated"         // Outcome is that of the first try
 	RunMissing          EventCode = "RunMissing"          // Outcome is that of the second try
-	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid: Outcome
+	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid; Outcome says why
 	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
-	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit what it may be at most; the block is measured again
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit its maximum; the block is measured again
 	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again
 	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if above 1, Value is ln(last/first control)
-	CandidateDecided    EventCode = "CandidateDecided"    // left the race with a verdict that cannot win
+	CandidateDecided    EventCode = "CandidateDecided"    // left the race: its verdict is known
 	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race; Value is its gain minus the leader's, in logs
 	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race because it cannot win
 	ConfirmationStarted EventCode = "ConfirmationStarted" // Count is the maximum number of blocks; Value is the lead in the race, in logs

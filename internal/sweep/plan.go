@@ -24,7 +24,7 @@ const (
 	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
 	triesPerSlot       = 2 // an invalid run is repeated once, in its place
 	missesToWithdraw   = 2 // blocks without a valid run that withdraw a candidate
-	noiseDF            = 8 // degrees of freedom before noise is believed enough to reject a block
+	noiseDF            = 8 // degrees of freedom that a noise estimate needs before it may reject a block
 )
 
 // Settings are all inputs of a sweep's verdicts, fixed before the first run.
@@ -171,8 +171,8 @@ func (p *Planner) MaxBlocks() (race, confirmation int) {
 	return p.settings.MaxBlocks, pairsForABlock * p.settings.ConfirmationBlocks
 }
 
-// looks returns the looks at up to so many blocks. Each look may remove a candidate from the
-// race. Without racing there is one look, after all blocks.
+// looks returns the looks of a stage with at most this number of blocks. Each look may remove a
+// candidate from the race. Without racing there is one look, after all blocks.
 func (p *Planner) looks(blocks int) stats.Looks {
 	first := min(p.settings.MinBlocks, blocks)
 	if !p.settings.Racing {

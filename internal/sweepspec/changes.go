@@ -19,10 +19,10 @@ type Change struct {
 	Value sweep.Value
 }
 
-// Changes returns all Ceph settings that a sweep varies, with the values of a configuration,
-// in the order of the parameters. It includes the baseline's, since the baseline may differ
-// from Ceph's current values. It omits options of scratch pools and of the load, which are in
-// the child.
+// Changes returns all Ceph settings that a sweep varies, with the values of a configuration, in the
+// order of the parameters. The baseline has changes too, since it may differ from Ceph's current
+// values. Changes omits options of scratch pools and of the load, which the child's template
+// contains.
 func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {
@@ -38,8 +38,9 @@ func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 	return all
 }
 
-// OwnChanges returns the options of scratch pools that a sweep varies, with the values of a configuration, in the
-// order of the parameters. Separate runs create their pools with them. Sessions switch them.
+// OwnChanges returns the options of scratch pools that a sweep varies, with the values of a
+// configuration, in the order of the parameters. Separate runs create their pools with these
+// options, whereas sessions switch the options.
 func OwnChanges(spec *Spec, values map[string]sweep.Value) []Change {
 	scratch := spec.Template.Target.ScratchPool
 	if scratch == nil {

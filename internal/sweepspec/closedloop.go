@@ -10,8 +10,8 @@ import (
 )
 
 // ClosedLoop lists the figures of a sweep, objective first, that are percentiles of phases without
-// an offered rate. By such a figure, a configuration looks better if it has fewer operations in
-// flight.
+// an offered rate. Such a figure makes a configuration look better merely because it has fewer
+// operations in flight.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	figures := []v1alpha1.MetricReference{spec.Objective.MetricReference}
 	for _, c := range spec.Constraints {
@@ -29,8 +29,8 @@ func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
 	})
 }
 
-// ClosedLoopNote returns a warning about such figures for readers of a plan or a verdict; ""
-// without any.
+// ClosedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a
+// verdict; "" if there are none.
 func ClosedLoopNote(spec *Spec) string {
 	figures := ClosedLoop(spec)
 	if len(figures) == 0 {

@@ -37,7 +37,7 @@ const (
 	classOfHDDs = "hdd"
 )
 
-// effort counts the work of a number of runs in Ceph besides their load.
+// effort counts the work that runs cause in Ceph besides their load.
 type effort struct {
 	pgs      int64 // created, split or merged
 	restarts int64 // of OSDs
@@ -52,7 +52,8 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the run time of the longest load, bytes the bytes of the load that writes most.
+	// duration is the run time of the longest load; bytes is how much the load writes that writes
+	// most.
 	duration time.Duration
 	bytes    int64
 	// largest is the maximum effort of one change from the baseline, total the effort of the largest
@@ -211,8 +212,8 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
 
-// prefillBytes is PrefillBytes without the data that an earlier run of the block has prefilled, if the
-// run continues on them.
+// prefillBytes is like PrefillBytes. If continues is true, it leaves out the data that an earlier
+// run of the block has prefilled.
 func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {
@@ -241,8 +242,8 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 // NeedsDataset reports whether a run of a template prefills data before its phases.
 func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
 
-// placeOf returns the place of the clients' data, as far as it decides how much they write. Its names
-// are placeholders.
+// placeOf returns the place of the clients' data, with the fields that decide how much the clients
+// write. Its names are placeholders.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	at := place.Place{
 		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,

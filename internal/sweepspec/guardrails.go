@@ -17,7 +17,7 @@ type ForeignSample struct {
 // PoolUse describes the load and latency of a pool.
 type PoolUse struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// OSDLatencySeconds is the worst commit latency of the OSDs that store it.
+	// OSDLatencySeconds is the worst commit latency of the OSDs that store the pool.
 	OSDLatencySeconds float64
 }
 
@@ -31,9 +31,9 @@ type Breach struct {
 	Message string
 }
 
-// Breached returns the first of the limits that the latest samples break, or nil.
-// Samples are in chronological order. A sample without data for a pool, because the
-// manager could not ask, is ignored: it neither breaks a limit nor keeps it.
+// Breached returns the first of the limits that the latest samples break, or nil. Samples are in
+// chronological order. A sample that lacks data for a pool, because the manager could not read
+// them, is ignored: it neither breaks a limit nor keeps it.
 //
 // It fails for a limit that admission would have refused.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {

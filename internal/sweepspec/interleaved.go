@@ -64,8 +64,9 @@ func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 	return ""
 }
 
-// NotAutomatic returns the first reason why design Auto takes Blocks although settings could be switched
-// under a load; "" if there is none. A session has only the phase of the objective, and no separate runs.
+// NotAutomatic returns the first reason why design Auto takes Blocks although settings could be
+// switched under a load; "" if there is none. A session would ignore what these reasons name: it
+// has only the phase of the objective, and no separate runs.
 func NotAutomatic(spec *Spec) string {
 	s := spec.Strategy
 	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}

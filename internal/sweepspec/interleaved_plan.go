@@ -177,7 +177,7 @@ func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.Window.Duration
 }
 
-// underLoad is the time for which a session switches between windows of a length.
+// underLoad returns how long a session with windows of this length runs under load.
 func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
 	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
 }
@@ -204,8 +204,9 @@ func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
 	return costOf(plan, 4*(session.DwellTime+switchTime))
 }
 
-// costOf returns the cost of a session with another time under load than planned. Its bytes are an upper bound:
-// it scales the bytes of the prefill with the time too, although they stay the same.
+// costOf returns the cost of a session with another time under load than planned. Its bytes are an
+// upper bound, because costOf also scales the bytes of the prefill, which do not depend on the
+// time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {
@@ -272,7 +273,8 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = []v1alpha1.Phase{phase}
-	// The session sets these options itself. In the CephBlockPool, Rook would set them again at any time.
+	// The session sets these options itself. If the CephBlockPool had them, Rook could set them
+	// again at any time.
 	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
 		delete(b.Spec.Template.Target.ScratchPool.Parameters, string(own.Option))
 	}

@@ -22,8 +22,8 @@ type Evidence struct {
 	Failure, Inert, Changed string
 	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool
-	// Seconds is the time since the previous run without waiting; BytesWritten is the
-	// run's total, including the prefill.
+	// Seconds is the time since the previous run, except for time spent waiting; BytesWritten is
+	// the run's total, including the prefill.
 	Seconds      int
 	BytesWritten int64
 }

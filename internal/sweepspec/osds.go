@@ -16,7 +16,7 @@ func VariesOSDCount(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.OSDCount != nil })
 }
 
-// setOSDCount confines the scratch pool to so many OSDs.
+// setOSDCount confines the scratch pool to the given number of OSDs.
 func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
 	count, err := strconv.ParseInt(value.Text, 10, 32)
 	if err != nil {
@@ -37,9 +37,9 @@ func osdCountValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
 	return number(pool.OSDs.Count), nil
 }
 
-// drawOSDs gives a run the seed of its block's draw of OSDs. The draw differs between blocks:
-// with one draw for all, the verdict would describe those OSDs only, and a slow one would
-// count as an effect.
+// drawOSDs gives a run the seed with which its block draws OSDs. Each block draws others: with one
+// draw for all, the verdict would describe those OSDs only, and a slow OSD would count as an
+// effect.
 func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
 		return

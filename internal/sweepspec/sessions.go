@@ -36,7 +36,8 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
 }
 
-// dwellsOf returns the entry of a session of dwells. Its standard deviation is that of a piece.
+// dwellsOf returns the entry of a session of dwells. Its standard deviation is that of one piece of
+// a dwell.
 func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
 	return SessionEntry{
 		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
@@ -133,8 +134,8 @@ type Sessions struct {
 	Next int
 	// Valid counts the sessions of windows that count. Void counts those that failed.
 	Valid, Void int
-	// Superseded counts the sessions that were valid until carry-over showed in them. Windows have been longer
-	// since, and the verdict does not use them.
+	// Superseded counts the valid sessions that the verdict does not use: they showed carry-over,
+	// so later sessions have longer windows.
 	Superseded int
 	// Dwells is the candidate whose dwells are measured next; 0 if windows are next, or nothing.
 	Dwells int
@@ -223,8 +224,8 @@ func (s *Sessions) add(own []SessionEntry) {
 	s.judged = append(s.judged, sum)
 }
 
-// needsLongerWindows reports whether carry-over prevents a verdict that longer windows may give, and the budget
-// holds a session of them.
+// needsLongerWindows reports whether carry-over prevents a verdict that longer windows may give,
+// and whether the budget has room for a session with these.
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
 	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
@@ -249,8 +250,8 @@ func (e SessionEntry) addTo(s *session.Summary) {
 	}
 }
 
-// continueWithDwells plans dwells of the best candidate after the sessions of windows, if its verdict needs
-// them and the budget holds them.
+// continueWithDwells plans dwells of the best candidate after the sessions of windows, if its
+// verdict needs them and the budget has room for them.
 func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	best := s.Best()
 	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
@@ -265,7 +266,7 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 // needsDwells reports whether the verdict of the windows may not hold for settings that stay for
 // minutes. Equivalent always needs dwells, since an effect may take longer than a window. A gain of
 // a load that writes needs them, since a setting may delay work. A candidate that breaks a
-// constraint cannot win.
+// constraint needs none, since it cannot win.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
 	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
@@ -412,8 +413,8 @@ func (s *Sessions) Winner() int {
 	return 0
 }
 
-// MayKeep reports whether the winner's settings may stay. This needs a verdict that holds for the
-// cluster.
+// MayKeep reports whether the winner's settings may stay. That requires a verdict that holds beyond
+// this session's hour and windows.
 func (s *Sessions) MayKeep() bool {
 	w := s.Winner()
 	return w > 0 && s.of(w).Claim == switchback.General
@@ -635,7 +636,7 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
-// whyOf returns one word: why the verdict differs from the windows' result, or the reason of that
+// whyOf returns one word: why the verdict differs from the windows' result, or the reason for that
 // result.
 func whyOf(f session.Finding) string {
 	switch {

@@ -234,7 +234,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value,
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// These streams differ from those of blocks, which have a number from 1 in the upper half.
+		// Streams of blocks have a block number from 1 in their upper 32 bits, so no block uses
+		// this stream.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle

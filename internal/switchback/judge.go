@@ -30,10 +30,11 @@ const LastLook = 60
 
 func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
-// quickLevel returns the level for p-values at each look, so that the error over all looks is alpha. The
-// shares of alpha were simulated for quads. With them, rounds stay below alpha too, since the same number of
-// pairs takes more rounds. With several candidates, each has a part of alpha; repeated looks inflate a
-// smaller error relatively more (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
+// quickLevel returns the level for p-values at each look, so that the error over all looks is
+// alpha. The shares of alpha were simulated for quads. With them, rounds stay below alpha too,
+// since the same number of pairs takes more rounds. Each of several candidates gets a part of
+// alpha. Repeated looks inflate that smaller error relatively more, so its shares are lower
+// (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
 		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
@@ -81,7 +82,8 @@ type Finding struct {
 	Contradict bool             // dwells contradict the windows and prevented a verdict
 }
 
-// MaxWindow is the longest window. If a longer one were needed, separate runs are the better design.
+// MaxWindow is the longest window. Where a longer window is needed, separate runs are the better
+// design.
 const MaxWindow = time.Minute
 
 // Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it has
@@ -240,10 +242,10 @@ func (d Dwells) Contrast() (stats.Contrast, error) {
 	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil
 }
 
-// contradicts reports whether the dwells of a candidate contradict a verdict of windows. Both ratios have to
-// be compatible at 5%. Noise that lasts for minutes is larger between dwells than within them, so this test
-// alarms too often. That only withholds verdicts. If noise is large, the test finds too little. So the
-// verdict must also describe the dwells' own ratio.
+// contradicts reports whether the dwells of a candidate contradict a verdict of windows. Both
+// ratios have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than
+// within them, so this test alarms too often. A false alarm only withholds a verdict. If noise is
+// large, the test misses contradictions, so the verdict must also describe the dwells' own ratio.
 func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
 	p, err := compatible(dwells, windows)
 	if err != nil || p < 0.05 {

@@ -22,7 +22,7 @@ const (
 // Session is a session in the form of the archive, from which entries can be recomputed.
 type Session struct {
 	Number     int      `json:"number"`
-	Seed       uint64   `json:"seed"` // for the draws of the tests
+	Seed       uint64   `json:"seed"` // for the draws of randomisation tests
 	Candidates int      `json:"candidates"`
 	Order      []Group  `json:"order"`
 	Windows    []Window `json:"windows"`

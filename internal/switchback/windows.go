@@ -22,7 +22,7 @@ type Switch struct {
 // Client has the time spans of one client's rows, in order, and the offset of its clock.
 type Client struct {
 	Rows []Span
-	// Offset is the client's clock minus the operator's. Error is its maximum error.
+	// Offset is the client's clock minus the operator's. Error is the maximum error of Offset.
 	Offset, Error time.Duration
 }
 

@@ -193,7 +193,8 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	if err := j.closable(); err != nil {
 		return err
 	}
-	// One copy may lack a write by another engine, or a write that failed.
+	// Without a successful save by this engine, even an unchanged journal is written again: one of
+	// its copies may be outdated.
 	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
 		return nil
 	}
@@ -353,8 +354,8 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	}
 }
 
-// setVaried sends a value of the sweep to Ceph. A baseline may be the original, which is exempt
-// from bounds.
+// setVaried sends a value of the sweep to Ceph. A baseline's value may be the original, which is
+// exempt from bounds.
 func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error {
 	fence, err := e.fence(ctx)
 	if err != nil {

@@ -97,10 +97,10 @@ type AppliedValue struct {
 // State is the outcome of an entry.
 type State string
 
-// The states of an entry. Restored and LeftAlone may become Open again; the others except Open are
-// final.
+// The states of an entry. Restored and LeftAlone may become Open again; Gone, Kept and Abandoned
+// are final.
 const (
-	// Open means that the setting may have a value of ours.
+	// Open means that the setting may have a value that the tuner set.
 	Open State = "Open"
 	// Restored means that the setting has its original value again.
 	Restored State = "Restored"
@@ -108,13 +108,13 @@ const (
 	LeftAlone State = "LeftAlone"
 	// Gone means that the setting's pool or OSD no longer exists.
 	Gone State = "Gone"
-	// Kept means that the setting keeps a value of ours on purpose.
+	// Kept means that the setting keeps a value of the tuner on purpose.
 	Kept State = "Kept"
-	// Abandoned means that a person gave up the restore. The setting may have a value of ours.
+	// Abandoned means that a person gave up the restore. The setting may have a value of the tuner.
 	Abandoned State = "Abandoned"
 )
 
-// ForeignChangeError says that a setting has neither its original value nor one of ours.
+// ForeignChangeError says that a setting has neither its original value nor one that the tuner set.
 type ForeignChangeError struct {
 	Setting Setting
 	Found   Value
@@ -187,8 +187,8 @@ func (j *Journal) intend(change Change, now Value) error {
 	return nil
 }
 
-// identify records the ID of a setting's pool. A different pool with the same name is not
-// ours.
+// identify records the ID of a setting's pool. A different pool with the same name must not be
+// changed.
 func (j *Journal) identify(of Setting, id int64) error {
 	entry := &j.Entries[j.index(of)]
 	if entry.PoolID != 0 && entry.PoolID != id {
@@ -198,8 +198,8 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched returns the settings that have no value of ours yet. Call it before the journal records
-// their changes.
+// untouched returns the settings that the tuner has not changed yet. Call it before the journal
+// records their changes.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
 	for _, change := range changes {
@@ -226,8 +226,8 @@ func (j *Journal) confirm(of Setting, now Value, untouched bool) (changed bool, 
 	return changed, err
 }
 
-// stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value
-// that differs in more than notation is not ours: another client may have set it.
+// stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value that
+// differs in more than notation is not recorded: another client may have set it.
 func (j *Journal) stored(change Change, now Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
 	if !entry.same(now, change.To) {
@@ -262,7 +262,7 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen reopens an entry whose setting has one of our values after all. If it was left alone,
+// reopen reopens an entry whose setting has a value of the tuner after all. If it was left alone,
 // the other client's value becomes its original.
 func (j *Journal) reopen(of Setting, now Value) {
 	entry := &j.Entries[j.index(of)]
@@ -299,7 +299,8 @@ const (
 	leaveAlone
 )
 
-// judge compares a setting's current value with the original and with our values.
+// judge compares a setting's current value with the original and with the values that the tuner
+// set.
 func (e Entry) judge(now Value) action {
 	switch {
 	case e.same(now, e.Original):
@@ -366,7 +367,7 @@ func (j *Journal) closable() error {
 	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
-		// LeftAlone is as long as any state, and JSON encodes each < with six bytes.
+		// No state is longer than LeftAlone, and JSON encodes each < with six bytes.
 		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Applied {
 			if ours := &entry.Applied[k]; ours.Stored == nil {

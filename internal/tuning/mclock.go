@@ -42,8 +42,8 @@ var (
 	mClockSleeps   = regexp.MustCompile(`^osd_(recovery|delete|snap_trim|scrub)_sleep(_\w+)?$`)
 )
 
-// LockedByMClock reports whether OSDs with the mClock scheduler override an option, at least
-// with some other settings.
+// LockedByMClock reports whether OSDs with the mClock scheduler override an option for some values
+// of other options.
 func LockedByMClock(option string) bool {
 	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
 }

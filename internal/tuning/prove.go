@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// InertReason is the reason why a change has no effect.
+// InertReason is the reason why a change is inert.
 type InertReason string
 
 // The reasons.
@@ -32,7 +32,7 @@ const (
 	InertUnproven InertReason = "Unproven"
 )
 
-// Inert describes a change without effect.
+// Inert describes an inert change.
 type Inert struct {
 	Reason  InertReason
 	Setting Setting
@@ -156,8 +156,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// In len(up) steps the remainder visits each OSD once, because each round is shifted
-		// by one.
+		// Over all i, at takes each index once: someOSDs steps go round all OSDs, and i/someOSDs
+		// shifts the next round by one.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}

@@ -57,8 +57,8 @@ func (e Entry) Message() string {
 // alone. If one fails, it continues with the next. It returns the errors with the report. Repeat it
 // until the report is done; then Close.
 //
-// A number of PGs counts as restored once the pool's target has it again. Settling waits until
-// the manager has reached the target.
+// A number of PGs counts as restored once it is the pool's target again. Settling waits until the
+// manager has reached the target.
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
 // RestoreOnce is the last attempt before an abandoned restore. It tries each setting,
@@ -115,7 +115,7 @@ func concernsAll(of Setting, err error) bool {
 	return !refused && !invalid && !notTaken && !errors.Is(err, ErrPoolGone)
 }
 
-// restore restores one setting, if it still has a value of ours.
+// restore restores one setting, if it still has a value of the tuner.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	of, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {

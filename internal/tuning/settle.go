@@ -43,7 +43,8 @@ type Sample struct {
 // deadline too, unless Began is kept.
 type Settling struct {
 	Began time.Time `json:"began"`
-	// Agreeing is the number of consecutive samples that have agreed, since Since.
+	// Agreeing is the number of consecutive samples that have agreed; Since is the time of the
+	// first.
 	Agreeing int       `json:"agreeing"`
 	Since    time.Time `json:"since,omitzero"`
 }

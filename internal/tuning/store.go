@@ -45,9 +45,9 @@ func Follows(next, kept *Journal) error {
 	return nil
 }
 
-// Outlives returns an error unless the kept journal may be removed. It has to be done, or an
-// earlier state of a journal that is done: a process may have died before it updated every
-// copy.
+// Outlives returns an error unless the kept journal may be removed. The kept journal has to be
+// done, or an earlier revision of a journal that is done: a process may have died before it updated
+// every copy.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():
@@ -214,7 +214,7 @@ type Mirrored struct{ first, second Store }
 // NewMirrored returns a store that mirrors a journal in two stores.
 func NewMirrored(first, second Store) *Mirrored { return &Mirrored{first: first, second: second} }
 
-// Load implements Store. Both stores have to answer, because an older copy would have other
+// Load implements Store. Both stores have to answer, because an older copy may have other
 // originals.
 func (s *Mirrored) Load(ctx context.Context, fsid string) (*Journal, error) {
 	first, err := s.first.Load(ctx, fsid)
@@ -258,7 +258,7 @@ func removals(from Store) []Store {
 
 // Newest returns the valid copy of a journal. nil is a missing copy.
 //
-//   - A missing copy counts for nothing: an object may have been deleted with its
+//   - A missing copy is ignored: an object may have been deleted with its
 //     namespace, or a key by hand. If a done journal was being removed, its removal
 //     is repeated.
 //   - Of two copies of one sweep's journal, the later one counts, by epoch of the lock

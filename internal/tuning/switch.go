@@ -69,10 +69,10 @@ func (p OwnPool) split(changes []Change) (own, journalled []Change) {
 // are compared with the clocks of clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
-// Switch changes settings under a running load, from one configuration to another. This engine must have
-// applied both before, so that the journal has everything that a restore needs and is not written again. That does
-// not concern options of the session's own pool, which Try has applied. Each setting must still have the value of
-// the previous configuration.
+// Switch changes settings under a running load, from one configuration to another. This engine must
+// have applied both before, so that the journal has everything that a restore needs and is not
+// written again. Options of the session's own pool are an exception: Try has applied them. Each
+// setting must still have the value of the previous configuration.
 //
 // After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing has changed. After
 // any other error, the outcome is unknown. After every error, restore before the next switch.
@@ -108,9 +108,10 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to
 	return s, nil
 }
 
-// Try applies each configuration's options of the session's own pool, in order, and reads them back. The last
-// configuration stays. Before each session, Apply has to enter the lock's epoch and wait for commands whose outcome
-// is unknown: the pools of two sessions have the same name.
+// Try applies each configuration's options of the session's own pool, in order, and reads them
+// back. The last configuration stays. Before each session, call Apply: it enters the lock's epoch
+// and waits for commands whose outcome is unknown. A late command of an earlier session would reach
+// this pool, which has the same name.
 func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -225,7 +226,7 @@ func settingsInOrder(changes []Change) []Setting {
 	return settings
 }
 
-// has reports whether a setting has the given value of ours, in any notation.
+// has reports whether a setting has the given value, in the intended or in Ceph's notation.
 func (e Entry) has(now, ours Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)

@@ -148,8 +148,8 @@ func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	return w.problem(ProblemStoredData, "%s alters how data is stored, which a restore does not undo: vary it on target.scratchPool", w.setting)
 }
 
-// isAllowed checks the administrator's list. The list cannot contain scratch pools: a scratch
-// pool in the role of an existing pool would belong to another run.
+// isAllowed checks the administrator's list. The list cannot contain scratch pools: a sweep that
+// named one as its existing pool would change the pool of another run.
 func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil

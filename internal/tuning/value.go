@@ -26,8 +26,8 @@ func same(of Setting, valueType string, a, b Value) bool {
 	return canonical(of, valueType, a) == canonical(of, valueType, b)
 }
 
-// canonical returns a value in the form that Ceph has after setting it. Many pool options
-// have a special value, such as 0, that unsets them.
+// canonical returns a value in the form in which Ceph stores it. Many pool options have a special
+// value, such as 0, that unsets them.
 func canonical(of Setting, valueType string, v Value) Value {
 	if !v.Set {
 		return v

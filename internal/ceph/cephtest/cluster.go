@@ -77,7 +77,7 @@ var (
 	_ ceph.Tuner  = (*Cluster)(nil)
 )
 
-// NewCluster returns a quiet cluster of three OSDs on three hosts, with pools of 32 PGs whose
+// NewCluster returns a quiescent cluster of three OSDs on three hosts, with pools of 32 PGs whose
 // autoscaler is on, an active balancer, and options of each kind.
 func NewCluster(pools ...string) *Cluster {
 	c := &Cluster{
