@@ -220,7 +220,7 @@ func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string
 	return err
 }
 
-// Objects implements Client. It stops listing once it has enough.
+// Objects implements Client. It stops listing once it has limit objects.
 func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
 	if err := errors.Join(named("a pool", pool, poolName), ownObjects(namespace, prefix)); err != nil {
 		return nil, err

@@ -117,8 +117,8 @@ func patience(ctx context.Context, p program) []string {
 	return args
 }
 
-// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, … Python
-// would keep the answers of a conversation in a buffer.
+// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, … It sets
+// PYTHONUNBUFFERED, because Python would otherwise keep the answers of a conversation in a buffer.
 func environment(environ []string) []string {
 	kept := []string{"LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1"}
 	for _, entry := range environ {

@@ -84,9 +84,9 @@ func (c *connections) removeIdle() error {
 	return errors.Join(errs...)
 }
 
-// write creates the two files. librados refuses a ceph.conf without a newline at its end. The
-// admin socket and the log files are set to nothing, as the tools would otherwise try to create
-// both below /var.
+// write creates the two files. librados refuses a ceph.conf without a newline at its end. The admin
+// socket and the log files are set to nothing, as the commands would otherwise try to create both
+// below /var.
 func write(at Connection, conf, keyring string) error {
 	content := fmt.Sprintf(`[global]
 mon_host = %s

@@ -31,9 +31,9 @@ type conversations struct {
 	with map[counterpart]*conversation
 }
 
-// counterpart is a kind of daemon, and the key with which it is asked. Monitors and the manager
-// daemon have separate conversations, because questions to the manager daemon wait while it is
-// down.
+// counterpart is a kind of daemon, and the connection through which it is asked. Monitors and the
+// manager daemon have separate conversations, because questions to the manager daemon wait while it
+// is down.
 type counterpart struct {
 	at     Connection
 	daemon daemon
@@ -121,7 +121,7 @@ func (c *conversations) endAll() {
 }
 
 // ask asks one question. If the process fails to answer, or the deadline has killed it, ask ends
-// it: what it prints later must not pass for the answer to the next question.
+// the process: its later output must not be taken for the answer to the next question.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {
 		t.idle.Stop()

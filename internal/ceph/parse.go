@@ -480,8 +480,8 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
-// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement groups.
-// Its answer must not be taken for an OSD without any.
+// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement groups. Its
+// answer must not be taken for that of an OSD without placement groups.
 func parsePGsOn(out []byte) ([]PG, error) {
 	var raw struct {
 		Ready *bool             `json:"pg_ready"`

@@ -236,14 +236,14 @@ type Stop struct {
 	OSDs []int `json:"osds"`
 	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
-	// PGs counts placement groups on these OSDs that stay available, BadPGs those that do not.
-	// If OK is false, only Reason names the latter.
+	// PGs counts placement groups on these OSDs that stay available, BadPGs those that do not. If
+	// OK is false, only Reason names those that do not.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }
 
-// Recovered counts what recovery and backfill have done since the existing pools were created.
-// It falls only when a pool is removed.
+// Recovered counts what recovery and backfill have done since the existing pools were created. The
+// counts fall only when a pool is removed.
 type Recovered struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`

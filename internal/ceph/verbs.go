@@ -21,7 +21,7 @@ const (
 	mayChange permission = "change"
 )
 
-// info is what is known of a verb apart from its types.
+// info describes a verb, apart from its types.
 type info struct {
 	// name is the last part of the path of its requests.
 	name       string
@@ -35,8 +35,8 @@ func (i info) about() info { return i }
 type question struct {
 	// command is empty if it depends on the arguments, or if there are several.
 	command string
-	// daemon answers the command, if it prints a JSON document: only then a process that stays open
-	// can tell where an answer ends.
+	// daemon is the daemon that answers the command. It is set only if the answer is a JSON
+	// document, whose end can be found in the output of a process that stays open.
 	daemon daemon
 }
 
@@ -73,7 +73,7 @@ func reads[A, T any](name, command string, from daemon, do func(context.Context,
 	}
 }
 
-// keeps returns the row of a verb that changes something of the operator's own.
+// keeps returns the row of a verb that mayKeep.
 func keeps[A any](name, command string, do func(context.Context, Client, Connection, A) error) verb[A, nothing] {
 	return verb[A, nothing]{
 		info: info{name, mayKeep, question{command, noDaemon}},

@@ -1,4 +1,4 @@
-// Package engine lists the benchmark tools, and recognises the tool and format of an output.
+// Package engine lists the benchmark engines, and recognises the engine and format of an output.
 package engine
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // These types alias those of package parse, so that callers import only this package.
 type (
-	// Format is one output format of one tool.
+	// Format is one output format of one engine.
 	Format = parse.Format
 	// Options holds facts about a run that its output may lack.
 	Options = parse.Options

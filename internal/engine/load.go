@@ -78,9 +78,9 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 type Traces struct {
 	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty.
 	Namespaces []string
-	// InDefault says that the default namespace of that pool may contain objects whose names
-	// begin with [place.ObjectPrefix] and the place's owner. Checking that lists all objects of
-	// others in the namespace too.
+	// InDefault says that the default namespace of that pool may contain objects whose names begin
+	// with [place.ObjectPrefix] and the place's owner. To check that, one has to list all objects
+	// in the namespace, including those of others.
 	InDefault bool
 }
 

@@ -15,11 +15,11 @@ import (
 // format changes: runner and command line may have different versions.
 const magic = "cephtune-progress-1"
 
-// Line is one line of a log, with the current speed of one client's tool.
+// Line is one line of a log, with the current speed of one client's engine.
 type Line struct {
 	// Task is the ID of the task, such as r1-write-4m.
 	Task string
-	// Elapsed is the time for which the tool has run, including its ramp.
+	// Elapsed is the time for which the engine has run, including its ramp.
 	Elapsed time.Duration
 	Rate    parse.Rate
 }

@@ -46,7 +46,8 @@ const (
 // ScratchUse identifies the user of a scratch pool.
 type ScratchUse struct {
 	Owner objectref.Ref
-	// Key distinguishes pools of one owner with the same spec; "" if it has one at a time.
+	// Key distinguishes pools of one owner with the same spec; "" if the owner has only one at a
+	// time.
 	Key string
 	// Continues reports that earlier users with the same key have measured on the pool, so that
 	// a new pool cannot replace it.
@@ -276,7 +277,7 @@ func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 // scratchPool is a CephBlockPool to be created.
 type scratchPool struct {
 	name string
-	spec map[string]any // as JSON has it
+	spec map[string]any // with the types of decoded JSON
 }
 
 // digest returns a digest of the spec and of the use's key. The stored spec cannot be compared

@@ -21,7 +21,7 @@ type capture struct {
 
 	mu         sync.Mutex
 	head, tail []byte
-	left       int64 // dropped between head and tail
+	left       int64 // number of bytes dropped between head and tail
 }
 
 // newCapture returns a capture whose text has at most limit bytes.
@@ -73,7 +73,7 @@ func (c *capture) lastLines(limit int) string {
 	return strings.ToValidUTF8(text[len(text)-limit:], "")
 }
 
-// streams has a tool's standard output and standard error. They are separate, because one is
+// streams has an engine's standard output and standard error. They are separate, because one is
 // parsed; the order between them is unknown.
 type streams struct{ stdout, stderr *capture }
 

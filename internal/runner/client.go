@@ -121,7 +121,7 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
 }
 
-// bound computes when a tool began. The earliest time is that of the request. The latest is the
+// bound computes when an engine began. The earliest time is that of the request. The latest is the
 // time of the answer minus the running time that the runner reports. If that is before the
 // request, bound uses the time of the request.
 func bound(sent, received time.Time, running time.Duration) Started {

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Course is the work of a tool, second by second.
+// Course is the work of an engine, second by second.
 type Course struct {
 	// Rows are in order.
 	Rows []result.Second
@@ -39,7 +39,7 @@ func courseLimits() limits.Limits {
 // answeredCourse is the answer to a request for a course.
 type answeredCourse struct {
 	Rows []result.Second `json:"rows"`
-	// RunningNanoseconds is the time since the tool was started.
+	// RunningNanoseconds is the time since the engine was started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 	// More reports that the answer had no room for further rows.
 	More bool `json:"more,omitempty"`
@@ -51,7 +51,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
-		return // The line came before the tool was known to run.
+		return // The line came before the engine was known to run.
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)

@@ -28,7 +28,7 @@ const (
 	NotReady Code = "NotReady"
 	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"
-	// NotStarted: the task received the start signal, but its tool could not be started.
+	// NotStarted: the task received the start signal, but its engine could not be started.
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"

@@ -36,7 +36,7 @@ type execution struct {
 	*session
 	entry  *entry
 	report task.Report
-	output *streams // of the tool
+	output *streams // of the engine
 }
 
 type failure struct{ task.Failure }
@@ -176,7 +176,7 @@ func (r *execution) judge(c task.Command, p *process, e exit, output interface{ 
 	}}
 }
 
-// measure runs the tool and parses its results.
+// measure runs the engine and parses its results.
 func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	m := r.entry.task.Measure
 	stdout, err := os.OpenFile(filepath.Join(r.base(), "stdout"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -207,7 +207,7 @@ func (r *execution) measure(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// runTool runs the tool and records its times, its resource usage and its output.
+// runTool runs the engine and records its times, its resource usage and its output.
 func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) error {
 	m := r.entry.task.Measure
 	ctx, stop := withDeadline(ctx, r.entry.task.MeasureTimeoutSeconds)
@@ -242,7 +242,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
 }
 
-// endedByItself returns the error for a tool that ended although it should run until it is
+// endedByItself returns the error for an engine that ended although it should run until it is
 // stopped.
 func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	return &failure{task.Failure{
@@ -284,7 +284,7 @@ func (r *execution) publish(encoded []byte) {
 		r.entry.report = encoded
 		r.kept += len(encoded)
 		if r.entry.since.IsZero() {
-			close(r.entry.began) // The tool will never begin.
+			close(r.entry.began) // The engine will never begin.
 		}
 	})
 }

@@ -90,7 +90,7 @@ func encodeFrame(id string, encoded []byte) []byte {
 
 // notesWriter writes lines for humans into the log that contains the frames. It makes
 // sure that no line can be mistaken for part of a frame, because notes repeat the output
-// of tools and the requests of unauthenticated peers.
+// of engines and the requests of unauthenticated peers.
 type notesWriter struct{ w io.Writer }
 
 // Write implements io.Writer.

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// readMeasured parses the results of a tool that succeeded, from its standard
+// readMeasured parses the results of an engine that succeeded, from its standard
 // output or from a file in its working directory.
 func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr string) (_ *result.Result, err error) {
 	root, err := os.OpenRoot(dir) // OpenRoot, because file names come from the task.
@@ -45,7 +45,7 @@ func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr strin
 	return measured, nil
 }
 
-// openOutput opens the file to which a tool wrote its results.
+// openOutput opens the file to which an engine wrote its results.
 func openOutput(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -57,9 +57,9 @@ func openOutput(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// withMessages appends a tool's standard error to its output. rbd bench reports a
+// withMessages appends an engine's standard error to its output. rbd bench reports a
 // failed last flush only there, and exits with success. The streams are not
-// interleaved as written: a tool writes its output in blocks, so a message could
+// interleaved as written: an engine writes its output in blocks, so a message could
 // split a number. JSON output contains its own errors.
 func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	if stderr == "" || strings.HasSuffix(format, "-json") {
@@ -68,7 +68,7 @@ func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	return io.MultiReader(output, strings.NewReader("\n"+stderr))
 }
 
-// parseOutput parses the output of a tool that succeeded. The output decides
+// parseOutput parses the output of an engine that succeeded. The output decides
 // whether there is a valid result.
 func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
 	format, ok := engine.Lookup(m.Format)
@@ -80,7 +80,7 @@ func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) 
 	if err != nil {
 		incomplete, ok := errors.AsType[*engine.IncompleteError](err)
 		if ok && m.UntilCancelled && incomplete.Partial != nil && incomplete.Reason != parse.ToolError && incomplete.Reason != parse.NoIO {
-			return incomplete.Partial, nil // The tool was stopped on purpose, so its output ends early.
+			return incomplete.Partial, nil // The engine was stopped on purpose, so its output ends early.
 		}
 		if ok {
 			return nil, incompleteOutput(incomplete.Reason, "%s gave no result: %v", m.Argv[0], err)

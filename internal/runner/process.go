@@ -96,7 +96,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// environment returns the part of the runner's environment that tools inherit.
+// environment returns the part of the runner's environment that commands inherit.
 func environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/tmp", "LC_ALL=C"}
 	if conf, ok := os.LookupEnv("CEPH_CONF"); ok {

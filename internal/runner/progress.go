@@ -17,7 +17,7 @@ const (
 	maxProgress    = 10_000 // lines, about a MiB
 )
 
-// maxProgressLine is longer than any progress line of a tool.
+// maxProgressLine is longer than any progress line of an engine.
 const maxProgressLine = 4 << 10
 
 // progressWriter reads an engine's output while it runs, and logs its rate. It accepts all
@@ -38,7 +38,7 @@ type progressWriter struct {
 	reported time.Time
 }
 
-// watched returns the reader of a tool's progress; nil for tools that print nothing before
+// watched returns the reader of an engine's progress; nil for engines that print nothing before
 // they end.
 func (r *execution) watched() *progressWriter {
 	format, ok := engine.Lookup(r.entry.task.Measure.Format)

@@ -49,7 +49,7 @@ type Client interface {
 	// Cancel ends a task, unless it has already ended.
 	Cancel(ctx context.Context, id string) error
 	// Course returns the rows of a task from a given row on; 0 is the first. It has no rows if
-	// the tool does not count by the second. Course works during the run and afterwards.
+	// the engine does not count by the second. Course works during the run and afterwards.
 	Course(ctx context.Context, id string, from int) (Course, error)
 	// Report returns the report of a task that has ended.
 	Report(ctx context.Context, id string) (*task.Report, error)

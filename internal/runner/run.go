@@ -183,7 +183,7 @@ func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.Sta
 			s.work.Wait() // The report must be in the log before any output of the next task.
 			return status.State, nil
 		case status.State == task.Ready:
-			// If the tool does not start, the next snapshot reports the failure.
+			// If the engine does not start, the next snapshot reports the failure.
 			_, _ = s.begin(patient, t.ID)
 		}
 	}

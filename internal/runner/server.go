@@ -33,7 +33,7 @@ type server struct {
 
 // started is the answer to a start signal.
 type started struct {
-	// RunningNanoseconds is the running time of the tool so far.
+	// RunningNanoseconds is the running time of the engine so far.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
 

@@ -33,7 +33,7 @@ type session struct {
 	// notes receives lines for humans.
 	notes io.Writer
 	// progressLines counts the progress lines in the log. Only the goroutine that copies the
-	// tool's output uses it, and that ends with the task.
+	// engine's output uses it, and that ends with the task.
 	progressLines int
 
 	mu      sync.Mutex
@@ -55,12 +55,12 @@ type session struct {
 type entry struct {
 	task   task.Task
 	start  chan struct{} // Closed by the start signal.
-	began  chan struct{} // Closed when the tool runs, or could not be started.
+	began  chan struct{} // Closed when the engine runs, or could not be started.
 	cancel context.CancelCauseFunc
 
 	status    task.Status
 	signalled bool
-	since     time.Time // When the tool began; zero until then.
+	since     time.Time // When the engine began; zero until then.
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
 	bins      int // of course
@@ -149,7 +149,7 @@ func (s *session) hasRoom() *Error {
 	return nil
 }
 
-// begin sends the start signal, and returns the running time of the tool.
+// begin sends the start signal, and returns the running time of the engine.
 func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) {
 	e, err := s.signal(id)
 	if err != nil {

@@ -55,7 +55,7 @@ func parseThrottling(text string) *throttling {
 	return nil
 }
 
-// usageOf returns the resource usage of a tool between two readings.
+// usageOf returns the resource usage of an engine between two readings.
 func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
 	var usage task.Usage
 	if rusage != nil {

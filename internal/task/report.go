@@ -15,7 +15,7 @@ const (
 	Preparing State = "Preparing"
 	// Ready: the measurement waits for the signal to start.
 	Ready State = "Ready"
-	// Measuring: the tool runs.
+	// Measuring: the engine runs.
 	Measuring State = "Measuring"
 	// Done: everything succeeded. If there was a measurement, its output was read.
 	Done State = "Done"
@@ -31,21 +31,21 @@ func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled 
 // FailureReason is the reason why a task failed, as one word.
 type FailureReason string
 
-// The reasons. Package engine has the reasons that concern a tool's output: Truncated, Killed,
+// The reasons. Package engine has the reasons that concern an engine's output: Truncated, Killed,
 // EndedEarly, NoIO, ToolError.
 const (
 	// StepFailed: a command before the measurement ended with an exit code that is
 	// not accepted.
 	StepFailed FailureReason = "StepFailed"
-	// ToolFailed: the tool ended with a non-zero exit code.
+	// ToolFailed: the engine ended with a non-zero exit code.
 	ToolFailed FailureReason = "ToolFailed"
-	// ToolKilled: a signal that the runner did not send ended the tool.
+	// ToolKilled: a signal that the runner did not send ended the engine.
 	ToolKilled FailureReason = "ToolKilled"
 	// DeadlineExceeded: the runner ended the task, because its time was up.
 	DeadlineExceeded FailureReason = "DeadlineExceeded"
 	// NotStarted: the program could not be started.
 	NotStarted FailureReason = "NotStarted"
-	// BadOutput: the parser does not understand the tool's output.
+	// BadOutput: the parser does not understand the engine's output.
 	BadOutput FailureReason = "BadOutput"
 )
 
@@ -76,11 +76,11 @@ type Report struct {
 	Status
 	// Client is the index of the client, from 0.
 	Client int `json:"client"`
-	// Result holds the tool's measurements; nil unless the state is Done.
+	// Result holds the engine's measurements; nil unless the state is Done.
 	Result *result.Result `json:"result,omitempty"`
 	// Usage holds the resources that the client used during the measurement.
 	Usage Usage `json:"usage"`
-	// Output is the tool's output. If it is longer than MaxOutputBytes, its middle is cut out.
+	// Output is the engine's output. If it is longer than MaxOutputBytes, its middle is cut out.
 	Output string `json:"output,omitempty"`
 }
 
@@ -92,7 +92,7 @@ const (
 
 // Usage holds the resources of the node that a client used during a measurement.
 type Usage struct {
-	// CPUSeconds is the CPU time of the tool.
+	// CPUSeconds is the CPU time of the engine.
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// ThrottledSeconds is the time for which the CPU limit stopped the container. ThrottledPeriods
 	// is the number of scheduling periods in which this happened, out of Periods. All are nil if
@@ -100,6 +100,6 @@ type Usage struct {
 	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"`
 	ThrottledPeriods *int64   `json:"throttledPeriods,omitempty"`
 	Periods          *int64   `json:"periods,omitempty"`
-	// MaxResidentBytes is the maximum memory of the tool.
+	// MaxResidentBytes is the maximum memory of the engine.
 	MaxResidentBytes int64 `json:"maxResidentBytes"`
 }

@@ -32,7 +32,7 @@ type Task struct {
 	Always bool `json:"always,omitempty"`
 	// Steps run one after another as soon as the task arrives. They are not measured.
 	Steps []Command `json:"steps,omitempty"`
-	// Measure is the tool whose output becomes the result. It waits for the start signal, which all
+	// Measure is the engine whose output becomes the result. It waits for the start signal, which all
 	// clients get at the same time. Nil for tasks that only prepare or clean up.
 	Measure *Measurement `json:"measure,omitempty"`
 	// StepsTimeoutSeconds and MeasureTimeoutSeconds are the deadlines of the two parts. Each is
@@ -41,12 +41,12 @@ type Task struct {
 	MeasureTimeoutSeconds float64 `json:"measureTimeoutSeconds,omitempty"`
 }
 
-// Measurement is a run of a benchmark tool, with the information for parsing its output.
+// Measurement is a run of a benchmark engine, with the information for parsing its output.
 type Measurement struct {
 	Command
 	// Format is the name of the output's format in package engine.
 	Format string `json:"format"`
-	// OutputFile is the file to which the tool writes its report, relative to the working
+	// OutputFile is the file to which the engine writes its report, relative to the working
 	// directory; empty if the report is its standard output.
 	OutputFile string `json:"outputFile,omitempty"`
 	// LogPrefix is the prefix of the names of fio's per-second logs, relative to the working
@@ -55,19 +55,19 @@ type Measurement struct {
 	// Snapshots says that the engine prints a cumulative report to its standard output each second.
 	// Only the last report is kept.
 	Snapshots bool `json:"snapshots,omitempty"`
-	// RequestedSeconds is the requested measured time, without fio's ramp, or 0 for a tool that is
+	// RequestedSeconds is the requested measured time, without fio's ramp, or 0 for an engine that is
 	// limited by bytes.
 	RequestedSeconds float64 `json:"requestedSeconds,omitempty"`
-	// RequestedBytes is the number of bytes that the tool has to read or write, or 0 if it is
+	// RequestedBytes is the number of bytes that the engine has to read or write, or 0 if it is
 	// limited by time.
 	RequestedBytes int64 `json:"requestedBytes,omitempty"`
-	// MinimumSeconds is the shortest measured time that counts as a result. A tool that ended
+	// MinimumSeconds is the shortest measured time that counts as a result. An engine that ended
 	// earlier has run out of work.
 	MinimumSeconds float64 `json:"minimumSeconds,omitempty"`
-	// UntilCancelled says that the tool runs until its task is cancelled. The task is then Done,
-	// with the measurements up to that moment. A tool that ends by itself has failed.
+	// UntilCancelled says that the engine runs until its task is cancelled. The task is then Done,
+	// with the measurements up to that moment. An engine that ends by itself has failed.
 	UntilCancelled bool `json:"untilCancelled,omitempty"`
-	// OperationBytes is the size of an operation. It is set for a tool that reports bytes only if
+	// OperationBytes is the size of an operation. It is set for an engine that reports bytes only if
 	// it ends by itself, and is 0 for others.
 	OperationBytes int64 `json:"operationBytes,omitempty"`
 }

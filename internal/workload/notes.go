@@ -18,8 +18,8 @@ func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
 	}
 }
 
-// NoteTimes records the times of measurements in logs, by the clocks of nodes. They do not show
-// whether several clients started together.
+// NoteTimes records the times of measurements from the clients' logs, by the clocks of their nodes.
+// They do not show whether several clients started together.
 func (m *Notes) NoteTimes(tasks Tasks) {
 	if len(tasks) == 0 {
 		return

@@ -103,8 +103,8 @@ type decoder struct {
 	document  []byte
 	firstLine int
 
-	// Lines are counted on from the last position asked for. Counting from the start each time
-	// would take quadratic time in a document of many jobs.
+	// Lines are counted from the last position that was asked for. Counting from the start each
+	// time would take quadratic time in a document of many jobs.
 	countedBytes, countedLines int
 }
 

@@ -175,8 +175,8 @@ func done(before, after direction) (*result.Done, bool) {
 	return d, ok
 }
 
-// subtract subtracts a histogram from a later one; false if it is not a later one. Without bins
-// the result is nil.
+// subtract subtracts a histogram from a later one, and returns false if after is not the later one.
+// Without bins the result is nil.
 func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	if after == nil {
 		return nil, before == nil
@@ -212,7 +212,7 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 
 // keeper implements [parse.Keeper]. It holds two reports at most.
 type keeper struct {
-	around io.Writer // must not fail either
+	around io.Writer // must not fail, because Write never fails
 
 	line, open, last []byte
 	inside, tooLong  bool

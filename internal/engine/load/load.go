@@ -36,10 +36,10 @@ type Piloted interface {
 	Load
 	// NeedsPilot reports whether the phase leaves its size to [Run.IOTotalBytes].
 	NeedsPilot() bool
-	// NextPilot returns the bytes of the pilot to run next on each client, or, when done, those
+	// NextPilot returns the bytes of the pilot to run next on each client, or, when done, the bytes
 	// to measure with. The result depends only on the pilots so far, in order.
 	NextPilot(pilots []Pilot) (bytes int64, done bool)
-	// PilotTask is Task for a pilot of that many bytes. It accepts any duration.
+	// PilotTask is Task for a pilot of the given number of bytes. It accepts any duration.
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
 }
 
@@ -58,7 +58,7 @@ type Run struct {
 	// IOTotalBytes is how many bytes rbd bench moves if the phase does not say.
 	IOTotalBytes int64
 	// EveryOperation requests a log of the latency of each operation instead of the mean of each
-	// second. It applies if the tool can do that and there are not too many operations.
+	// second. It applies if the engine can do that and there are not too many operations.
 	EveryOperation bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.
@@ -96,7 +96,7 @@ type Dataset struct {
 	// Rollback restores the data that Commands wrote. It is nil if the place does not request
 	// rollbacks, or nothing overwrites the dataset. It can be repeated.
 	Rollback []task.Command
-	// Warm reads the whole dataset once; nil if the tool cannot.
+	// Warm reads the whole dataset once; nil if the engine cannot do that.
 	Warm []task.Command
 	// Remove removes the dataset. The commands can be repeated, and succeed if it does not
 	// exist. Ceph counts an image as open for half a minute after its client was killed; until
@@ -106,7 +106,7 @@ type Dataset struct {
 
 // Timing is how long a measurement takes, in seconds.
 type Timing struct {
-	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the tool
+	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the engine
 	// counts it nevertheless, and it has to be cut from the time series.
 	RampSeconds float64
 	Cut         bool

@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// Engine is what package engine knows of an engine.
+// Engine describes an engine to package engine.
 type Engine struct {
 	// Formats are the formats of its output.
 	Formats []parse.Format
@@ -30,8 +30,8 @@ type Spec interface {
 	Words() []string
 	// Field returns the value of a field that a sweep may vary; false if it is unset or unknown.
 	Field(field v1alpha1.WorkloadField) (value string, ok bool)
-	// SetField sets such a field. It ignores a field that it does not have: admission has refused
-	// that.
+	// SetField sets a field that a sweep may vary. It ignores a field that the engine does not
+	// have, since admission has refused that.
 	SetField(field v1alpha1.WorkloadField, value FieldValue)
 	// Lengthen multiplies the duration, including the ramp: a run that did not become steady
 	// needs a longer warm-up too.
@@ -65,7 +65,7 @@ type Traits struct {
 	// Reads says that the load reads data.
 	Reads bool
 	// WriteShare is the share of its operations that write, from 0 to 1. With several jobs, it is
-	// the largest of them.
+	// the largest share of any job.
 	WriteShare float64
 	// NewObjectBytes is the size of the objects if the load keeps writing new ones, and so needs
 	// more space the longer it runs; 0 if it overwrites data.

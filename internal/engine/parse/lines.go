@@ -11,7 +11,7 @@ import (
 )
 
 // MaxLine is the length of the longest line that a text parser accepts. The longest line that a
-// tool writes is in fio's histogram log: at most 22 KiB for counts of ten digits.
+// engine writes is in fio's histogram log: at most 22 KiB for counts of ten digits.
 const MaxLine = 64 << 10
 
 // bufferSize is enough for nearly all lines; see readLong for the others.

@@ -6,13 +6,13 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Rate is the speed that a running tool prints. It is for people who watch, and never a result:
-// tools print rounded numbers during a run, and include the ramp.
+// Rate is the speed that a running engine prints. It is for people who watch, and never a result:
+// engines print rounded numbers during a run, and include the ramp.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// MeanLatencySeconds is 0 if the tool does not print it.
+	// MeanLatencySeconds is 0 if the engine does not print it.
 	MeanLatencySeconds float64
-	// Counted holds exact counts since the previous line; nil if the tool prints only rounded
+	// Counted holds exact counts since the previous line; nil if the engine prints only rounded
 	// rates, or means over a longer time.
 	Counted *Counted
 }
@@ -27,7 +27,7 @@ type Counted struct {
 	Read, Write *result.Done // for a load that mixes both
 }
 
-// maxDelay is how long a report may take from the tool to its reader.
+// maxDelay is how long a report may take from the engine to its reader.
 const maxDelay = 5 * time.Second
 
 // Delay returns the age of a report that is read now. It is at most maxDelay, and 0 if the clock
@@ -39,7 +39,7 @@ func (c *Counted) Delay(now time.Time) time.Duration {
 	return 0
 }
 
-// Live reads the standard output of one run of a tool while it runs.
+// Live reads the standard output of one run of an engine while it runs.
 type Live interface {
 	// Line takes the next line, without its end, and reports whether it contains a rate. It
 	// ignores lines that it does not understand.

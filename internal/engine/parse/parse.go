@@ -12,11 +12,11 @@ import (
 
 // Options holds facts about a run that its output may lack. The zero value has no facts.
 type Options struct {
-	// RequestedSeconds is how long the tool was asked to run, without its ramp. It is 0 if
+	// RequestedSeconds is how long the engine was asked to run, without its ramp. It is 0 if
 	// unknown, or if the run had another limit; the parser then uses the duration that the
 	// output mentions.
 	RequestedSeconds float64
-	// RequestedBytes is how many bytes the tool was asked to move. It is 0 if unknown, or if the
+	// RequestedBytes is how many bytes the engine was asked to move. It is 0 if unknown, or if the
 	// run had another limit.
 	RequestedBytes int64
 	// OperationBytes is the size of each operation, for an output that may be cut off before it
@@ -27,15 +27,15 @@ type Options struct {
 	Group *int
 }
 
-// MinimumShare is the share of the requested time that a run has to last. The tools end a little
-// early or late. A tool that ends far earlier was stopped, or had no work left.
+// MinimumShare is the share of the requested time that a run has to last. The engines end a little
+// early or late. An engine that ends far earlier was stopped, or had no work left.
 const MinimumShare = 0.95
 
-// Format is one output format of one tool.
+// Format is one output format of one engine.
 type Format struct {
 	// Name is the stable name, such as "rados-bench-text".
 	Name string
-	// Tool is the tool that writes it.
+	// Tool is the engine that writes it.
 	Tool result.Tool
 	// Detect reports whether the first bytes of an output, [HeadBytes] or all of
 	// it, are of this format.
@@ -45,12 +45,12 @@ type Format struct {
 	// compared with others. Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
 	// NewLive returns a reader of the output of one run while it runs; nil for a format whose
-	// tool prints nothing until the end.
+	// engine prints nothing until the end.
 	NewLive func() Live
 	// NewKeeper returns a [Keeper] for the output of a run that prints cumulative reports; nil for
-	// a tool that cannot. Lines outside of reports go to around.
+	// an engine that prints none. Lines outside of reports go to around.
 	NewKeeper func(around io.Writer) Keeper
-	// AttachLogs adds the rows of the log files with a prefix to a result; nil for a tool that
+	// AttachLogs adds the rows of the log files with a prefix to a result; nil for an engine that
 	// writes none.
 	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
 }
@@ -87,16 +87,16 @@ type Reason string
 
 // These are the reasons.
 const (
-	// Truncated means that the output ends before the end of the tool's summary.
+	// Truncated means that the output ends before the end of the engine's summary.
 	Truncated Reason = "Truncated"
-	// Killed means that a signal stopped the tool.
+	// Killed means that a signal stopped the engine.
 	Killed Reason = "Killed"
 	// EndedEarly means that the run was much shorter than requested, for instance because a
 	// sequential read ran out of objects.
 	EndedEarly Reason = "EndedEarly"
-	// NoIO means that the tool reports no I/O.
+	// NoIO means that the engine reports no I/O.
 	NoIO Reason = "NoIO"
-	// ToolError means that the tool reports an error.
+	// ToolError means that the engine reports an error.
 	ToolError Reason = "ToolError"
 )
 

@@ -23,7 +23,8 @@ const ObjectPrefix = "benchmark_data_"
 type Place struct {
 	// CephUser is the identity without "client.", such as "cephtune-io".
 	CephUser string
-	// CephMajor is the major version of the tools, such as 18; 0 if unknown.
+	// CephMajor is the major version of Ceph's commands in the client's image, such as 18; 0 if
+	// unknown.
 	CephMajor int
 	// Pool is the pool of the target. For an erasure-coded target it is the replicated pool of
 	// the metadata, and DataPool holds the data.
@@ -133,7 +134,7 @@ func (p Place) ObjectNamespace(what string) string {
 	return begin + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
-// Validate returns an error if a field is missing, or if a tool could take it for something
+// Validate returns an error if a field is missing, or if an engine could take it for something
 // other than a name. To fio, for example, colons and dollars in names have a meaning.
 func (p Place) Validate() error {
 	word := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)

@@ -1,8 +1,8 @@
-// Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts
-// of a block device. Data that phases overwrite is prefilled too. The first write to a part of a
-// new image allocates objects, and to a new file blocks. Runs on fresh data would measure that
-// allocation, in a share that falls as the run proceeds. Overwriting in place costs the same in
-// every run, and applications do that most of the time.
+// Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts of
+// a block device. Data that phases overwrite is prefilled too. The first write to a part of a new
+// image allocates an object, and the first write to a part of a new file allocates blocks. Runs on
+// fresh data would measure these allocations, which become rarer as the run proceeds. Overwriting
+// in place costs the same in every run, and applications do that most of the time.
 //
 // Images that are rolled back before each run have a snapshot, and are filled once more after
 // the snapshot was taken. On the first write to an object after a snapshot, Ceph copies the old
@@ -387,8 +387,8 @@ func (s Set) CheckObjects(part int) task.Command {
 // default namespace. The prefix itself begins with [place.ObjectPrefix].
 //
 // If `rados cleanup` finds the metadata object of a bench, it computes object names from that
-// object's process ID and this host's name, whether or not such objects exist. RemoveObjects
-// passes a run name without a metadata object, so that it lists the objects instead.
+// object's process ID and this host's name, whether or not such objects exist. RemoveObjects passes
+// a run name without a metadata object, so that `rados cleanup` lists the objects instead.
 func RemoveObjects(p place.Place, namespace, prefix string) task.Command {
 	argv := []string{"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool()}
 	if namespace != "" {

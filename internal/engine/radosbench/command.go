@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// runName is the metadata object in which the tool records what it wrote. It has the prefix of
+// runName is the metadata object in which rados bench records what it wrote. It has the prefix of
 // the other objects, and is therefore removed with them.
 const runName = place.ObjectPrefix + "run"
 
@@ -35,13 +35,13 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each run and each dataset has a RADOS namespace of its own. The tool names objects by host
+// Each run and each dataset has a RADOS namespace of its own. rados bench names objects by host
 // name and process ID, but records only the process ID: in one namespace, two runs could take
 // each other's objects for their own. A namespace also makes it possible to remove the objects
 // of a killed run, which leaves no metadata object.
 //
 // The phase requests the plain output. In all versions up to Tentacle, the JSON output has
-// messages of the tool in its midst, and undefined values for stalled seconds.
+// messages of rados bench in its midst, and undefined values for stalled seconds.
 type phase struct {
 	spec                    v1alpha1.RadosBench
 	blockBytes, objectBytes int64
@@ -74,7 +74,7 @@ func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	return b, nil
 }
 
-// Timing implements load.Load. The tool has no ramp of its own, so the ramp is cut from the time
+// Timing implements load.Load. rados bench has no ramp of its own, so the ramp is cut from the time
 // series.
 func (b *phase) Timing() load.Timing {
 	return load.Timing{RampSeconds: b.ramp, Cut: b.ramp > 0, MeasuredSeconds: b.seconds - b.ramp}
@@ -89,7 +89,7 @@ func (b *phase) usesDataset() bool {
 func (b *phase) objects(p place.Place) int64 {
 	perObject := b.objectBytes / b.blockBytes
 	inFlight := (int64(b.spec.Concurrency) + perObject - 1) / perObject
-	// The tool counts operations in 32 bits.
+	// rados bench counts operations in 32 bits.
 	return min(max(p.DatasetBytes/b.objectBytes, inFlight), math.MaxInt32/perObject)
 }
 
@@ -152,7 +152,7 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	}}
 }
 
-// warm returns a command that reads all objects once; the tool then stops by itself. It reads
+// warm returns a command that reads all objects once; rados bench then stops by itself. It reads
 // neither omaps nor extended attributes.
 func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
 	if destinationFlag(b.spec.Destination) != "" {
@@ -202,7 +202,7 @@ func (b *phase) writeOptions(p place.Place) []string {
 		options = append(options, flag)
 	}
 	if b.spec.ReuseObjects {
-		// The sizes equal those of the prefill. Without a limit, the tool would create new
+		// The sizes equal those of the prefill. Without a limit, rados bench would create new
 		// objects after the last one.
 		limit := b.objects(p)
 		if b.spec.MaxObjects != nil {
@@ -219,8 +219,8 @@ func (b *phase) writeOptions(p place.Place) []string {
 }
 
 // limit returns how many new objects the phase may write; 0 means no limit. Without a limit, a
-// phase that only time ends would fill a small cluster, and a full cluster blocks the writes of
-// all clients.
+// phase that ends only after a time would fill a small cluster, and a full cluster blocks the
+// writes of all clients.
 func (b *phase) limit(p place.Place) int64 {
 	switch {
 	case b.boundByRoom(p):
@@ -236,7 +236,7 @@ func (b *phase) boundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }
 
-// fitting returns how many objects there is room for. The tool counts operations in 32 bits.
+// fitting returns how many objects there is room for. rados bench counts operations in 32 bits.
 func (b *phase) fitting(p place.Place) int64 {
 	chunks := int64(max(p.DataChunks, 1))
 	each := max(b.objectBytes, chunks*allocation) + chunks*objectOverhead

@@ -57,7 +57,7 @@ const mebibyte = 1 << 20
 // usualRows is the number of rows to expect: up to ten minutes.
 const usualRows = 640
 
-// A row is the line that the tool printed at the end of one second.
+// A row is the line that rados bench printed at the end of one second.
 type row struct {
 	second   int64
 	finished int64

@@ -39,7 +39,7 @@ const sufficient = 0.02
 // not suffice for one interval, several intervals share their mean, so that the total stays
 // correct. An interval without operations has 0.
 func (b *bench) setLatencies(s *result.Series) {
-	first := 0 // The tool prints row 0 before the first operation.
+	first := 0 // rados bench prints row 0 before the first operation.
 	for first < len(b.rows) && b.rows[first].finished == 0 && b.rows[first].second == 0 {
 		first++
 	}
@@ -105,7 +105,7 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 		if r.finished > 0 && r.averageMiBPerSecond > 0 {
 			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
 		}
-		// A row is never early, and a little late because of the tool's loop. A second or more
+		// A row is never early, and a little late because of rados bench's loop. A second or more
 		// shows lost digits, or that the machine was suspended.
 		late := t - float64(r.second)
 		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {

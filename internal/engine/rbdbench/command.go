@@ -26,7 +26,7 @@ const (
 
 // phase is a phase of rbd bench. Writes overwrite a prefilled image. Each client has its own
 // image unless the target shares one. The image is as large as its prefilled data, because the
-// tool always uses the whole image.
+// engine always uses the whole image.
 type phase struct {
 	spec    v1alpha1.RBDBench
 	ioBytes int64

@@ -33,7 +33,7 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	text, _ = parse.Field(line)
 	operations, counts := parse.Int(text)
 	if !ok || !counts {
-		return rate, true // The tool subtracts operations in flight, so the first value may be negative.
+		return rate, true // rbd bench subtracts operations in flight, so the first value may be negative.
 	}
 	if l.begun && second > l.second && operations >= l.operations {
 		n := float64(operations - l.operations)

@@ -21,7 +21,7 @@ const (
 	// shortestAim is the shortest time that a phase is sized for.
 	shortestAim = speedUp * minimumSeconds
 	// firstRounds is how many operations of each thread the first pilot has; firstBytes limits
-	// its size if operations are large. The tool's clock has steps of some milliseconds, so the
+	// its size if operations are large. rbd bench's clock has steps of some milliseconds, so the
 	// pilot must take longer than that.
 	firstRounds, firstBytes = 256, 64 << 20
 	// maxTotal is the largest size of a measurement. It equals the limit of the API.

@@ -2,8 +2,8 @@
 // of Ceph writes it: from the version that printed bytes per second as a number
 // (up to Nautilus) to the one that prints "43 MiB/s".
 //
-// When SIGTERM stops the tool, it exits with 0 and a normal summary. A run is therefore valid
-// only if it moved all requested bytes. The tool reports no latency, and in readwrite mode no
+// When SIGTERM stops rbd bench, it exits with 0 and a normal summary. A run is therefore valid
+// only if it moved all requested bytes. rbd bench reports no latency, and in readwrite mode no
 // I/O errors.
 package rbdbench
 
@@ -141,7 +141,7 @@ func (p *parser) row(first, rest []byte) error {
 	var r row
 	r.second, _ = parse.Int(first)
 	operations, rest := parse.Field(rest)
-	// The tool subtracts the operations in flight, so the number can be negative in a slow first
+	// rbd bench subtracts the operations in flight, so the number can be negative in a slow first
 	// second.
 	operations, negative := bytes.CutPrefix(operations, []byte("-"))
 	var ok bool
@@ -385,7 +385,7 @@ func (p *parser) checkComplete(res *result.Result, seconds float64, options pars
 }
 
 // series turns the rows into intervals. Seconds without I/O have no row, so an
-// interval may be longer than a second. The tool prints a row as soon as a second
+// interval may be longer than a second. rbd bench prints a row as soon as a second
 // is over, so whole seconds are close to the true times.
 func (p *parser) series(seconds float64) *result.Series {
 	if len(p.rows) == 0 || p.tooLong {

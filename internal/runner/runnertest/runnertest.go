@@ -353,7 +353,7 @@ func (r *Runner) Cancel(_ context.Context, id string) error {
 	return r.answer(nil)
 }
 
-// Fail ends a running task now, as if its tool had died.
+// Fail ends a running task now, as if its engine had died.
 func (r *Runner) Fail(id string, f *task.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
