@@ -22,7 +22,7 @@ const sessionPrefix = scratchpool.ImagePrefix
 type Session struct {
 	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
 	// has 19 characters, because rados bench truncates host names after 29. Such a short name
-	// allows a user to find a run ID with the name of another session. So the name proves
+	// allows a user to find a run ID that yields the name of another session. So the name proves
 	// nothing, and no key is derived from it.
 	Name string
 	// UID and RunID identify the owner and the run ID of the session.
@@ -58,13 +58,13 @@ func (s Session) derive(master []byte, role string) ([]byte, error) {
 	return key, nil
 }
 
-// Background returns the session of the background load. It has another name for the Job. The
-// names of everything that the load creates begin with this session's name, so the teardown
-// removes that as well.
+// Background returns the session of the background load, whose Job needs another name. The names of
+// everything that the load creates begin with the name of s, so the teardown of s removes that as
+// well.
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
-// SecretName returns the name of the Secret. It differs for a standalone client, because the
-// Secret that is being removed may still exist.
+// SecretName returns the name of the Secret. It differs for a standalone client, because the Secret
+// that it replaces may still exist for a while.
 func SecretName(s Session, alone bool) string {
 	if alone {
 		return s.Name + "-alone"

@@ -1,5 +1,5 @@
-// Package clientview has what a manager knows of a benchmark's clients: the last answers of their
-// runners, which it follows by long polls, or what their logs say.
+// Package clientview holds a manager's view of a benchmark's clients: the latest answers of their
+// runners, which it gets by long polls, or the reports in their logs.
 package clientview
 
 import (

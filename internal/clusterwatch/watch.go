@@ -107,7 +107,7 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns sets whether no run is in progress. If so, the watch also queries the free
+// LookBetweenRuns sets whether the watch is between runs. While it is, it also queries the free
 // space of each OSD and, if strays is set, stray PGs. Both need a list of all PGs.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()

@@ -82,10 +82,9 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 	return c, nil
 }
 
-// spaceEfficiency returns the space efficiency at the moment when the session stored the most
-// data. It returns nil if used and stored bytes do not belong together: OSDs that are down do not
-// report their usage, and a snapshot shares space with its image while Ceph counts both as
-// stored.
+// spaceEfficiency returns the space efficiency at the moment when the session stored the most data.
+// It returns nil if used and stored bytes cannot be compared: OSDs that are down do not report
+// their usage, and a snapshot shares space with its image while Ceph counts both as stored.
 func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
 	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil

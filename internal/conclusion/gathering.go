@@ -126,8 +126,8 @@ func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id
 	})
 }
 
-// take merges a report with the earlier ones, and keeps the parts that may fit into the archive.
-// It changes only the gathering.
+// take merges a report with the earlier ones, and keeps the parts that may fit into the archive. It
+// does not change the report itself.
 func (g *Gathering) take(of *Gathered, report *task.Report) {
 	of.observer.Add(report)
 	kept := *report

@@ -1,6 +1,6 @@
-// Package conclusion turns what is known of a benchmark's session into its results. It judges each
-// run, valid or invalid with the reason, and combines the valid runs into status. It is pure, with
-// one exception: a Gathering asks clients for their reports.
+// Package conclusion turns the facts about a benchmark's session into results. It judges each run,
+// valid or invalid with the reason, and combines the valid runs into status. It is pure, with one
+// exception: a Gathering asks clients for their reports.
 package conclusion
 
 import (
@@ -48,7 +48,8 @@ type Session struct {
 	UsedBefore int64
 	// OSDs are the OSDs to which the scratch pool is confined, in the form of status.
 	OSDs string
-	// Standalone says that the client is standalone. Remark says so in the summary.
+	// Standalone says that the client is standalone. Remark is the sentence about that in the
+	// summary.
 	Standalone bool
 	Remark     string
 }

@@ -1,6 +1,6 @@
-// Package kstatus ends a reconciliation. It writes the outcome into conditions in the form of
-// kstatus, which kubectl wait, Flux and Argo CD understand. It writes status in one patch, or
-// not at all if nothing changed.
+// Package kstatus writes the outcome of a reconciliation into conditions. They have the form of
+// kstatus, which kubectl wait, Flux and Argo CD understand. It writes status in one patch, or not
+// at all if nothing changed.
 package kstatus
 
 import (

@@ -1,6 +1,6 @@
-// Package leftovers removes what the clients of a session have left in pools that outlast the
-// session, after the clients have removed what they could. It only acts in Ceph, and every call
-// can be repeated.
+// Package leftovers removes images and objects that the clients of a session have left in pools
+// that outlast the session. The clients themselves remove what they can before. It only acts in
+// Ceph, and every call can be repeated.
 package leftovers
 
 import (

@@ -1,7 +1,8 @@
 // Package limits reads JSON from untrusted writers within a fixed amount of memory.
 //
-// A bound on the bytes of a document does not bound its memory: "{}," takes three bytes, and
-// an element of a slice of structs hundreds. So [Decode] counts memory while it allocates.
+// A bound on the bytes of a document does not bound its memory: "{}," takes three bytes, but the
+// element that it adds to a slice of structs may take hundreds. So [Decode] counts memory while it
+// allocates.
 package limits
 
 import (
@@ -17,8 +18,8 @@ import (
 
 // Limits are the limits for a document. All fields are required.
 type Limits struct {
-	// TextBytes bounds the document, which is never in memory as a whole. StringBytes bounds
-	// each of its strings, which are.
+	// TextBytes bounds the document, which is never in memory as a whole. StringBytes bounds each
+	// of its strings, which are in memory.
 	TextBytes, StringBytes int64
 	// MemoryBytes bounds the total size of all values, see [Size]. The contents of strings do
 	// not count, because TextBytes bounds them. Slices grow by a quarter, so at worst a document costs

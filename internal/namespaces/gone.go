@@ -33,8 +33,8 @@ import (
 const maxWait = 10 * time.Second
 
 // NotFoundIfGone returns the error of a request for an object in a namespace: "not found" instead
-// of "forbidden" if the namespace is deleted or being deleted. The reader must not be a cache.
-// Without an answer to its question it returns the error unchanged.
+// of "forbidden" if the namespace is deleted or being deleted. The reader must not be a cache. If
+// the state of the namespace cannot be read, it returns the error unchanged.
 func NotFoundIfGone(ctx context.Context, reader client.Reader, namespace string, err error) error {
 	if namespace == "" || !apierrors.IsForbidden(err) || !isGone(ctx, reader, namespace) {
 		return err
@@ -45,8 +45,8 @@ func NotFoundIfGone(ctx context.Context, reader client.Reader, namespace string,
 	}}
 }
 
-// isGone reports whether a namespace is deleted or being deleted. Without an answer it assumes
-// neither.
+// isGone reports whether a namespace is deleted or being deleted. If the namespace cannot be read,
+// it assumes neither.
 func isGone(ctx context.Context, reader client.Reader, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()

@@ -32,7 +32,8 @@ func New(c client.Client, handled ...string) *Checker {
 	return &Checker{client: c, handled: handled, known: map[string]bool{}}
 }
 
-// Handles reports whether the manager handles the CRs in a namespace. It may read those in others.
+// Handles reports whether the manager handles the CRs in a namespace. The manager may be able to
+// read CRs in other namespaces too.
 func (c *Checker) Handles(namespace string) bool {
 	return len(c.handled) == 0 || slices.Contains(c.handled, namespace)
 }

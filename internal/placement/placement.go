@@ -318,8 +318,8 @@ func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
 	})
 }
 
-// Outside names a placement group of a pool that is on an OSD outside the given ones, or says
-// that not all are known; "" if all are inside.
+// Outside names a placement group of a pool that is on an OSD outside the given ones, or says that
+// some placement groups are unknown; "" if all are inside.
 func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	count := 0
 	for _, pg := range pgs {

@@ -1,6 +1,6 @@
-// Package reference selects the runs of a recorded benchmark with which another one is compared.
-// The controller and the command line share it, so that an expectation with maximumRegression and
-// "kubectl cephtune compare --max-regression" judge the same runs.
+// Package reference selects the runs of a recorded benchmark with which another benchmark is
+// compared. The controller and the command line share it, so that an expectation with
+// maximumRegression and "kubectl cephtune compare --max-regression" judge the same runs.
 package reference
 
 import (

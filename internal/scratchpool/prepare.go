@@ -228,8 +228,9 @@ func (p Preparer) settle(ctx context.Context, at ceph.Connection, osdMap *ceph.O
 	return reconcile.Done, nil
 }
 
-// isClean reports whether PGs have been clean for long enough: Ceph reports them as clean until
-// it learns of a change. The PGs of a pool that others have used are not new.
+// isClean reports whether PGs have been clean for long enough: Ceph reports them as clean until it
+// learns of a change. For a pool that others have used, one clean report is enough, because its PGs
+// are not new.
 func (p *Preparation) isClean(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
 	if !status.AllClean() {
 		p.cleanSince = time.Time{}

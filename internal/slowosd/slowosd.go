@@ -25,8 +25,8 @@ const (
 	leastPeers = 3
 	// leastSamples is the minimum number of an OSD's latency reports during a phase.
 	leastSamples = 2
-	// mostDeviations is the usual limit of this statistic: an OSD is slow if it is more
-	// standard deviations above the median. The standard deviation is estimated from the
+	// mostDeviations is the usual limit of this statistic: an OSD is slow if it is more than this
+	// number of standard deviations above the median. The standard deviation is estimated from the
 	// median absolute deviation.
 	mostDeviations = 3.5
 	// sigmaOfMAD converts a median absolute deviation to a standard deviation, for a normal

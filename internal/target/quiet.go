@@ -12,8 +12,8 @@ import (
 // freshFor is the greatest age of a sample that decides whether a run may begin.
 const freshFor = 3 * clusterwatch.SampleEvery
 
-// Obstacles returns the reasons why a run may not begin at present. It returns false if the
-// cluster is not known well enough to look for others.
+// Obstacles returns the reasons why a run may not begin at present. It returns false if too little
+// is known about the cluster to look for other obstacles.
 func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	if len(t.Samples) == 0 || t.Now.Sub(t.Samples[len(t.Samples)-1].Time) > freshFor {
 		message := "Ceph has not answered for some seconds."
@@ -34,7 +34,7 @@ func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	return append(found, t.noRoom()...), true
 }
 
-// Disturbances returns the disturbances in a time, except those that an outage explains.
+// Disturbances returns the disturbances in a period, except those that an outage explains.
 func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) []quiescence.Disturbance {
 	return quiescence.Judge(quiescence.Observation{
 		Start: start, End: end, Samples: clusterwatch.SamplesUntil(t.Samples, end),
@@ -72,7 +72,7 @@ func (t Target) sharedPGReplicas() int {
 	return replicas
 }
 
-// spread returns the demand with its distribution over OSDs.
+// spread returns a demand that says only on which OSDs the data are stored.
 func (t Target) spread() quiescence.Demand {
 	d := quiescence.Demand{DeviceClass: t.DeviceClass()}
 	if confined := t.Confined(); confined != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A full OSD blocks the writes of all clients, so no benchmark may fill one. The free space
-// limits the writes of phases that only time ends, and the benchmark ends when the cluster is
-// about to be full.
+// A full OSD blocks the writes of all clients, so no benchmark may fill one. The free space limits
+// the writes of phases that end only after a time, and the benchmark ends when the cluster is about
+// to be full.
 
 // targetOSDs returns the OSDs of the target from the last sample: the OSDs of an existing pool,
 // or all OSDs.

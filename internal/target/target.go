@@ -1,6 +1,6 @@
 // Package target describes the target of a benchmark in its Ceph cluster: its pools, placement
-// groups and OSDs, the room for its data, and whether the cluster is quiet enough for a run. It is
-// pure: it computes with what was read before.
+// groups and OSDs, the room for its data, and whether the cluster is quiescent enough for a run. It
+// is pure: it computes from facts that its caller has read.
 package target
 
 import (
@@ -45,7 +45,7 @@ type Target struct {
 }
 
 // CephMajor returns the oldest major version of the daemons; 0 if unknown. The administrator
-// chooses tools of the same version.
+// chooses a tools image of the same version.
 func (t Target) CephMajor() int {
 	if t.Survey == nil {
 		return 0

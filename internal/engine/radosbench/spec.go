@@ -28,8 +28,9 @@ type phaseSpec struct {
 // Load implements [load.Spec].
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RadosBench) }
 
-// Traits implements [load.Spec]. Mode Seq ends when it has read all objects, and a write that
-// reuses objects when it has overwritten all of them.
+// Traits implements [load.Spec]. Not every phase has windows, because not every phase runs for as
+// long as requested: mode Seq ends when it has read all objects, and a write that reuses objects
+// ends when it has overwritten them all.
 func (s phaseSpec) Traits() load.Traits {
 	traits := load.Traits{
 		BlockBytes:     s.BlockSize.Value(),
