@@ -340,8 +340,9 @@ type Interleaved struct {
 
 	// pairs is the number of pairs of windows of the baseline and of each configuration in a
 	// session. If unset, that is 8. In the quick mode it is the number of pairs after which the
-	// session ends at the latest: 8, 12, 18, 28, 40 or 60. If unset, that is 60. With a smaller
-	// number, each look is less strict, but only larger effects can be proven.
+	// session ends at the latest: 8, 12, 18, 28, 40 or 60. If unset, that is the
+	// largest one within budget.duration. With a smaller number, each look is less strict, but only
+	// larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60

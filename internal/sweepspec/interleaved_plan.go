@@ -111,33 +111,43 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
-	if plan.Pairs == 0 {
-		plan.Pairs = switchback.DefaultPairs
-		if plan.Sessions == 1 {
-			plan.Pairs = switchback.LastLook
-		}
-	}
 	settle := askTime + settleFor
 	if own := e.spec.Guardrails.SettleFor; own != nil {
 		settle = askTime + own.Duration
 	}
-	candidates := len(e.configurations) - 1
-	measured := time.Duration(candidates+1) * time.Duration(plan.Pairs) * (window + switchTime)
-	bytes := int64(0)
-	if phase, ok := sessionPhase(e.spec); ok {
-		if load, err := engine.LoadOf(phase); err == nil {
-			measured += time.Duration(load.Timing().RampSeconds * float64(time.Second))
-		}
-		bytes = int64(measured.Seconds() * writtenPerSecond(phase, e.spec.Template.Clients.Count))
-	}
-	bytes += PrefillBytes(e.spec.Template, e.facts.DatasetBytes)
-	each := measured + podsTime + time.Duration(candidates+1)*settle
+	configurations := time.Duration(len(e.configurations))
+	unmeasured, pair := podsTime+configurations*settle, configurations*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
-		each += poolTime + e.removal()
+		unmeasured += poolTime + e.removal()
 	}
-	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
-	plan.RestoreDuration = &metav1.Duration{Duration: (restoreTime + settle).Round(time.Second)}
+	ramp, restore := Ramp(e.spec), (restoreTime + settle).Round(time.Second)
+	if plan.Pairs == 0 {
+		plan.Pairs = switchback.DefaultPairs
+		if plan.Sessions == 1 {
+			plan.Pairs = lastLook(e.spec.Budget.Duration, restore+unmeasured+ramp, pair)
+		}
+	}
+	measured := ramp + time.Duration(plan.Pairs)*pair
+	bytes := PrefillBytes(e.spec.Template, e.facts.DatasetBytes)
+	if phase, ok := sessionPhase(e.spec); ok {
+		bytes += int64(measured.Seconds() * writtenPerSecond(phase, e.spec.Template.Clients.Count))
+	}
+	plan.RunDuration = &metav1.Duration{Duration: (measured + unmeasured).Round(time.Second)}
+	plan.RestoreDuration = &metav1.Duration{Duration: restore}
 	plan.RunBytesWritten = wholeQuantity(bytes)
+}
+
+// lastLook returns the last look of a single session that is within the budget, in pairs of
+// windows. If the budget is too small for any look, it returns the first one, which the
+// plan then refuses.
+func lastLook(budget *metav1.Duration, beside, pair time.Duration) int32 {
+	looks := switchback.QuickLooks(switchback.LastLook)
+	for _, look := range slices.Backward(looks) {
+		if budget == nil || (beside+time.Duration(look)*pair).Round(time.Second) <= budget.Duration {
+			return int32(look) //nolint:gosec // At most 60.
+		}
+	}
+	return int32(looks[0]) //nolint:gosec // It is 8.
 }
 
 // describeSessions adds the cost of all sessions and the smallest effect that they can prove.

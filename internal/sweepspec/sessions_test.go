@@ -135,6 +135,22 @@ func TestPlanOfSessions(t *testing.T) {
 	}
 }
 
+// A short budget leaves out the last looks, and refuses the sweep only if it is too short for the
+// first.
+func TestPlanOfAShortBudget(t *testing.T) {
+	for budget, want := range map[string]int32{"5m": 8, "9m": 8, "12m": 12, "13m": 18, "40m": 60} {
+		_, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", "budget: {duration: "+budget+"}, guardrails:", 1))
+		limit, err := time.ParseDuration(budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits := plan.EstimatedDuration.Duration <= limit
+		if plan.Pairs != want || fits != (len(plan.Refusals) == 0) {
+			t.Errorf("%s: %d pairs, %v, %q", budget, plan.Pairs, plan.EstimatedDuration.Duration, plan.Refusals)
+		}
+	}
+}
+
 func TestPlanOfSeveralSessions(t *testing.T) {
 	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
 	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() < 30 || general.EstimatedDuration.Minutes() > 43 {
