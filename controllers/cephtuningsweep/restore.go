@@ -402,7 +402,7 @@ const tryWithin = 2 * time.Minute
 // abandon makes one attempt to restore, leaves the remaining settings as they are, and reports
 // them. Anyone who may write the sweep can request that, so the attempt includes everything that
 // the sweep has paused in Ceph. abandon removes the journal only after status has the original
-// values, because then nothing else has them.
+// values, because nothing else has them afterwards.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {

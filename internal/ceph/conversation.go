@@ -58,8 +58,8 @@ type interactive struct {
 }
 
 // converse asks a question in an open conversation. It returns false if the caller has to start
-// another process for it. It leaves a third of the caller's time for that process, whose error says
-// what Ceph waits for.
+// another process for the question. It leaves a third of the caller's time for that process, whose
+// error says what Ceph waits for.
 func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
 	if asked.daemon == noDaemon {
 		return nil, false

@@ -22,7 +22,7 @@ const unknownPG PGState = "unknown"
 //   - stale says that its primary has not reported for a while, so its other states are old.
 //     Usually they are from before the primary went down.
 //   - remapped says that OSDs other than those chosen by CRUSH serve it. Ceph moves the
-//     placement group as soon as it can, even if it also calls it clean.
+//     placement group as soon as it can, even if the state also includes clean.
 //   - laggy and wait say that its clients wait for a lease. inconsistent, repair, failed_repair
 //     and snaptrim_error say that it needs an administrator.
 func (s PGState) IsClean() bool {

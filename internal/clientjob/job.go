@@ -45,8 +45,8 @@ const (
 const StandaloneGrace = time.Minute
 
 // jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier.
-// It exceeds most failures of a manager: the next manager learns from the Job what to remove,
-// and reads the results of a standalone client from the logs of its pods.
+// That is longer than most failures of a manager last: the next manager learns from the Job what to
+// remove, and reads the results of a standalone client from the logs of its pods.
 const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the user of the pods. Volumes belong to this group.

@@ -169,8 +169,8 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 	return s.Ceph.MarkOSDsDown(ctx, s.connected.Tuner, fence, p.OSDs)
 }
 
-// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. It returns when
-// to call it again if that takes longer. abort is why the run must not continue, or "".
+// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If that takes
+// longer, it returns the time until the next call. abort is why the run must not continue, or "".
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
 	if err := s.connect(ctx, time.Time{}); err != nil {
 		return 0, err

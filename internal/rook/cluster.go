@@ -203,8 +203,8 @@ func (a *Access) rookVersion(ctx context.Context, namespace string) string {
 	return ""
 }
 
-// Unsettled says why Rook is not done with the cluster, so that it should not be measured now;
-// "" if it may be measured.
+// Unsettled says why Rook is not done with the cluster, so that the cluster should not be measured
+// now; "" if it may be measured.
 func (i ClusterInfo) Unsettled() string {
 	switch {
 	case i.Deleting:

@@ -93,7 +93,7 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 // alternates.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
-// orderPair draws the order of a pair from the seed. It never gives all pairs before one look the
+// orderPair draws the order of a pair from the seed. It never gives all pairs before a look the
 // same order: in a drifting cluster they would all show the same difference, as if there were no
 // noise. Other attempts at the same block keep the order.
 func (p *Planner) orderPair(pair []int, block int) {

@@ -1,7 +1,7 @@
 // Package sweepspec connects a CephTuningSweep with its planner. It turns a spec into a
 // plan for package sweep, runs into benchmarks, and conclusions into a status.
 //
-//	spec, what Ceph has now → Draft    → status.plan: what is fixed when a run begins
+//	spec, values in Ceph    → Draft    → status.plan: the choices for a run, fixed when it begins
 //	spec, status.plan       → PlanOf   → a plan of package sweep
 //	status.runs             ↔ ReadLedger, WriteLedger ↔ the planner's ledger
 //	a slot                  → Child    → a CephBenchmark of exactly one run

@@ -16,9 +16,9 @@ const Baseline = 0
 // round for several.
 type Group []int
 
-// quads returns the balanced orders of AABB. All are equally likely. So one third
-// of the windows after the first of a quad follow a window with the same setting,
-// which separates the after-effect of the previous setting from the setting itself.
+// quads returns the balanced orders of AABB. All are equally likely. So one third of the windows
+// after the first of a quad follow a window with the same setting. That separates the after-effect
+// of the previous setting from the effect of the current one.
 func quads() [6]Group {
 	return [6]Group{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }

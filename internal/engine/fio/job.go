@@ -188,8 +188,8 @@ func (j *job) check(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// endedByItself reports whether a job may have ended before its runtime because its work was
-// done. time_based cannot be checked: fio does not list options without a value.
+// endedByItself reports whether a job may have ended before its runtime because its work was done.
+// It cannot check time_based, because fio does not list options without a value.
 func (j *job) endedByItself(done int64) bool {
 	for _, limit := range []string{"number_ios", "steadystate", "ss", "exitall", "loops", "exit_what"} {
 		if _, ok := j.options[limit]; ok {

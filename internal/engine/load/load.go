@@ -107,7 +107,7 @@ type Dataset struct {
 // Timing is how long a measurement takes, in seconds.
 type Timing struct {
 	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the engine
-	// counts it nevertheless, and it has to be cut from the time series.
+	// counts that time nevertheless, and the reader has to cut it from the time series.
 	RampSeconds float64
 	Cut         bool
 	// MeasuredSeconds is the planned time of the measurement after the ramp.
