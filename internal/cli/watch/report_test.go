@@ -22,6 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/result"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -177,5 +178,22 @@ func TestHelpNamesTheCommand(t *testing.T) {
 	help := clitest.Execute(t, watching(nil, defaultPace()), "--help", "")
 	if help.Err != nil || !strings.Contains(help.Stdout, "kubectl cephtune watch pg-num -n cephtune-bench") || !strings.Contains(help.Stdout, "--timeout duration") {
 		t.Error(help)
+	}
+}
+
+func TestTheLastFailedRunThatIsKept(t *testing.T) {
+	s := undecided(t)
+	ledger := []sweepspec.Entry{{Validity: v1alpha1.SweepRunFailed}, {Validity: v1alpha1.SweepRunFailed}, {Validity: v1alpha1.SweepRunValid}}
+	for limit, want := range map[int32]int{50: 2, 2: 2, 1: 0} {
+		s.Spec.HistoryLimit = limit
+		if got := failedRunToShow(s, ledger); got != want {
+			t.Errorf("of the last %d runs: run %d, want %d", limit, got, want)
+		}
+	}
+	var out strings.Builder
+	s.Spec.HistoryLimit = 50
+	writeNext(&out, s, ledger)
+	if want := "describe cephbench " + sweepspec.ChildName(s, 2); !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "why run 2 failed") {
+		t.Errorf("%s\nwant %s", out.String(), want)
 	}
 }

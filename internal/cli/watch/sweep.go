@@ -252,6 +252,12 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 			fmt.Sprintf("what run %d measured", run),
 		})
 	}
+	if run := failedRunToShow(s, ledger); run > 0 {
+		rows = append(rows, []string{
+			fmt.Sprintf("kubectl -n %s describe cephbench %s", s.Namespace, sweepspec.ChildName(s, run)),
+			fmt.Sprintf("why run %d failed", run),
+		})
+	}
 	rows = append(rows,
 		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: the outcome of each block, and why runs are excluded"},
 		[]string{manual.Verdicts, "what the verdicts mean, and how often they are wrong"},
@@ -277,4 +283,14 @@ func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 		}
 	}
 	return last
+}
+
+// failedRunToShow returns the last failed run whose benchmark is kept, or 0 if there is none.
+func failedRunToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
+	for i, e := range slices.Backward(ledger) {
+		if e.Validity == v1alpha1.SweepRunFailed && len(ledger)-i <= int(s.Spec.HistoryLimit) {
+			return i + 1
+		}
+	}
+	return 0
 }
