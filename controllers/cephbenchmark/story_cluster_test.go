@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/journals"
@@ -166,7 +167,7 @@ func (w *world) waitsForTheSweepOf(kept tuning.Store) {
 		Epoch: 1, Writer: "an earlier manager", Revision: 1,
 		Entries: []tuning.Entry{{
 			Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Type: "str", State: tuning.Open,
-			Applied: []tuning.AppliedValue{{Intended: tuning.Of("custom")}},
+			Applied: []tuning.AppliedValue{{Intended: cephvalue.Of("custom")}},
 		}},
 	}
 	if err := kept.Save(w.t.Context(), journal); err != nil {

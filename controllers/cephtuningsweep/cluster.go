@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -116,7 +116,7 @@ func settingOf(c sweepspec.Change) tuning.Setting {
 }
 
 // changesOf returns the changes for a configuration.
-func changesOf(spec sweepspec.Spec, values map[string]sweep.Value, about tuning.Known) []tuning.Change {
+func changesOf(spec sweepspec.Spec, values map[string]cephvalue.Value, about tuning.Known) []tuning.Change {
 	return tuningChanges(sweepspec.Changes(&spec, values), about)
 }
 
@@ -124,7 +124,7 @@ func tuningChanges(all []sweepspec.Change, about tuning.Known) []tuning.Change {
 	var changes []tuning.Change
 	for _, c := range all {
 		changes = append(changes, tuning.Change{
-			Setting: settingOf(c), To: tuning.Value{Set: c.Value.IsSet, Text: c.Value.Text},
+			Setting: settingOf(c), To: c.Value,
 		})
 	}
 	return about.Typed(changes)

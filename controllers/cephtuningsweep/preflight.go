@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -222,7 +223,7 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 		if err != nil {
 			return facts, err
 		}
-		facts.Present[change.Parameter] = sweep.Value{Text: now.Text, IsSet: now.Set}
+		facts.Present[change.Parameter] = now
 	}
 	var err error
 	facts.DatasetBytes, err = p.datasetBytes(spec)
@@ -307,7 +308,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 }
 
 // addedPGs returns the number of PGs that a configuration adds, multiplied by their copies.
-func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]sweep.Value) int {
+func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.Value) int {
 	added := 0
 	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
 		added = placement.PGReplicas(placement.Sized(*template.Target.ScratchPool, p.known.OSDs))

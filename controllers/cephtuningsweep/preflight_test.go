@@ -9,8 +9,8 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -45,22 +45,22 @@ func TestDemand(t *testing.T) {
 	}}}}}
 	for name, c := range map[string]struct {
 		target       v1alpha1.Target
-		value        sweep.Value
+		value        cephvalue.Value
 		wantPGs      int
 		wantOverhead float64
 	}{
-		"a scratch pool":             {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Set("64"), 192, 3},
-		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2, Metadata: v1alpha1.MetadataPool{Size: 1}}}}, sweep.Set("64"), 416, 1.5},
-		"one without a number":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, sweep.Unset(), 96, 3},
-		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("64"), 64, 2},
-		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, sweep.Set("16"), -32, 2},
-		"data in a pool that codes":  {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open", DataPool: "coded"}}, sweep.Set("64"), 192, 1.5},
-		"a pool that is not known":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "other"}}, sweep.Set("64"), 0, 3},
-		"a claim, whose pool is not": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, sweep.Unset(), 0, 3},
+		"a scratch pool":             {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, cephvalue.Of("64"), 192, 3},
+		"an erasure-coded one":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{ErasureCoded: &v1alpha1.ErasureCodedPool{DataChunks: 4, CodingChunks: 2, Metadata: v1alpha1.MetadataPool{Size: 1}}}}, cephvalue.Of("64"), 416, 1.5},
+		"one without a number":       {v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 3}}}, cephvalue.Unset(), 96, 3},
+		"more PGs for a pool":        {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, cephvalue.Of("64"), 64, 2},
+		"fewer PGs for a pool":       {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open"}}, cephvalue.Of("16"), -32, 2},
+		"data in a pool that codes":  {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "open", DataPool: "coded"}}, cephvalue.Of("64"), 192, 1.5},
+		"a pool that is not known":   {v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "other"}}, cephvalue.Of("64"), 0, 3},
+		"a claim, whose pool is not": {v1alpha1.Target{PersistentVolumeClaim: &v1alpha1.PersistentVolumeClaimTarget{}}, cephvalue.Unset(), 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &v1alpha1.CephTuningSweepSpec{Template: v1alpha1.BenchmarkTemplate{Target: c.target}, Parameters: pgNumOf("")}
-			if got := p.addedPGs(spec, map[string]sweep.Value{"pg_num": c.value}); got != c.wantPGs {
+			if got := p.addedPGs(spec, map[string]cephvalue.Value{"pg_num": c.value}); got != c.wantPGs {
 				t.Errorf("%d PGs and copies are added, want %d", got, c.wantPGs)
 			}
 			if got := p.overhead(spec); got != c.wantOverhead {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -208,9 +209,9 @@ func endedWith(t *testing.T, as speed, change ...func(*facts)) func(*facts) {
 // leftAlone returns a sweep that has ended without restoring one setting.
 func leftAlone(t *testing.T, state tuning.State) *v1alpha1.CephTuningSweep {
 	t.Helper()
-	found := tuning.Of("high_recovery_ops")
+	found := cephvalue.Of("high_recovery_ops")
 	report := tuning.Report{Done: true, Entries: []tuning.Entry{{
-		Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Original: tuning.Of("balanced"), State: state, Found: &found,
+		Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_mclock_profile"}, Original: cephvalue.Of("balanced"), State: state, Found: &found,
 	}}}
 	return endedStage(t, steady(1), func(f *facts) { setRestored(&f.sweep.Status, report, "") })
 }

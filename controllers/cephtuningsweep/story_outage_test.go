@@ -7,6 +7,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -75,7 +76,7 @@ func (w *world) anOSDIsLeftDown(kept tuning.Store) {
 	journal := &tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: cephtest.FSID, Epoch: 1, Writer: "an earlier manager", Revision: 1,
 		Sweep:   tuning.Sweep{Kind: "CephBenchmark", Namespace: "far", Name: "away", UID: "u"},
-		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", State: tuning.Open, Applied: []tuning.AppliedValue{{Intended: tuning.Of("true")}}}},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", State: tuning.Open, Applied: []tuning.AppliedValue{{Intended: cephvalue.Of("true")}}}},
 	}
 	if err := kept.Save(w.t.Context(), journal); err != nil {
 		w.t.Fatal(err)

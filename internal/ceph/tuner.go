@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
@@ -93,9 +95,8 @@ type Setting struct {
 	Pool   string
 	Who    ConfigWho
 	Option string
-	// Set is false if the option is to be unset.
-	Set   bool
-	Value string
+	// Value is the value to set, or unset.
+	Value cephvalue.Value
 }
 
 // Permit returns an error if the administrator does not allow a setting.

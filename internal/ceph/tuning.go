@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 const (
@@ -151,7 +153,7 @@ func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting
 
 // SetPoolOption implements Tuner.
 func (c *CLI) SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option, Set: true, Value: value}); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Pool: pool, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, setPoolOptionVerb.command, pool, option, value)
@@ -185,7 +187,7 @@ func UnsetBy(option string) (string, bool) {
 
 // SetConfig implements Tuner.
 func (c *CLI) SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error {
-	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option, Set: true, Value: value}); err != nil {
+	if err := c.permitted(ctx, at, fence, Setting{Who: who, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
 	return c.change(ctx, at, fence, setConfigVerb.command, who.String(), option, value)
@@ -338,8 +340,8 @@ func (f Fence) Tunable(s Setting) error {
 		endangers = neverPoolOption(s.Option)
 	}
 	err = errors.Join(err, named("an option", s.Option, poolOptionName))
-	if s.Set {
-		err = errors.Join(err, plainValue(s.Value))
+	if s.Value.Set {
+		err = errors.Join(err, plainValue(s.Value.Text))
 	}
 	if err == nil && endangers && !f.Restores {
 		err = &InvalidError{fmt.Sprintf("%s is never changed", s.Option)}

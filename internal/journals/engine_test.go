@@ -23,6 +23,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -90,10 +91,10 @@ func (w *world) manager(api client.Client, kill func(tuning.Step) bool) *tuning.
 
 func pgNum(value string) tuning.Change {
 	kind, _ := tuning.PoolOptionType("pg_num")
-	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "pg_num"}, To: tuning.Of(value), Type: kind}
+	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "pg_num"}, To: cephvalue.Of(value), Type: kind}
 }
 
-func config(option string, to tuning.Value) tuning.Change {
+func config(option string, to cephvalue.Value) tuning.Change {
 	return tuning.Change{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: option}, To: to, Type: cephtest.Options()[option].Type}
 }
 
@@ -110,8 +111,8 @@ func (w *world) life(e *tuning.Engine) error {
 	}
 	for _, changes := range [][]tuning.Change{
 		held,
-		{pgNum("64"), config("osd_client_message_cap", tuning.Of("512")), config("osd_memory_target", tuning.Of("4G"))},
-		{pgNum("16"), config("osd_client_message_cap", tuning.Of("64")), config("osd_memory_target", tuning.Unset())},
+		{pgNum("64"), config("osd_client_message_cap", cephvalue.Of("512")), config("osd_memory_target", cephvalue.Of("4G"))},
+		{pgNum("16"), config("osd_client_message_cap", cephvalue.Of("64")), config("osd_memory_target", cephvalue.Unset())},
 	} {
 		if _, err := e.Apply(ctx, sweep, changes); err != nil {
 			return err
@@ -308,13 +309,13 @@ func TestTheConfigMapIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
 	e := w.manager(w.api, nil)
-	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("512"))}); err != nil {
+	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", cephvalue.Of("512"))}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.api.Delete(t.Context(), configMap(t, w.api)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("64"))}); err != nil {
+	if _, err := e.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", cephvalue.Of("64"))}); err != nil {
 		t.Fatal(err)
 	}
 	if got := configMap(t, w.api).Annotations[journals.AnnotationSweep]; got != "bench/s" {
@@ -332,7 +333,7 @@ func TestAManagerThatWasReplaced(t *testing.T) {
 	w := newWorld(t)
 	before := w.state()
 	old := w.manager(w.api, nil)
-	if _, err := old.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", tuning.Of("512"))}); err != nil {
+	if _, err := old.Apply(t.Context(), sweep, []tuning.Change{config("osd_client_message_cap", cephvalue.Of("512"))}); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := storeOf(w.api).Load(t.Context(), cephtest.FSID)
@@ -400,7 +401,7 @@ func TestAManagerOfAnotherClusterWakesUp(t *testing.T) {
 	w := newWorld(t)
 	before, ctx := w.state(), t.Context()
 	w.epoch = 50
-	changes := []tuning.Change{config("osd_client_message_cap", tuning.Of("512")), config("osd_memory_target", tuning.Of("4G"))}
+	changes := []tuning.Change{config("osd_client_message_cap", cephvalue.Of("512")), config("osd_memory_target", cephvalue.Of("4G"))}
 	if _, err := w.manager(w.api, nil).Apply(ctx, sweep, changes); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/tuning"
@@ -197,7 +198,7 @@ func newFrozenWorld(t *testing.T) *world {
 // allVerbs returns changes that together use each verb, either for the change or for its restore.
 func allVerbs() []tuning.Change {
 	boolean := func(s tuning.Setting, to string) tuning.Change {
-		return tuning.Change{Setting: s, To: tuning.Of(to), Type: "bool"}
+		return tuning.Change{Setting: s, To: cephvalue.Of(to), Type: "bool"}
 	}
 	compression := tuning.Setting{Kind: tuning.KindPoolOption, Pool: "p", Option: "compression_mode"}
 	return []tuning.Change{
@@ -205,8 +206,8 @@ func allVerbs() []tuning.Change {
 		boolean(tuning.Setting{Kind: tuning.KindScrubFlag, Option: ceph.FlagNoScrub}, "true"),
 		{Setting: compression, Type: "str"},
 		pgNum("64"),
-		config("osd_client_message_cap", tuning.Of("512")),
-		config("osd_memory_target", tuning.Unset()),
+		config("osd_client_message_cap", cephvalue.Of("512")),
+		config("osd_memory_target", cephvalue.Unset()),
 		boolean(tuning.NoUp(1), "true"),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -36,7 +37,7 @@ func journal(sweep string, epoch, revision int64, states ...tuning.State) *tunin
 	for i, state := range states {
 		j.Entries = append(j.Entries, tuning.Entry{
 			Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_option_" + string(rune('a'+i))}, Type: "uint",
-			Applied: []tuning.AppliedValue{{Intended: tuning.Of("4")}}, State: state,
+			Applied: []tuning.AppliedValue{{Intended: cephvalue.Of("4")}}, State: state,
 		})
 	}
 	return j

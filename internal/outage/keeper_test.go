@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -95,7 +96,7 @@ func (w *keepersWorld) stop(name, writer string, until time.Time) {
 		Writer: writer, Now: func() time.Time { return w.clock }, Until: until,
 	})
 	sweep := tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: name, UID: name}
-	if _, err := engine.Apply(w.t.Context(), sweep, []tuning.Change{{Setting: tuning.NoUp(2), To: tuning.Of("true"), Type: "bool"}}); err != nil {
+	if _, err := engine.Apply(w.t.Context(), sweep, []tuning.Change{{Setting: tuning.NoUp(2), To: cephvalue.Of("true"), Type: "bool"}}); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, ceph.Fence{FSID: fsid, Epoch: 1}, []int{2}); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -70,7 +71,7 @@ func (p Plan) Until(now time.Time) time.Time {
 func (p Plan) Changes() []tuning.Change {
 	changes := make([]tuning.Change, 0, len(p.OSDs))
 	for _, id := range p.OSDs {
-		changes = append(changes, tuning.Change{Setting: tuning.NoUp(id), To: tuning.Of("true"), Type: "bool"})
+		changes = append(changes, tuning.Change{Setting: tuning.NoUp(id), To: cephvalue.Of("true"), Type: "bool"})
 	}
 	return changes
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -59,9 +60,9 @@ func ratios(rs ...float64) func(int) float64 {
 
 // grid returns a space of one parameter, whose baseline is 32.
 func grid(values ...string) Space {
-	space := Space{Baseline: map[string]Value{"pg_num": Set("32")}}
+	space := Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}}
 	for i, v := range values {
-		space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + v, Values: map[string]Value{"pg_num": Set(v)}, Turn: i + 1})
+		space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + v, Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of(v)}, Turn: i + 1})
 		if v == "32" {
 			space.BaselineTurn = i + 1
 		}
@@ -72,10 +73,10 @@ func grid(values ...string) Space {
 // placementsByDepth returns a space with a parameter that is hard to change and one that is easy to
 // change.
 func placementsByDepth() Space {
-	space := Space{Baseline: map[string]Value{"pg_num": Set("32"), "iodepth": Set("16")}, InTurn: true, BaselineTurn: 2}
+	space := Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32"), "iodepth": cephvalue.Of("16")}, InTurn: true, BaselineTurn: 2}
 	for i, pgs := range []string{"16", "32", "64"} {
 		for _, depth := range []string{"16", "32"} {
-			values := map[string]Value{"pg_num": Set(pgs), "iodepth": Set(depth)}
+			values := map[string]cephvalue.Value{"pg_num": cephvalue.Of(pgs), "iodepth": cephvalue.Of(depth)}
 			space.Bundles = append(space.Bundles, Bundle{Name: "pg_num=" + pgs + " iodepth=" + depth, Values: values, Turn: i + 1})
 		}
 	}

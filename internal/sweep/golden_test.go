@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -51,11 +52,11 @@ func stories() map[string]story {
 		"latency-with-bundles-and-unset-values": {
 			space: Space{
 				Bundles: []Bundle{
-					{Name: "client-first", Values: map[string]Value{"osd_mclock_profile": Set("high_client_ops")}},
-					{Name: "own-weights", Values: map[string]Value{"osd_mclock_profile": Set("custom"), "osd_mclock_scheduler_client_wgt": Set("4")}},
-					{Name: "as-shipped", Values: map[string]Value{"osd_mclock_profile": Unset()}},
+					{Name: "client-first", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Of("high_client_ops")}},
+					{Name: "own-weights", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Of("custom"), "osd_mclock_scheduler_client_wgt": cephvalue.Of("4")}},
+					{Name: "as-shipped", Values: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Unset()}},
 				},
-				Baseline: map[string]Value{"osd_mclock_profile": Set("balanced")},
+				Baseline: map[string]cephvalue.Value{"osd_mclock_profile": cephvalue.Of("balanced")},
 			},
 			settings: func(s *Settings) { s.Direction = stats.LowerIsBetter },
 			cluster:  cluster{cv: 0.03, truth: ratios(0.75, 1.2, 1)},
@@ -146,7 +147,7 @@ func stories() map[string]story {
 			cluster:  cluster{cv: 0.03, truth: ratios(1.3), side: ratios(0.7)},
 		},
 		"one-candidate-that-is-hard-to-change": {
-			space:    Space{Baseline: map[string]Value{"pg_num": Set("32")}, InTurn: true, Bundles: grid("64").Bundles},
+			space:    Space{Baseline: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}, InTurn: true, Bundles: grid("64").Bundles},
 			settings: func(s *Settings) { s.Direction = stats.LowerIsBetter },
 			cluster:  cluster{cv: 0.03, truth: ratios(0.8)},
 		},

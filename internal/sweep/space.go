@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // ErrPlan is wrapped by errors about an invalid space or invalid settings.
@@ -13,32 +15,11 @@ var ErrPlan = errors.New("invalid plan")
 // many more, three blocks would not fit into the ledger.
 const MaxCandidates = 64
 
-// Value is the value of a parameter. The zero value is "unset": the option is
-// removed, so that the cluster's own default applies. Setting the option to the
-// current default is something else.
-type Value struct {
-	Text  string
-	IsSet bool
-}
-
-// Set returns a Value that is set to a text.
-func Set(text string) Value { return Value{Text: text, IsSet: true} }
-
-// Unset returns the Value of an option that is not set.
-func Unset() Value { return Value{} }
-
-func (v Value) String() string {
-	if !v.IsSet {
-		return "unset"
-	}
-	return v.Text
-}
-
 // Bundle is a named set of values. Parameters that it does not mention stay as
 // they are in the baseline.
 type Bundle struct {
 	Name   string
-	Values map[string]Value
+	Values map[string]cephvalue.Value
 	// Turn is the bundle's position where bundles are visited in turn. Bundles with
 	// the same Turn are visited in random order.
 	Turn int
@@ -56,13 +37,13 @@ type Space struct {
 	BaselineTurn int
 	// Baseline has the values that the others are compared with. A parameter
 	// without an entry is unset in the baseline.
-	Baseline map[string]Value
+	Baseline map[string]cephvalue.Value
 }
 
 // Configuration is one value for each parameter.
 type Configuration struct {
 	Name   string
-	Values map[string]Value
+	Values map[string]cephvalue.Value
 	// turn is the position among values that are visited in turn.
 	turn int
 }
@@ -105,11 +86,11 @@ func (s Space) Configurations() ([]Configuration, error) {
 
 // completed returns the baseline with some values replaced. It adds parameters
 // without a value as unset, so that configurations can be compared value by value.
-func (s Space) completed(values map[string]Value) map[string]Value {
-	out := map[string]Value{}
+func (s Space) completed(values map[string]cephvalue.Value) map[string]cephvalue.Value {
+	out := map[string]cephvalue.Value{}
 	for _, b := range s.Bundles {
 		for name := range b.Values {
-			out[name] = Unset()
+			out[name] = cephvalue.Unset()
 		}
 	}
 	maps.Copy(out, s.Baseline)

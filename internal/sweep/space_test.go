@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 func TestConfigurations(t *testing.T) {
@@ -17,32 +19,32 @@ func TestConfigurations(t *testing.T) {
 		"all but the baseline itself": {
 			space: grid("16", "32", "64"),
 			want: []Configuration{
-				{Name: "baseline", Values: map[string]Value{"pg_num": Set("32")}},
-				{Name: "pg_num=16", Values: map[string]Value{"pg_num": Set("16")}},
-				{Name: "pg_num=64", Values: map[string]Value{"pg_num": Set("64")}},
+				{Name: "baseline", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("32")}},
+				{Name: "pg_num=16", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
+				{Name: "pg_num=64", Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("64")}},
 			},
 		},
 		"unset is what a baseline has for a parameter that it does not mention": {
 			space: Space{Bundles: []Bundle{
-				{Name: "x=unset", Values: map[string]Value{"x": Unset()}}, {Name: "x=", Values: map[string]Value{"x": Set("")}},
+				{Name: "x=unset", Values: map[string]cephvalue.Value{"x": cephvalue.Unset()}}, {Name: "x=", Values: map[string]cephvalue.Value{"x": cephvalue.Of("")}},
 			}},
 			want: []Configuration{
-				{Name: "baseline", Values: map[string]Value{"x": Unset()}},
-				{Name: "x=", Values: map[string]Value{"x": Set("")}},
+				{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Unset()}},
+				{Name: "x=", Values: map[string]cephvalue.Value{"x": cephvalue.Of("")}},
 			},
 		},
 		"bundles leave alone what they do not mention": {
 			space: Space{
 				Bundles: []Bundle{
-					{Name: "a", Values: map[string]Value{"x": Set("1")}},
-					{Name: "b", Values: map[string]Value{"y": Set("2"), "x": Unset()}},
+					{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}},
+					{Name: "b", Values: map[string]cephvalue.Value{"y": cephvalue.Of("2"), "x": cephvalue.Unset()}},
 				},
-				Baseline: map[string]Value{"x": Set("0")},
+				Baseline: map[string]cephvalue.Value{"x": cephvalue.Of("0")},
 			},
 			want: []Configuration{
-				{Name: "baseline", Values: map[string]Value{"x": Set("0"), "y": Unset()}},
-				{Name: "a", Values: map[string]Value{"x": Set("1"), "y": Unset()}},
-				{Name: "b", Values: map[string]Value{"x": Unset(), "y": Set("2")}},
+				{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Of("0"), "y": cephvalue.Unset()}},
+				{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1"), "y": cephvalue.Unset()}},
+				{Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Unset(), "y": cephvalue.Of("2")}},
 			},
 		},
 	} {
@@ -67,10 +69,10 @@ func TestSpacesThatCannotBeSwept(t *testing.T) {
 		"nothing":               {},
 		"only the baseline":     grid("32"),
 		"a value twice":         grid("16", "16"),
-		"a bundle twice":        {Bundles: []Bundle{{Name: "a", Values: map[string]Value{"x": Set("1")}}, {Name: "b", Values: map[string]Value{"x": Set("1")}}}},
-		"two bundles, one name": {Bundles: []Bundle{{Name: "a", Values: map[string]Value{"x": Set("1")}}, {Name: "a", Values: map[string]Value{"x": Set("2")}}}},
-		"a bundle as baseline":  {Bundles: []Bundle{{Name: "baseline", Values: map[string]Value{"x": Set("1")}}}},
-		"a bundle unnamed":      {Bundles: []Bundle{{Values: map[string]Value{"x": Set("1")}}}},
+		"a bundle twice":        {Bundles: []Bundle{{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}, {Name: "b", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+		"two bundles, one name": {Bundles: []Bundle{{Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}, {Name: "a", Values: map[string]cephvalue.Value{"x": cephvalue.Of("2")}}}},
+		"a bundle as baseline":  {Bundles: []Bundle{{Name: "baseline", Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
+		"a bundle unnamed":      {Bundles: []Bundle{{Values: map[string]cephvalue.Value{"x": cephvalue.Of("1")}}}},
 		"too many":              grid(many...),
 	} {
 		if _, err := s.Configurations(); !errors.Is(err, ErrPlan) {

@@ -2,8 +2,8 @@ package sweepspec
 
 import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // Change is one Ceph setting that a configuration needs during its runs, on an object that
@@ -16,14 +16,14 @@ type Change struct {
 	Pool   v1alpha1.PoolName
 	Option v1alpha1.OptionName
 	// Value is the value to set, or unset.
-	Value sweep.Value
+	Value cephvalue.Value
 }
 
 // Changes returns all Ceph settings that a sweep varies, with the values of a configuration, in the
 // order of the parameters. The baseline has changes too, since it may differ from Ceph's current
 // values. Changes omits options of scratch pools and of the load, which the child's template
 // contains.
-func Changes(spec *Spec, values map[string]sweep.Value) []Change {
+func Changes(spec *Spec, values map[string]cephvalue.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {
 		if !changesCeph(spec, p) {
@@ -41,7 +41,7 @@ func Changes(spec *Spec, values map[string]sweep.Value) []Change {
 // OwnChanges returns the options of scratch pools that a sweep varies, with the values of a
 // configuration, in the order of the parameters. Separate runs create their pools with these
 // options, whereas sessions switch the options.
-func OwnChanges(spec *Spec, values map[string]sweep.Value) []Change {
+func OwnChanges(spec *Spec, values map[string]cephvalue.Value) []Change {
 	scratch := spec.Template.Target.ScratchPool
 	if scratch == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // deviceClassName matches the valid values of scratchPool.deviceClass. The schema has the
@@ -41,10 +41,10 @@ func DeviceClasses(spec *Spec) []string {
 }
 
 // deviceClassValue returns the template's device class.
-func deviceClassValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
+func deviceClassValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	pool := spec.Template.Target.ScratchPool
 	if pool == nil || pool.DeviceClass == "" {
-		return sweep.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.deviceClass, or baseline.values", p.Name)
+		return cephvalue.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.deviceClass, or baseline.values", p.Name)
 	}
-	return sweep.Set(pool.DeviceClass), nil
+	return cephvalue.Of(pool.DeviceClass), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 const onClasses = `{template: {target: {scratchPool: {deviceClass: hdd}}}, parameters: [{name: class, deviceClass: {}, values: [ssd, nvme]}]}`
@@ -40,7 +40,7 @@ func TestDeviceClasses(t *testing.T) {
 // A device class changes no existing object, and its patch has nothing for Git.
 func TestADeviceClassIsNoSetting(t *testing.T) {
 	spec := &specOf(t, onClasses).Spec
-	values := map[string]sweep.Value{"class": sweep.Set("ssd")}
+	values := map[string]cephvalue.Value{"class": cephvalue.Of("ssd")}
 	if template, err := Template(spec, values, 1); err != nil || template.Target.ScratchPool.DeviceClass != "ssd" {
 		t.Errorf("the pool is %+v, %v, want it on ssd", template.Target.ScratchPool, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/quiescence"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // yamlBlock matches a YAML block of a page, also below a list item.
@@ -33,7 +33,7 @@ func TestDocumentedSweepsCanBeCarriedOut(t *testing.T) {
 		}
 		present := Present{}
 		for _, name := range AskedOfCeph(&s.Spec) {
-			present[name] = sweep.Set("32")
+			present[name] = cephvalue.Of("32")
 		}
 		allowed := func(v1alpha1.ConfigParameter) bool { return true } // Comments in such a sample say what must be allowed.
 		plan, err := Draft(&s.Spec, Facts{OSDs: slow, DatasetBytes: data, Present: present, Drawn: 1, MaySwitch: allowed})

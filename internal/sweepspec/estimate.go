@@ -9,6 +9,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/placement"
@@ -273,7 +274,7 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 // change back from the last to the first.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
-	var before map[string]sweep.Value
+	var before map[string]cephvalue.Value
 	for i, c := range order {
 		values := e.configurations[c].Values
 		if e.spec.Template.Target.ScratchPool != nil && (i == 0 || !SharesPool(e.spec)) {
@@ -294,7 +295,7 @@ func (e *estimator) back(order []int) effort {
 }
 
 // step returns the effort of changing existing objects from one configuration to another.
-func (e *estimator) step(from, to map[string]sweep.Value) effort {
+func (e *estimator) step(from, to map[string]cephvalue.Value) effort {
 	var sum effort
 	restart := false
 	for _, p := range e.spec.Parameters {
@@ -314,7 +315,7 @@ func (e *estimator) step(from, to map[string]sweep.Value) effort {
 }
 
 // scratchPGs returns the number of PGs of the pools that are created for a run.
-func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
+func (e *estimator) scratchPGs(values map[string]cephvalue.Value) int64 {
 	template, err := Template(e.spec, values, 1)
 	if err != nil {
 		return 0 // Another check reports the error.
@@ -326,7 +327,7 @@ func (e *estimator) scratchPGs(values map[string]sweep.Value) int64 {
 	return sum
 }
 
-func (e *estimator) pgs(v sweep.Value) int64 {
+func (e *estimator) pgs(v cephvalue.Value) int64 {
 	n, err := strconv.ParseInt(v.Text, 10, 64)
 	if err != nil {
 		return unknownPGs

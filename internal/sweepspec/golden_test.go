@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -27,7 +28,7 @@ type story struct {
 	pools map[v1alpha1.PoolName]string
 	cv    float64
 	// truth returns a figure of a configuration, relative to the baseline.
-	truth func(values map[string]sweep.Value, figure int) float64
+	truth func(values map[string]cephvalue.Value, figure int) float64
 	// trouble returns the problem of a run; the zero value means none.
 	trouble func(run int, c sweep.Configuration) Evidence
 	// marks returns the marks of a run's benchmark.
@@ -40,7 +41,7 @@ func stories() map[string]story {
 		"pg-num-on-scratch-pools": {
 			sweep: func(t testing.TB) *v1alpha1.CephTuningSweep { return sampleOf(t, "pg_num") },
 			facts: Facts{OSDs: osds(3), DatasetBytes: 4 * gib}, cv: 0.04,
-			truth: func(v map[string]sweep.Value, figure int) float64 {
+			truth: func(v map[string]cephvalue.Value, figure int) float64 {
 				if figure == 0 {
 					return map[string]float64{"8": 0.7, "16": 0.85, "64": 1.4}[v["pg_num"].Text]
 				}
@@ -60,7 +61,7 @@ func stories() map[string]story {
 				return s
 			},
 			facts: Facts{OSDs: osds(3), DatasetBytes: gib}, cv: 0.05,
-			truth: func(v map[string]sweep.Value, _ int) float64 {
+			truth: func(v map[string]cephvalue.Value, _ int) float64 {
 				return map[string]float64{"lz4": 1.3, "zstd": 0.7}[v["algorithm"].Text]
 			},
 		},
@@ -70,8 +71,8 @@ func stories() map[string]story {
 				s.Spec.Strategy.Seed = new(int64(3))
 				return s
 			},
-			facts: Facts{OSDs: osds(6), DatasetBytes: gib, Present: Present{"profile": sweep.Set("balanced"), "cap": sweep.Set("256")}}, cv: 0.03,
-			truth: func(v map[string]sweep.Value, _ int) float64 {
+			facts: Facts{OSDs: osds(6), DatasetBytes: gib, Present: Present{"profile": cephvalue.Of("balanced"), "cap": cephvalue.Of("256")}}, cv: 0.03,
+			truth: func(v map[string]cephvalue.Value, _ int) float64 {
 				ratio := 1.0
 				if v["profile"].Text == "high_client_ops" {
 					ratio *= 0.75
@@ -94,9 +95,9 @@ func stories() map[string]story {
 				s.Spec.Mode, s.Spec.Strategy.Seed = v1alpha1.SweepModeRun, new(int64(5))
 				return s
 			},
-			facts: Facts{OSDs: osds(3), Present: Present{"pg_num": sweep.Set("64")}}, cv: 0.07,
+			facts: Facts{OSDs: osds(3), Present: Present{"pg_num": cephvalue.Of("64")}}, cv: 0.07,
 			pools: map[v1alpha1.PoolName]string{"replicapool": "replicapool-cr"},
-			truth: func(v map[string]sweep.Value, _ int) float64 {
+			truth: func(v map[string]cephvalue.Value, _ int) float64 {
 				return map[string]float64{"32": 0.9, "128": 1.02}[v["pg_num"].Text]
 			},
 			trouble: func(run int, _ sweep.Configuration) Evidence {

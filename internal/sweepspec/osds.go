@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // maxOSDs is the schema's maximum of osds.count.
@@ -17,7 +17,7 @@ func VariesOSDCount(spec *Spec) bool {
 }
 
 // setOSDCount confines the scratch pool to the given number of OSDs.
-func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
+func setOSDCount(pool *v1alpha1.ScratchPool, value cephvalue.Value) {
 	count, err := strconv.ParseInt(value.Text, 10, 32)
 	if err != nil {
 		return // Admission has refused such a value.
@@ -29,10 +29,10 @@ func setOSDCount(pool *v1alpha1.ScratchPool, value sweep.Value) {
 }
 
 // osdCountValue returns the template's number of OSDs.
-func osdCountValue(spec *Spec, p v1alpha1.Parameter) (sweep.Value, error) {
+func osdCountValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	pool := spec.Template.Target.ScratchPool
 	if pool == nil || pool.OSDs == nil {
-		return sweep.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.osds.count, or baseline.values", p.Name)
+		return cephvalue.Value{}, refuse("parameter %s has no baseline: set target.scratchPool.osds.count, or baseline.values", p.Name)
 	}
 	return number(pool.OSDs.Count), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -44,7 +45,7 @@ func TestBaselineOfOSDs(t *testing.T) {
 // A number of OSDs changes no existing object, and its patch has nothing for Git.
 func TestOSDsAreNoSetting(t *testing.T) {
 	spec := &specOf(t, onOSDs).Spec
-	values := map[string]sweep.Value{"osds": sweep.Set("3")}
+	values := map[string]cephvalue.Value{"osds": cephvalue.Of("3")}
 	if changes := Changes(spec, values); len(changes) > 0 {
 		t.Errorf("it changes %v", changes)
 	}
@@ -82,7 +83,7 @@ func TestDrawsOfOSDs(t *testing.T) {
 		s.Status.Plan = &v1alpha1.SweepPlan{Seed: &planSeed}
 		b, err := Child{
 			Sweep: s, Slot: sweep.Slot{Block: block, Attempt: attempt, Position: position, LengthFactor: 1}, Run: 1,
-			Configuration: sweep.Configuration{Values: map[string]sweep.Value{"osds": sweep.Set("2")}},
+			Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"osds": cephvalue.Of("2")}},
 		}.Benchmark()
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
 // minimal and carry the necessary comments. The load has no patch. A scratch pool yields a
 // patch for the production pool with such a load. pools is as in Conclude.
-func Patches(spec *Spec, values map[string]sweep.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
+func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {
 		at := slices.IndexFunc(drafts, func(d *patchDraft) bool { return d.kind == kind && d.name == name })
@@ -79,7 +79,7 @@ type patchDraft struct {
 	notes    []string
 }
 
-func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value sweep.Value) {
+func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value cephvalue.Value) {
 	who := c.Section
 	if c.Mask != "" {
 		who += "/" + c.Mask
@@ -90,27 +90,27 @@ func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value sweep.Value) {
 		d.settings[who] = section
 	}
 	section[string(c.Option)] = settingOf(value)
-	if !value.IsSet {
+	if !value.Set {
 		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: run `ceph config rm %s %s` once.", who, c.Option))
 	}
 }
 
-func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value sweep.Value) {
+func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	switch {
 	case p.Option == "size": // Rook has a separate field for the size.
 		_, _ = fmt.Sscan(value.Text, &d.size)
 		return
 	case p.Option == optionPGNum:
 		d.settings[paramAutoscaleMode] = "off"
-	case !value.IsSet:
+	case !value.Set:
 		d.notes = append(d.notes, fmt.Sprintf("Rook does not remove it from Ceph: unset %s of the pool once.", p.Option))
 	}
 	d.settings[string(p.Option)] = settingOf(value)
 }
 
 // settingOf returns null for an unset option, because a merge patch then removes it.
-func settingOf(v sweep.Value) any {
-	if !v.IsSet {
+func settingOf(v cephvalue.Value) any {
+	if !v.Set {
 		return nil
 	}
 	return v.Text

@@ -8,19 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 func TestPatches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		patch  string
-		values map[string]sweep.Value
+		values map[string]cephvalue.Value
 		want   string
 	}{
 		"options of OSDs, one of them unset": {
 			`{parameters: [{name: a, config: {option: osd_mclock_profile, mask: "class:ssd"}, values: [balanced]}, {name: b, config: {option: osd_client_message_cap}, values: ["1"]},
 				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
-			map[string]sweep.Value{"a": sweep.Unset(), "b": sweep.Set("256"), "depth": sweep.Set("2")},
+			map[string]cephvalue.Value{"a": cephvalue.Unset(), "b": cephvalue.Of("256"), "depth": cephvalue.Of("2")},
 			`CephCluster my-cluster
 # Rook does not remove it from Ceph: run ` + "`ceph config rm osd/class:ssd osd_mclock_profile`" + ` once.
 apiVersion: ceph.rook.io/v1
@@ -38,7 +38,7 @@ spec:
 		},
 		"pools that exist, by the names of their objects": {
 			inPlace + `parameters: [{name: a, poolOption: {option: pg_num}, values: ["8"]}, {name: b, poolOption: {option: recovery_priority, role: Metadata}, values: ["8"]}]}`,
-			map[string]sweep.Value{"a": sweep.Set("64"), "b": sweep.Set("2")},
+			map[string]cephvalue.Value{"a": cephvalue.Of("64"), "b": cephvalue.Of("2")},
 			`CephBlockPool d
 apiVersion: ceph.rook.io/v1
 kind: CephBlockPool
@@ -62,7 +62,7 @@ spec:
 		},
 		"copies of scratch pools": {
 			`{parameters: [{name: a, poolOption: {option: size}, values: ["2"]}]}`,
-			map[string]sweep.Value{"a": sweep.Set("2")},
+			map[string]cephvalue.Value{"a": cephvalue.Of("2")},
 			`CephBlockPool 
 # For the pool that serves such a load: scratch pools were measured.
 apiVersion: ceph.rook.io/v1
@@ -74,7 +74,7 @@ spec:
     size: 2
 `,
 		},
-		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]sweep.Value{"a": sweep.Set("2")}, ""},
+		"nothing but the load": {`{parameters: [{name: a, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`, map[string]cephvalue.Value{"a": cephvalue.Of("2")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			patches, err := Patches(&specOf(t, tc.patch).Spec, tc.values, map[v1alpha1.PoolName]string{"p": "p-object"})
@@ -96,7 +96,7 @@ spec:
 func TestAPatchThatIsTooLongIsLeftOut(t *testing.T) {
 	d := patchDraft{kind: kindCluster, name: "c", settings: map[string]any{}}
 	for i := range 20 {
-		d.setConfig(v1alpha1.ConfigParameter{Section: "osd", Option: v1alpha1.OptionName(fmt.Sprintf("option_%d", i))}, sweep.Set(strings.Repeat("v", 64)))
+		d.setConfig(v1alpha1.ConfigParameter{Section: "osd", Option: v1alpha1.OptionName(fmt.Sprintf("option_%d", i))}, cephvalue.Of(strings.Repeat("v", 64)))
 	}
 	patch, err := d.render(1)
 	if err != nil {

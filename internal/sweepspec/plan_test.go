@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
@@ -75,7 +76,7 @@ func TestPlansThatAreNone(t *testing.T) {
 		t.Errorf("a limit of nothing: %v, want ErrSpec", err)
 	}
 	spec = &specOf(t, `{parameters: [{name: a, config: {option: osd_mclock_profile}, values: [balanced]}]}`).Spec
-	if _, err := Draft(spec, Facts{Present: Present{"a": sweep.Set("balanced")}}); !errors.Is(err, sweep.ErrPlan) {
+	if _, err := Draft(spec, Facts{Present: Present{"a": cephvalue.Of("balanced")}}); !errors.Is(err, sweep.ErrPlan) {
 		t.Errorf("nothing but the baseline: %v, want ErrPlan", err)
 	}
 	old := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version + 1, Seed: new(int64(1)), Baseline: []v1alpha1.BaselineValue{{Name: "pg_num", Value: "8"}}}
@@ -97,10 +98,10 @@ func TestEstimates(t *testing.T) {
 		facts Facts
 		check func(p *v1alpha1.SweepPlan) string
 	}{
-		"a read writes its dataset only": {config, Facts{Present: Present{"a": sweep.Set("2")}, DatasetBytes: 2 << 30}, func(p *v1alpha1.SweepPlan) string {
+		"a read writes its dataset only": {config, Facts{Present: Present{"a": cephvalue.Of("2")}, DatasetBytes: 2 << 30}, func(p *v1alpha1.SweepPlan) string {
 			return p.RunBytesWritten.String()
 		}},
-		"OSDs start anew for each change": {config, Facts{Present: Present{"a": sweep.Set("2")}, OSDs: osds(3), NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
+		"OSDs start anew for each change": {config, Facts{Present: Present{"a": cephvalue.Of("2")}, OSDs: osds(3), NeedRestart: []v1alpha1.ParameterName{"a"}}, func(p *v1alpha1.SweepPlan) string {
 			// Each block changes to one value, to the other and back; each pair changes there and
 			// back.
 			if p.OSDRestarts != 3*3*3+3*6*2 || p.RestoreDuration.Duration < 3*time.Minute {
@@ -110,7 +111,7 @@ func TestEstimates(t *testing.T) {
 		}},
 		"PGs in place are those between": {
 			inPlace + `strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}, parameters: [{name: a, poolOption: {option: pg_num}, values: ["16", "64"]}]}`,
-			Facts{Present: Present{"a": sweep.Set("32")}},
+			Facts{Present: Present{"a": cephvalue.Of("32")}},
 			func(p *v1alpha1.SweepPlan) string {
 				// A block goes down 16, up 48 and back 32; one of the confirmation up 32 and back.
 				if p.PlacementGroupChanges != 3*96+6*64 {

@@ -20,7 +20,7 @@ const (
 // cannot know that the sweep set the value.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
-		if change.Config != nil || change.Option != optionPGNum || !change.Value.IsSet {
+		if change.Config != nil || change.Option != optionPGNum || !change.Value.Set {
 			continue
 		}
 		pgs, err := strconv.Atoi(change.Value.Text)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // redundancy matches the valid values of a redundancy parameter: a number of copies, or data and
@@ -25,7 +25,7 @@ const metadataCopies = 3
 
 // setRedundancy makes a pool replicated or erasure-coded. The value must be valid. The metadata
 // settings of an erasure-coded template do not change.
-func setRedundancy(pool *v1alpha1.ScratchPool, value sweep.Value) {
+func setRedundancy(pool *v1alpha1.ScratchPool, value cephvalue.Value) {
 	data, coding, isCoded := strings.Cut(value.Text, "+")
 	if !isCoded {
 		pool.Replicated, pool.ErasureCoded = &v1alpha1.ReplicatedPool{Size: atoi32(data)}, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/sweep"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 func TestRedundancy(t *testing.T) {
@@ -33,7 +33,7 @@ func TestRedundancy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := c.of.DeepCopy()
 			got := c.of
-			setRedundancy(&got, sweep.Set(c.value))
+			setRedundancy(&got, cephvalue.Of(c.value))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -52,7 +52,7 @@ func TestRedundancyAsAParameter(t *testing.T) {
 	if err != nil || len(baseline) != 1 || baseline[0].Value != "3" {
 		t.Fatalf("the baseline is %v, %v, want that of the template", baseline, err)
 	}
-	values := map[string]sweep.Value{"kind": sweep.Set("2+1")}
+	values := map[string]cephvalue.Value{"kind": cephvalue.Of("2+1")}
 	template, err := Template(spec, values, 1)
 	if err != nil || template.Target.ScratchPool.Replicated != nil || template.Target.ScratchPool.ErasureCoded.DataChunks != 2 {
 		t.Errorf("the pool is %+v, %v, want two data chunks", template.Target.ScratchPool, err)
@@ -93,7 +93,7 @@ func TestAStorageClassAsAParameter(t *testing.T) {
 	if err != nil || len(baseline) != 1 || baseline[0].Value != "slow" {
 		t.Fatalf("the baseline is %v, %v, want that of the template", baseline, err)
 	}
-	template, err := Template(spec, map[string]sweep.Value{"class": sweep.Set("fast")}, 1)
+	template, err := Template(spec, map[string]cephvalue.Value{"class": cephvalue.Of("fast")}, 1)
 	if err != nil || template.Target.PersistentVolumeClaim.Template.StorageClassName != "fast" {
 		t.Errorf("the volume is %+v, %v, want it of class fast", template.Target.PersistentVolumeClaim, err)
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/stats"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -28,7 +29,7 @@ var twoCandidates = strings.NewReplacer(`["1"]`, `["1", "512"]`, "{sessions: 1}"
 func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep.Planner) {
 	t.Helper()
 	spec := &specOf(t, patch).Spec
-	plan, err := Draft(spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }})
+	plan, err := Draft(spec, Facts{Present: Present{"cap": cephvalue.Of("256")}, MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestDesignFollowsFromSpecAndPermission(t *testing.T) {
 			if name != "Auto with two phases" {
 				spec.Template.Phases, _ = onlyPhase(spec)
 			}
-			plan, err := Draft(spec, Facts{Present: Present{"cap": sweep.Set("256")}, MaySwitch: c.maySwitch})
+			plan, err := Draft(spec, Facts{Present: Present{"cap": cephvalue.Of("256")}, MaySwitch: c.maySwitch})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +295,7 @@ func TestPoolOfASessionLacksSwitchedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := &v1alpha1.CephTuningSweep{Spec: *spec, Status: v1alpha1.CephTuningSweepStatus{Plan: plan}}
-	baseline := sweep.Configuration{Values: map[string]sweep.Value{"fast": sweep.Set("0")}}
+	baseline := sweep.Configuration{Values: map[string]cephvalue.Value{"fast": cephvalue.Of("0")}}
 	b, err := sessions.SessionBenchmark(Child{Sweep: owner, Slot: sweep.Slot{LengthFactor: 1}, Run: 1, Configuration: baseline})
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +303,7 @@ func TestPoolOfASessionLacksSwitchedOptions(t *testing.T) {
 	if got := b.Spec.Template.Target.ScratchPool.Parameters; len(got) != 1 || got["pg_num"] != "16" {
 		t.Errorf("the pool has %v", got)
 	}
-	want := []Change{{Parameter: "fast", Pool: "cephtune-scratch-data", Option: "fast_read", Value: sweep.Set("0")}}
+	want := []Change{{Parameter: "fast", Pool: "cephtune-scratch-data", Option: "fast_read", Value: cephvalue.Of("0")}}
 	if diff := cmp.Diff(want, OwnChanges(spec, baseline.Values)); diff != "" {
 		t.Errorf("changes, -want +got:\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
@@ -17,7 +18,7 @@ const optionPGNum v1alpha1.OptionName = "pg_num"
 type Spec = v1alpha1.CephTuningSweepSpec
 
 // Present has the current values of parameters, by name.
-type Present = map[v1alpha1.ParameterName]sweep.Value
+type Present = map[v1alpha1.ParameterName]cephvalue.Value
 
 // AskedOfCeph lists the parameters whose current values have to be read from Ceph for the
 // baseline. The values of the others are in the spec.
@@ -81,7 +82,7 @@ func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
 	return all, nil
 }
 
-func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, error) {
+func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (cephvalue.Value, error) {
 	switch {
 	case p.Workload != nil:
 		return workloadValue(&spec.Template, *p.Workload)
@@ -90,13 +91,13 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (sweep.Value, e
 	case p.DeviceClass != nil:
 		return deviceClassValue(spec, p)
 	case p.Redundancy != nil:
-		return sweep.Set(redundancyOf(spec.Template.Target.ScratchPool)), nil
+		return cephvalue.Of(redundancyOf(spec.Template.Target.ScratchPool)), nil
 	case p.StorageClass != nil:
-		return sweep.Set(spec.Template.Target.PersistentVolumeClaim.Template.StorageClassName), nil
+		return cephvalue.Of(spec.Template.Target.PersistentVolumeClaim.Template.StorageClassName), nil
 	case changesCeph(spec, p):
 		value, ok := now[p.Name]
 		if !ok {
-			return sweep.Value{}, refuse("the current value of parameter %s is unknown", p.Name)
+			return cephvalue.Value{}, refuse("the current value of parameter %s is unknown", p.Name)
 		}
 		return value, nil
 	}
@@ -127,7 +128,7 @@ func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValu
 //
 // Errors wrap ErrSpec.
 func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.Space, error) {
-	space := sweep.Space{Baseline: map[string]sweep.Value{}}
+	space := sweep.Space{Baseline: map[string]cephvalue.Value{}}
 	for _, b := range baseline {
 		space.Baseline[string(b.Name)] = plannerValue(b.Value)
 	}
@@ -155,7 +156,7 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 		if spec.Baseline != nil && c.Name == spec.Baseline.Configuration {
 			continue
 		}
-		values := map[string]sweep.Value{}
+		values := map[string]cephvalue.Value{}
 		for name, value := range c.Values {
 			values[name] = plannerValue(value)
 		}
@@ -195,7 +196,7 @@ func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
 
 // cell returns the combination of one level of each parameter.
 func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
-	out := sweep.Bundle{Values: map[string]sweep.Value{}}
+	out := sweep.Bundle{Values: map[string]cephvalue.Value{}}
 	labels := make([]string, len(parameters))
 	for i, p := range parameters {
 		value := plannerValue(p.Values[levels[i]])
@@ -214,7 +215,7 @@ const sampleDraws = 64
 // occur equally often, or differ by one. Duplicates and the baseline are dropped; sample
 // keeps the draw with the fewest drops. It returns the whole space if that has no more
 // than n combinations.
-func sample(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n int, seed uint64) []sweep.Bundle {
+func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Bundle {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
 	}
@@ -227,7 +228,7 @@ func sample(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n 
 	return best
 }
 
-func hypercube(parameters []v1alpha1.Parameter, baseline map[string]sweep.Value, n int, seed, draw uint64) []sweep.Bundle {
+func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed, draw uint64) []sweep.Bundle {
 	columns := make([][]int, len(parameters))
 	for k, p := range parameters {
 		columns[k] = make([]int, n)
@@ -265,7 +266,7 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	if len(slow) == 0 {
 		return
 	}
-	place := func(values map[string]sweep.Value) []int {
+	place := func(values map[string]cephvalue.Value) []int {
 		numbers := make([]int, len(slow))
 		for i, name := range slow {
 			value, given := values[name]
@@ -282,7 +283,7 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	}
 	slices.SortFunc(places, slices.Compare)
 	places = slices.CompactFunc(places, slices.Equal)
-	turn := func(values map[string]sweep.Value) int {
+	turn := func(values map[string]cephvalue.Value) int {
 		at, _ := slices.BinarySearchFunc(places, place(values), slices.Compare)
 		return at
 	}
@@ -292,15 +293,17 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	}
 }
 
-func plannerValue(v v1alpha1.ParameterValue) sweep.Value {
+// plannerValue and apiValue are the only conversions between the API's text and the type that planner, tuner and
+// journal share.
+func plannerValue(v v1alpha1.ParameterValue) cephvalue.Value {
 	if v == v1alpha1.Unset || v == "" {
-		return sweep.Unset()
+		return cephvalue.Unset()
 	}
-	return sweep.Set(string(v))
+	return cephvalue.Of(string(v))
 }
 
-func apiValue(v sweep.Value) v1alpha1.ParameterValue {
-	if !v.IsSet {
+func apiValue(v cephvalue.Value) v1alpha1.ParameterValue {
+	if !v.Set {
 		return v1alpha1.Unset
 	}
 	return v1alpha1.ParameterValue(v.Text)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -69,7 +70,7 @@ func TestSpaces(t *testing.T) {
 		"what Ceph has now, or unset": {
 			patch: `{parameters: [{name: profile, config: {option: osd_mclock_profile}, values: [balanced, Unset]},
 				{name: cap, config: {option: osd_client_message_cap}, values: ["10"]}]}`,
-			now:  Present{"profile": sweep.Set("balanced"), "cap": sweep.Unset()},
+			now:  Present{"profile": cephvalue.Of("balanced"), "cap": cephvalue.Unset()},
 			want: []string{"baseline profile=balanced", "baseline cap=Unset", "profile=balanced cap=10", "profile=unset cap=10"},
 		},
 		"bundles without the one that is the baseline": {
@@ -80,7 +81,7 @@ func TestSpaces(t *testing.T) {
 		"pg_num in place goes up and down, the baseline in its place": {
 			patch: inPlace + `parameters: [{name: pg_num, poolOption: {option: pg_num}, values: ["128", "16", "64"]},
 				{name: depth, workload: {phase: fio, field: ioDepth}, values: ["1"]}]}`,
-			now: Present{"pg_num": sweep.Set("32")},
+			now: Present{"pg_num": cephvalue.Of("32")},
 			want: []string{
 				"baseline pg_num=32", "baseline depth=1", "in turn, the baseline at 1",
 				"pg_num=128 depth=1 at 3", "pg_num=16 depth=1 at 0", "pg_num=64 depth=1 at 2",
@@ -88,7 +89,7 @@ func TestSpaces(t *testing.T) {
 		},
 		"bundles take turns too": {
 			patch: inPlace + `parameters: [{name: a, poolOption: {option: pg_num}}], configurations: [{name: more, values: {a: "64"}}, {name: less, values: {a: "9"}}]}`,
-			now:   Present{"a": sweep.Set("10")},
+			now:   Present{"a": cephvalue.Of("10")},
 			want:  []string{"baseline a=10", "in turn, the baseline at 1", "more at 2", "less at 0"},
 		},
 	} {
@@ -125,7 +126,7 @@ func TestSpacesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &specOf(t, tc.patch).Spec
-			_, err := Draft(spec, Facts{Present: Present{"a": sweep.Set("8")}})
+			_, err := Draft(spec, Facts{Present: Present{"a": cephvalue.Of("8")}})
 			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want ErrSpec with %q", err, tc.want)
 			}
@@ -218,7 +219,7 @@ func TestChangesCoverExistingObjects(t *testing.T) {
 		{name: profile, config: {option: osd_mclock_profile, mask: "class:ssd"}, values: [Unset]},
 		{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`).Spec
 	var got []string
-	for _, c := range Changes(spec, map[string]sweep.Value{"data": sweep.Set("8"), "meta": sweep.Set("4"), "other": sweep.Set("2")}) {
+	for _, c := range Changes(spec, map[string]cephvalue.Value{"data": cephvalue.Of("8"), "meta": cephvalue.Of("4"), "other": cephvalue.Of("2")}) {
 		where := string(c.Pool) + " " + string(c.Option)
 		if c.Config != nil {
 			where = c.Config.Section + "/" + c.Config.Mask + " " + string(c.Config.Option)

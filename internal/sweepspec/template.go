@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/sweep"
@@ -22,7 +23,7 @@ const LabelSweep = "cephtune.dev/sweep"
 // of the scratch pool, and lengthFactor times as long.
 //
 // Errors wrap ErrSpec, for values that the load cannot combine.
-func Template(spec *Spec, values map[string]sweep.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
+func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
 	out := *spec.Template.DeepCopy()
 	for _, p := range spec.Parameters {
 		value, given := values[string(p.Name)]
@@ -87,7 +88,7 @@ func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int6
 }
 
 // workloadValue returns the template's value of a load field.
-func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) (sweep.Value, error) {
+func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) (cephvalue.Value, error) {
 	if p.Field == v1alpha1.WorkloadClients {
 		return number(t.Clients.Count), nil
 	}
@@ -97,22 +98,22 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 		}
 		if spec := engine.SpecOf(&phase); spec != nil {
 			if text, ok := spec.Field(p.Field); ok {
-				return sweep.Set(text), nil
+				return cephvalue.Of(text), nil
 			}
 		}
-		return sweep.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", p.Phase, p.Field)
+		return cephvalue.Value{}, refuse("phase %s has no %s that could be the baseline: set it there, or in baseline.values", p.Phase, p.Field)
 	}
-	return sweep.Value{}, refuse("there is no phase %s, but a parameter varies its %s", p.Phase, p.Field)
+	return cephvalue.Value{}, refuse("there is no phase %s, but a parameter varies its %s", p.Phase, p.Field)
 }
 
-func number(n int32) sweep.Value { return sweep.Set(strconv.Itoa(int(n))) }
+func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n))) }
 
 // paramAutoscaleMode is the option that would let Ceph change pg_num during a run.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
 // setScratch sets an option of a pool that is created for each run. If the number of PGs is
 // varied, the baseline also has a fixed number, even if the spec names none.
-func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value sweep.Value) {
+func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	if p.Option == "size" {
 		copies, err := strconv.ParseInt(value.Text, 10, 32)
@@ -132,8 +133,8 @@ func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, valu
 	if *params == nil {
 		*params = map[string]v1alpha1.ParameterValue{}
 	}
-	if value.IsSet {
-		(*params)[string(p.Option)] = v1alpha1.ParameterValue(value.Text)
+	if value.Set {
+		(*params)[string(p.Option)] = apiValue(value)
 	} else {
 		delete(*params, string(p.Option))
 	}
@@ -143,7 +144,7 @@ func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, valu
 }
 
 // scratchValue returns the template's value of a scratch pool option.
-func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) sweep.Value {
+func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) cephvalue.Value {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	switch {
 	case p.Option == "size" && ofMetadata:

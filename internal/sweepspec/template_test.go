@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -80,7 +81,7 @@ func TestTemplates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := &specOf(t, tc.patch).Spec
 			before := spec.DeepCopy()
-			values := map[string]sweep.Value{}
+			values := map[string]cephvalue.Value{}
 			for name, value := range tc.values {
 				values[name] = plannerValue(v1alpha1.ParameterValue(value))
 			}
@@ -123,18 +124,18 @@ func TestALevelThatCephWarnsOf(t *testing.T) {
 	const allowed = `parameters: [{name: pg_num, poolOption: {option: pg_num, method: InPlace}, values: ["32"]}], quiescence: {allowedWarnings: [SLOW_OPS]}}`
 	for name, c := range map[string]struct {
 		spec string
-		pgs  sweep.Value
+		pgs  cephvalue.Value
 		want []v1alpha1.HealthCode
 	}{
-		"no power of two":   {inPlace + allowed, sweep.Set("40"), []v1alpha1.HealthCode{"SLOW_OPS", odd}},
-		"a power of two":    {inPlace + allowed, sweep.Set("32"), []v1alpha1.HealthCode{"SLOW_OPS"}},
-		"allowed already":   {inPlace + strings.Replace(allowed, "SLOW_OPS", string(odd), 1), sweep.Set("40"), []v1alpha1.HealthCode{odd}},
-		"of a scratch pool": {`{quiescence: {allowedWarnings: [SLOW_OPS]}}`, sweep.Set("40"), []v1alpha1.HealthCode{"SLOW_OPS"}},
+		"no power of two":   {inPlace + allowed, cephvalue.Of("40"), []v1alpha1.HealthCode{"SLOW_OPS", odd}},
+		"a power of two":    {inPlace + allowed, cephvalue.Of("32"), []v1alpha1.HealthCode{"SLOW_OPS"}},
+		"allowed already":   {inPlace + strings.Replace(allowed, "SLOW_OPS", string(odd), 1), cephvalue.Of("40"), []v1alpha1.HealthCode{odd}},
+		"of a scratch pool": {`{quiescence: {allowedWarnings: [SLOW_OPS]}}`, cephvalue.Of("40"), []v1alpha1.HealthCode{"SLOW_OPS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := specOf(t, c.spec)
 			before := slices.Clone(s.Spec.Quiescence.AllowedWarnings)
-			got, err := Child{Sweep: s, Run: 1, Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": c.pgs}}}.Benchmark()
+			got, err := Child{Sweep: s, Run: 1, Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": c.pgs}}}.Benchmark()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +153,7 @@ func TestChild(t *testing.T) {
 	s := specOf(t, `{quiescence: {scrub: Pause}, rawOutput: Always}`)
 	child := Child{
 		Sweep: s, Slot: sweep.Slot{Block: 3, Attempt: 1, Position: 4, Repeat: 1, LengthFactor: 2}, Run: 17,
-		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
+		Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
 	}
 	child.Nodes = []v1alpha1.NodeName{"a", "b"}
 	s.Status.Plan = &v1alpha1.SweepPlan{DatasetSize: new(resource.MustParse("64Mi"))}
@@ -195,7 +196,7 @@ func TestTheBackgroundOfAChild(t *testing.T) {
 	s := specOf(t, `{template: {backgroundLoad: {fio: {pattern: RandWrite, rateIOPS: 100}}}}`)
 	child := Child{
 		Sweep: s, Slot: sweep.Slot{Block: 1, LengthFactor: 2}, Run: 2, Nodes: []v1alpha1.NodeName{"a"}, BackgroundNodes: []v1alpha1.NodeName{"b"},
-		Configuration: sweep.Configuration{Values: map[string]sweep.Value{"pg_num": sweep.Set("16")}},
+		Configuration: sweep.Configuration{Values: map[string]cephvalue.Value{"pg_num": cephvalue.Of("16")}},
 	}
 	got, err := child.Benchmark()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
@@ -27,7 +28,7 @@ func checkValues(spec *Spec, c sweep.Bundle) error {
 }
 
 // wanted describes the valid values for a parameter if the value is invalid; "" if it is valid.
-func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
+func wanted(spec *Spec, p v1alpha1.Parameter, value cephvalue.Value) string {
 	switch {
 	case p.Workload != nil:
 		return wantedOfLoad(p, value)
@@ -37,7 +38,7 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 		}
 		return ""
 	case p.DeviceClass != nil:
-		if !value.IsSet || !deviceClassName.MatchString(value.Text) {
+		if !value.Set || !deviceClassName.MatchString(value.Text) {
 			return "the name of a device class, such as ssd"
 		}
 		return ""
@@ -47,7 +48,7 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 		}
 		return ""
 	case p.StorageClass != nil:
-		if !value.IsSet || !storageClassName.MatchString(value.Text) {
+		if !value.Set || !storageClassName.MatchString(value.Text) {
 			return "the name of a StorageClass"
 		}
 		return ""
@@ -58,11 +59,11 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value sweep.Value) string {
 }
 
 // wantedOfPool does the same for a pool option; scratch is nil for an existing pool.
-func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
+func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value cephvalue.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
 		// A scratch pool without a number uses Ceph's default.
-		if !isWithin(value, 1, 99999) && (value.IsSet || scratch == nil) {
+		if !isWithin(value, 1, 99999) && (value.Set || scratch == nil) {
 			return "a whole number between 1 and 99999"
 		}
 	case "fast_read":
@@ -80,11 +81,11 @@ func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value swe
 	return ""
 }
 
-func wantedOfFastRead(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value sweep.Value) string {
+func wantedOfFastRead(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value cephvalue.Value) string {
 	if scratch != nil && !isErasureCoded(scratch, p) {
 		return "left out, since only erasure-coded pools have it"
 	}
-	if value.IsSet && !slices.Contains([]string{"0", "1", "false", "true"}, value.Text) {
+	if value.Set && !slices.Contains([]string{"0", "1", "false", "true"}, value.Text) {
 		return "0, 1, false or true"
 	}
 	return ""
@@ -95,7 +96,7 @@ func isErasureCoded(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter) bool {
 	return scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata
 }
 
-func isWithin(value sweep.Value, low, high int) bool {
+func isWithin(value cephvalue.Value, low, high int) bool {
 	n, err := strconv.Atoi(value.Text)
 	return err == nil && low <= n && n <= high
 }
@@ -119,7 +120,7 @@ func boundOf(field v1alpha1.WorkloadField) bound {
 	return bound{512, 64 << 20, "a size between 512 and 64Mi and a multiple of 512 but not of 1000: 4Ki is the 4096 that fio calls 4k"}
 }
 
-func wantedOfLoad(p v1alpha1.Parameter, value sweep.Value) string {
+func wantedOfLoad(p v1alpha1.Parameter, value cephvalue.Value) string {
 	limits := boundOf(p.Workload.Field)
 	n, ok := loadNumber(p, apiValue(value))
 	if !ok || n < limits.low || n > limits.high || isSize(p.Workload.Field) && !IsBlockSize(n) {

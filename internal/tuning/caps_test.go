@@ -64,7 +64,7 @@ func TestADeniedChangeNamesItsCaps(t *testing.T) {
 		"an option of a pool": {poolOption("p", "pg_num", "64"), "mon caps `allow command \"osd pool set\" with pool=p var=pg_num`"},
 		"an autoscaler":       {autoscaler("p"), `allow command "osd pool set" with pool=p var=pg_autoscale_mode`},
 		"the balancer":        {balancer(), "mgr caps `allow command \"balancer off\", allow command \"balancer on\"`"},
-		"scrubs":              {Change{Setting: Setting{Kind: KindScrubFlag, Option: ceph.FlagNoScrub}, To: Of(yes), Type: cephvalue.Bool}, `allow command "osd set" with key=noscrub, allow command "osd unset" with key=noscrub`},
+		"scrubs":              {Change{Setting: Setting{Kind: KindScrubFlag, Option: ceph.FlagNoScrub}, To: cephvalue.Of(yes), Type: cephvalue.Bool}, `allow command "osd set" with key=noscrub, allow command "osd unset" with key=noscrub`},
 		"an OSD":              {noUp(1), `allow command "osd set-group" with flags=noup, allow command "osd unset-group" with flags=noup`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,9 +20,9 @@ func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 			next := j.clone()
 			change := Change{
 				Setting: Setting{Kind: KindConfig, Option: fmt.Sprintf("osd_option_%d", i)},
-				To:      Of(strings.Repeat("<", length)), Type: cephvalue.String,
+				To:      cephvalue.Of(strings.Repeat("<", length)), Type: cephvalue.String,
 			}
-			if err := next.intend(change, Of(strings.Repeat(">", length))); err != nil {
+			if err := next.intend(change, cephvalue.Of(strings.Repeat(">", length))); err != nil {
 				t.Fatal(err)
 			}
 			if next.closable() != nil {
@@ -35,7 +35,7 @@ func TestAJournalThatIsAcceptedCanBeClosed(t *testing.T) {
 		}
 		for _, entry := range j.Entries {
 			j.stored(Change{Setting: entry.Setting, To: entry.Applied[0].Intended, Type: entry.Type}, entry.Applied[0].Intended)
-			j.closeEntry(entry.Setting, LeftAlone, new(Of(strings.Repeat("&", 4096))))
+			j.closeEntry(entry.Setting, LeftAlone, new(cephvalue.Of(strings.Repeat("&", 4096))))
 			j.Revision += 1 << 40
 			if _, err := Encode(j); err != nil {
 				t.Fatalf("%d entries with values of %d bytes: %v", len(j.Entries), length, err)
@@ -81,7 +81,7 @@ func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
 	change := config("osd_max_backfills", "3")
 	j := newJournal(cephtest.FSID, ourSweep)
 	j.Writer, j.Epoch, j.Revision = "process-1", 1, 1
-	if err := j.intend(change, Unset()); err != nil {
+	if err := j.intend(change, cephvalue.Unset()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(j)
@@ -89,7 +89,7 @@ func TestAJournalThatWasFilledBeforeIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const was = 60<<10 - 1
-	j.Entries[0].Applied = append(j.Entries[0].Applied, AppliedValue{Intended: Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
+	j.Entries[0].Applied = append(j.Entries[0].Applied, AppliedValue{Intended: cephvalue.Of(strings.Repeat("9", was-len(text)-len(`,{"intended":{"set":true,"text":""}}`)))})
 	if text, _ = json.Marshal(j); len(text) != was {
 		t.Fatalf("%d bytes, want %d", len(text), was)
 	}

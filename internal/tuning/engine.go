@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // Ceph is the interface through which an Engine reads and changes a Ceph cluster.
@@ -220,7 +221,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 }
 
 // restorable returns an error for a change that could not be restored.
-func restorable(change Change, now Value) error {
+func restorable(change Change, now cephvalue.Value) error {
 	if !now.Set {
 		return nil
 	}
@@ -373,7 +374,7 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 
 // set sends a value to Ceph. original reports that it is the setting's original value in the
 // journal. If the key lacks the caps, the error is a *DeniedError.
-func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) error {
+func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
 		return err
@@ -382,7 +383,7 @@ func (e *Engine) set(ctx context.Context, of Setting, to Value, original bool) e
 	return e.send(ctx, fence, of, to)
 }
 
-func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
+func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to cephvalue.Value) error {
 	err := e.sendVerb(ctx, fence, of, to)
 	if ceph.Unsure(err) {
 		e.doubts.add(e.cluster.FSID, e.now().Add(ceph.LongestChange))
@@ -390,7 +391,7 @@ func (e *Engine) send(ctx context.Context, fence ceph.Fence, of Setting, to Valu
 	return denied(err, of, e.cluster.Tuner)
 }
 
-func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to Value) error {
+func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to cephvalue.Value) error {
 	at, value := e.cluster.Tuner, to.Text
 	switch {
 	case of.Kind == KindBalancer:

@@ -19,7 +19,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		}
 		if pool.AutoscaleMode != autoscalerOff {
 			changes = append(changes, Change{
-				Setting: Setting{Kind: KindAutoscaler, Pool: name}, To: Of(autoscalerOff), Type: cephvalue.String,
+				Setting: Setting{Kind: KindAutoscaler, Pool: name}, To: cephvalue.Of(autoscalerOff), Type: cephvalue.String,
 			})
 		}
 	}
@@ -28,7 +28,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		return nil, err
 	}
 	if balancer.Text == yes {
-		changes = append(changes, Change{Setting: Setting{Kind: KindBalancer}, To: Of(no), Type: cephvalue.Bool})
+		changes = append(changes, Change{Setting: Setting{Kind: KindBalancer}, To: cephvalue.Of(no), Type: cephvalue.Bool})
 	}
 	if !pauseScrubs {
 		return changes, nil
@@ -38,7 +38,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 		if set, err := facts.Value(setting); err != nil || set.Set {
 			continue // the OSD map was checked above
 		}
-		changes = append(changes, Change{Setting: setting, To: Of(yes), Type: cephvalue.Bool})
+		changes = append(changes, Change{Setting: setting, To: cephvalue.Of(yes), Type: cephvalue.Bool})
 	}
 	return changes, nil
 }

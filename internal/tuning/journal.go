@@ -79,19 +79,19 @@ type Entry struct {
 	PoolID int64  `json:"poolID,omitempty"`
 	Type   string `json:"type"`
 	// Original is the setting's value before the first change.
-	Original Value `json:"original"`
+	Original cephvalue.Value `json:"original"`
 	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
 	State   State          `json:"state"`
 	// Found is the value that another client set, if the setting was left alone.
-	Found *Value `json:"found,omitempty"`
+	Found *cephvalue.Value `json:"found,omitempty"`
 }
 
 // AppliedValue is a value that the tuner set or may have set.
 type AppliedValue struct {
-	Intended Value `json:"intended"`
+	Intended cephvalue.Value `json:"intended"`
 	// Stored is the value in Ceph's notation; nil until it was read back.
-	Stored *Value `json:"stored,omitempty"`
+	Stored *cephvalue.Value `json:"stored,omitempty"`
 }
 
 // State is the outcome of an entry.
@@ -117,7 +117,7 @@ const (
 // ForeignChangeError says that a setting has neither its original value nor one that the tuner set.
 type ForeignChangeError struct {
 	Setting Setting
-	Found   Value
+	Found   cephvalue.Value
 }
 
 // Error implements error.
@@ -160,7 +160,7 @@ func (j *Journal) index(of Setting) int {
 
 // intend records that a setting is about to change from its current value. For a setting without an
 // entry, that value becomes the original.
-func (j *Journal) intend(change Change, now Value) error {
+func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	at := j.index(change.Setting)
 	fresh := Entry{
 		Setting: change.Setting, Type: change.Type, Original: now, State: Open,
@@ -212,7 +212,7 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 // confirm compares a setting's value with the journal immediately before the change. If the
 // value of an untouched setting differs, it becomes the original, and changed reports that the
 // journal has to be written again.
-func (j *Journal) confirm(of Setting, now Value, untouched bool) (changed bool, err error) {
+func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
 	case untouched:
@@ -228,7 +228,7 @@ func (j *Journal) confirm(of Setting, now Value, untouched bool) (changed bool, 
 
 // stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value that
 // differs in more than notation is not recorded: another client may have set it.
-func (j *Journal) stored(change Change, now Value) bool {
+func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
 	if !entry.same(now, change.To) {
 		return false
@@ -242,11 +242,11 @@ func (j *Journal) stored(change Change, now Value) bool {
 }
 
 // closeEntry records the outcome of a setting.
-func (j *Journal) closeEntry(of Setting, state State, found *Value) {
+func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	entry.State, entry.Found = state, found
 	if found != nil && len(found.Text) > maxFound {
-		entry.Found = &Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + "…"}
+		entry.Found = &cephvalue.Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + "…"}
 	}
 }
 
@@ -264,7 +264,7 @@ func (j *Journal) comparable() []Setting {
 
 // reopen reopens an entry whose setting has a value of the tuner after all. If it was left alone,
 // the other client's value becomes its original.
-func (j *Journal) reopen(of Setting, now Value) {
+func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
 		if entry.same(now, *entry.Found) || entry.judge(now) != restoreOriginal {
@@ -277,7 +277,7 @@ func (j *Journal) reopen(of Setting, now Value) {
 	}
 }
 
-func (e Entry) same(a, b Value) bool { return same(e.Setting, e.Type, a, b) }
+func (e Entry) same(a, b cephvalue.Value) bool { return same(e.Setting, e.Type, a, b) }
 
 // GiveUp abandons all open entries. It does not write the journal: the caller saves each copy that
 // it can reach.
@@ -301,7 +301,7 @@ const (
 
 // judge compares a setting's current value with the original and with the values that the tuner
 // set.
-func (e Entry) judge(now Value) action {
+func (e Entry) judge(now cephvalue.Value) action {
 	switch {
 	case e.same(now, e.Original):
 		return alreadyBack
@@ -368,10 +368,10 @@ func (j *Journal) closable() error {
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
 		// No state is longer than LeftAlone, and JSON encodes each < with six bytes.
-		entry.State, entry.Found = LeftAlone, &Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
+		entry.State, entry.Found = LeftAlone, &cephvalue.Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Applied {
 			if ours := &entry.Applied[k]; ours.Stored == nil {
-				ours.Stored = &Value{Set: true, Text: longestForm(entry.Type, ours.Intended.Text)}
+				ours.Stored = &cephvalue.Value{Set: true, Text: longestForm(entry.Type, ours.Intended.Text)}
 			}
 		}
 	}

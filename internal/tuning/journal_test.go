@@ -16,11 +16,31 @@ import (
 )
 
 func autoscaler(pool string) Change {
-	return Change{Setting: Setting{Kind: KindAutoscaler, Pool: pool}, To: Of("off"), Type: cephvalue.String}
+	return Change{Setting: Setting{Kind: KindAutoscaler, Pool: pool}, To: cephvalue.Of("off"), Type: cephvalue.String}
 }
 
 func balancer() Change {
-	return Change{Setting: Setting{Kind: KindBalancer}, To: Of("false"), Type: cephvalue.Bool}
+	return Change{Setting: Setting{Kind: KindBalancer}, To: cephvalue.Of("false"), Type: cephvalue.Bool}
+}
+
+// Journals of other versions may be in a cluster when the operator is updated or rolled back.
+func TestJournalKeepsItsForm(t *testing.T) {
+	const stored = `{"schemaVersion":1,"fsid":"f","sweep":{"namespace":"bench","name":"s","uid":"u"},"epoch":3,"writer":"w","revision":7,"entries":[` +
+		`{"setting":{"kind":"Config","mask":"class:ssd","option":"osd_memory_target"},"type":"size",` +
+		`"original":{"set":false},"ours":[{"intended":{"set":true,"text":"4Gi"},"stored":{"set":true,"text":"4294967296"}},{"intended":{"set":false}}],"state":"Open"},` +
+		`{"setting":{"kind":"PoolOption","pool":"p","option":"pg_num"},"poolID":5,"type":"int",` +
+		`"original":{"set":true,"text":"32"},"ours":[{"intended":{"set":true,"text":"64"}}],"state":"LeftAlone","found":{"set":true,"text":"16"}}]}`
+	journal, err := Decode([]byte(stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := journal.Entries[0], journal.Entries[1]
+	if first.Original != cephvalue.Unset() || *first.Applied[0].Stored != cephvalue.Of("4294967296") || second.Original != cephvalue.Of("32") || *second.Found != cephvalue.Of("16") {
+		t.Errorf("read %+v", journal.Entries)
+	}
+	if text, err := Encode(journal); err != nil || string(text) != stored {
+		t.Errorf("written again as (%v)\n%s, want\n%s", err, text, stored)
+	}
 }
 
 func TestRestoreOrder(t *testing.T) {
@@ -61,7 +81,7 @@ func TestRestoreOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := newJournal("f", ourSweep)
 			for _, change := range test.changed {
-				if err := j.intend(change, Of("before")); err != nil {
+				if err := j.intend(change, cephvalue.Of("before")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,27 +109,27 @@ func TestAnEntryIsJudged(t *testing.T) {
 	memory, ratio := config("osd_memory_target", "4G"), config("osd_deep_scrub_randomize_ratio", "0.95")
 	tests := map[string]struct {
 		change   Change
-		original Value
-		stored   *Value
-		now      Value
+		original cephvalue.Value
+		stored   *cephvalue.Value
+		now      cephvalue.Value
 		want     action
 	}{
-		"its original":                         {memory, Of("939524096"), nil, Of("939524096"), alreadyBack},
-		"its original in another form":         {memory, Of("896M"), nil, Of("939524096"), alreadyBack},
-		"ours in Ceph's form":                  {memory, Of("939524096"), nil, Of("4294967296"), restoreOriginal},
-		"ours, a fraction":                     {ratio, Unset(), nil, Of("0.950000"), restoreOriginal},
-		"ours, as it was seen":                 {config("osd_mclock_profile", "custom"), Unset(), new(Of("Custom")), Of("Custom"), restoreOriginal},
-		"a foreign value":                      {memory, Of("939524096"), nil, Of("2147483648"), leaveAlone},
-		"removed, and was not set":             {memory, Unset(), nil, Unset(), alreadyBack},
-		"removed, and was set":                 {memory, Of("939524096"), nil, Unset(), leaveAlone},
-		"unset by us":                          {config("osd_memory_target", ""), Of("939524096"), nil, Unset(), restoreOriginal},
-		"a pool's option that 0 unsets":        {poolOption("p", "recovery_priority", "0"), Of("3"), nil, Unset(), restoreOriginal},
-		"a target of ours":                     {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("64"), restoreOriginal},
-		"a target of the autoscaler's":         {poolOption("p", "pg_num", "64"), Of("32"), nil, Of("128"), leaveAlone},
-		"a value that was the original's":      {config("osd_max_backfills", "1"), Of("1"), nil, Of("1"), alreadyBack},
-		"a flag that we set":                   {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: cephvalue.Bool}, Unset(), nil, Of("true"), restoreOriginal},
-		"seconds as Ceph stores them":          {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: Of("1h"), Type: cephvalue.Seconds}, Of("60"), nil, Of("3600"), restoreOriginal},
-		"a mode that another client set since": {autoscaler("p"), Of("on"), nil, Of("warn"), leaveAlone},
+		"its original":                         {memory, cephvalue.Of("939524096"), nil, cephvalue.Of("939524096"), alreadyBack},
+		"its original in another form":         {memory, cephvalue.Of("896M"), nil, cephvalue.Of("939524096"), alreadyBack},
+		"ours in Ceph's form":                  {memory, cephvalue.Of("939524096"), nil, cephvalue.Of("4294967296"), restoreOriginal},
+		"ours, a fraction":                     {ratio, cephvalue.Unset(), nil, cephvalue.Of("0.950000"), restoreOriginal},
+		"ours, as it was seen":                 {config("osd_mclock_profile", "custom"), cephvalue.Unset(), new(cephvalue.Of("Custom")), cephvalue.Of("Custom"), restoreOriginal},
+		"a foreign value":                      {memory, cephvalue.Of("939524096"), nil, cephvalue.Of("2147483648"), leaveAlone},
+		"removed, and was not set":             {memory, cephvalue.Unset(), nil, cephvalue.Unset(), alreadyBack},
+		"removed, and was set":                 {memory, cephvalue.Of("939524096"), nil, cephvalue.Unset(), leaveAlone},
+		"unset by us":                          {config("osd_memory_target", ""), cephvalue.Of("939524096"), nil, cephvalue.Unset(), restoreOriginal},
+		"a pool's option that 0 unsets":        {poolOption("p", "recovery_priority", "0"), cephvalue.Of("3"), nil, cephvalue.Unset(), restoreOriginal},
+		"a target of ours":                     {poolOption("p", "pg_num", "64"), cephvalue.Of("32"), nil, cephvalue.Of("64"), restoreOriginal},
+		"a target of the autoscaler's":         {poolOption("p", "pg_num", "64"), cephvalue.Of("32"), nil, cephvalue.Of("128"), leaveAlone},
+		"a value that was the original's":      {config("osd_max_backfills", "1"), cephvalue.Of("1"), nil, cephvalue.Of("1"), alreadyBack},
+		"a flag that we set":                   {Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: cephvalue.Of("true"), Type: cephvalue.Bool}, cephvalue.Unset(), nil, cephvalue.Of("true"), restoreOriginal},
+		"seconds as Ceph stores them":          {Change{Setting: Setting{Kind: KindConfig, Option: "osd_some_delay"}, To: cephvalue.Of("1h"), Type: cephvalue.Seconds}, cephvalue.Of("60"), nil, cephvalue.Of("3600"), restoreOriginal},
+		"a mode that another client set since": {autoscaler("p"), cephvalue.Of("on"), nil, cephvalue.Of("warn"), leaveAlone},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +143,9 @@ func TestAnEntryIsJudged(t *testing.T) {
 
 func TestOnlyStoredFormOfAppliedValueIsNoted(t *testing.T) {
 	change := config("osd_memory_target", "4G")
-	for now, want := range map[Value]bool{Of("4294967296"): true, Of("4G"): true, Of("1"): false, Unset(): false} {
+	for now, want := range map[cephvalue.Value]bool{cephvalue.Of("4294967296"): true, cephvalue.Of("4G"): true, cephvalue.Of("1"): false, cephvalue.Unset(): false} {
 		j := newJournal("f", ourSweep)
-		if err := j.intend(change, Unset()); err != nil {
+		if err := j.intend(change, cephvalue.Unset()); err != nil {
 			t.Fatal(err)
 		}
 		if got := j.stored(change, now); got != want {
@@ -141,10 +161,10 @@ func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
 	j := newJournal("f", ourSweep)
 	steps := []struct {
 		value   string
-		now     Value
+		now     cephvalue.Value
 		foreign bool
 	}{
-		{"2", Of("1"), false}, {"3", Of("2"), false}, {"2", Of("3"), false}, {"2", Of("7"), true},
+		{"2", cephvalue.Of("1"), false}, {"3", cephvalue.Of("2"), false}, {"2", cephvalue.Of("3"), false}, {"2", cephvalue.Of("7"), true},
 	}
 	for _, step := range steps {
 		err := j.intend(config("osd_max_backfills", step.value), step.now)
@@ -153,8 +173,8 @@ func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
 		}
 	}
 	want := []Entry{{
-		Setting: config("osd_max_backfills", "").Setting, Type: "uint", Original: Of("1"), State: Open,
-		Applied: []AppliedValue{{Intended: Of("2")}, {Intended: Of("3")}},
+		Setting: config("osd_max_backfills", "").Setting, Type: "uint", Original: cephvalue.Of("1"), State: Open,
+		Applied: []AppliedValue{{Intended: cephvalue.Of("2")}, {Intended: cephvalue.Of("3")}},
 	}}
 	if diff := cmp.Diff(want, j.Entries); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -164,7 +184,7 @@ func TestTheOriginalIsThatOfTheFirstTime(t *testing.T) {
 func journalOf(uid string, epoch, revision int64, state State) *Journal {
 	return &Journal{
 		SchemaVersion: 1, FSID: "f", Sweep: Sweep{Name: uid, UID: uid}, Epoch: epoch, Revision: revision,
-		Entries: []Entry{{Setting: balancer().Setting, Type: cephvalue.Bool, Original: Of("true"), State: state}},
+		Entries: []Entry{{Setting: balancer().Setting, Type: cephvalue.Bool, Original: cephvalue.Of("true"), State: state}},
 	}
 }
 
@@ -172,7 +192,7 @@ func TestNewest(t *testing.T) {
 	other := journalOf("a", 1, 1, Open)
 	other.FSID = "g"
 	differs := journalOf("a", 1, 1, Open)
-	differs.Entries[0].Original = Of("false")
+	differs.Entries[0].Original = cephvalue.Of("false")
 	tests := map[string]struct {
 		a, b, want *Journal
 		err        string
@@ -394,7 +414,7 @@ func TestRestoreTriesEachSetting(t *testing.T) {
 func TestTheLastAttemptTriesAll(t *testing.T) {
 	w := newWorld(t)
 	e := w.process(nil)
-	scrub := Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: Of("true"), Type: "bool"}
+	scrub := Change{Setting: Setting{Kind: KindScrubFlag, Option: "noscrub"}, To: cephvalue.Of("true"), Type: "bool"}
 	if _, err := e.Apply(t.Context(), ourSweep, []Change{scrub, autoscaler("p"), balancer(), poolOption("p", "pg_num", "64")}); err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +459,7 @@ func TestTheNextRunBeginsAfresh(t *testing.T) {
 			}
 			w.kept = &Memory{}
 			e = w.process(nil)
-			change.To = Of("4")
+			change.To = cephvalue.Of("4")
 			if _, err := e.Apply(t.Context(), ourSweep, []Change{change}); err != nil {
 				t.Fatal(err)
 			}
@@ -538,7 +558,7 @@ func TestBothCopiesHaveTheJournalBeforeAChange(t *testing.T) {
 	t.Run("the process has ended", func(t *testing.T) {
 		w := newWorld(t)
 		left := newJournal(cephtest.FSID, ourSweep)
-		if err := left.intend(change, Unset()); err != nil {
+		if err := left.intend(change, cephvalue.Unset()); err != nil {
 			t.Fatal(err)
 		}
 		left.Epoch, left.Revision, left.Writer = 1, 1, "process-0"
@@ -703,7 +723,7 @@ func TestAForeignChangeBetweenTwoConfigurations(t *testing.T) {
 	}
 	later = true
 	_, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "5")})
-	if foreign, is := errors.AsType[*ForeignChangeError](err); !is || foreign.Found != Of("7") {
+	if foreign, is := errors.AsType[*ForeignChangeError](err); !is || foreign.Found != cephvalue.Of("7") {
 		t.Errorf("error is %v", err)
 	}
 	if report, err := e.Restore(t.Context()); err != nil || len(report.LeftAlone()) != 1 || w.backfills() != "7" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // nth kills at the nth time that a point is reached. It reports whether it has killed.
@@ -167,8 +168,8 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 		change   func(*cephtest.Cluster) error
 		undo     func(*cephtest.Cluster) error
 		setting  Setting
-		original Value
-		found    Value
+		original cephvalue.Value
+		found    cephvalue.Value
 	}{
 		"a number of PGs": {
 			change: func(c *cephtest.Cluster) error {
@@ -177,7 +178,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 			undo: func(c *cephtest.Cluster) error {
 				return c.SetPoolOption(t.Context(), conn(), fence(), "p", "pg_num", "32")
 			},
-			setting: poolOption("p", "pg_num", "").Setting, original: Of("32"), found: Of("48"),
+			setting: poolOption("p", "pg_num", "").Setting, original: cephvalue.Of("32"), found: cephvalue.Of("48"),
 		},
 		"an option of a pool": {
 			change: func(c *cephtest.Cluster) error {
@@ -186,7 +187,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 			undo: func(c *cephtest.Cluster) error {
 				return c.SetPoolOption(t.Context(), conn(), fence(), "q", "compression_mode", "passive")
 			},
-			setting: poolOption("q", "compression_mode", "").Setting, original: Of("passive"), found: Of("aggressive"),
+			setting: poolOption("q", "compression_mode", "").Setting, original: cephvalue.Of("passive"), found: cephvalue.Of("aggressive"),
 		},
 		"an option of the configuration": {
 			change: func(c *cephtest.Cluster) error {
@@ -195,7 +196,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 			undo: func(c *cephtest.Cluster) error {
 				return c.SetConfig(t.Context(), conn(), fence(), ceph.ConfigWho{Section: "osd"}, "osd_memory_target", "939524096")
 			},
-			setting: config("osd_memory_target", "").Setting, original: Of("939524096"), found: Of("2147483648"),
+			setting: config("osd_memory_target", "").Setting, original: cephvalue.Of("939524096"), found: cephvalue.Of("2147483648"),
 		},
 		"an autoscaler": {
 			change: func(c *cephtest.Cluster) error {
@@ -204,7 +205,7 @@ func TestKilledAndChangedByAnother(t *testing.T) {
 			undo: func(c *cephtest.Cluster) error {
 				return c.SetPoolOption(t.Context(), conn(), fence(), "p", "pg_autoscale_mode", "on")
 			},
-			setting: Setting{Kind: KindAutoscaler, Pool: "p"}, original: Of("on"), found: Of("warn"),
+			setting: Setting{Kind: KindAutoscaler, Pool: "p"}, original: cephvalue.Of("on"), found: cephvalue.Of("warn"),
 		},
 	}
 	for name, their := range theirs {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 const (
@@ -73,7 +75,7 @@ func lockedBy(option string, profile, override string) string {
 }
 
 // unlocks reports whether a value of a setting unlocks some options.
-func unlocks(of Setting, value Value) bool {
+func unlocks(of Setting, value cephvalue.Value) bool {
 	if of.Kind != KindConfig || !value.Set {
 		return false
 	}
@@ -106,10 +108,10 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 
 // lockedNow says why a setting's current value could not be restored: mClock locks the option,
 // so OSDs would remove the value. OSDs do not remove values with a mask.
-func (k Known) lockedNow(of Setting) (Value, string) {
+func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {
-		return Value{}, ""
+		return cephvalue.Value{}, ""
 	}
 	return now, lockedBy(of.Option, effective(optionProfile, nil, k), effective(optionOverride, nil, k))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // OSDs remove a share that is set while the profile is a built-in one, and continue to do so right
@@ -84,7 +85,7 @@ func TestLockedOptionsWaitForTheirProfile(t *testing.T) {
 	profile, share := Setting{Kind: KindConfig, Option: optionProfile}, Setting{Kind: KindConfig, Option: "osd_mclock_scheduler_client_wgt"}
 	j := newJournal("f", ourSweep)
 	for _, of := range []Setting{share, profile} {
-		j.Entries = append(j.Entries, Entry{Setting: of, Original: Of(profileCustom), State: Open})
+		j.Entries = append(j.Entries, Entry{Setting: of, Original: cephvalue.Of(profileCustom), State: Open})
 	}
 	if before, waits := j.waitsFor(share); !waits || before != profile {
 		t.Errorf("a share waits for %v: %t", before, waits)

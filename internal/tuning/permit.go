@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -30,7 +31,7 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 			if cluster.Identities.Tuner == "" || cluster.Identities.Tuner != at.User {
 				continue
 			}
-			if why = refusal(setting, Value{Set: s.Set, Text: s.Value}, about, cluster); why == "" {
+			if why = refusal(setting, s.Value, about, cluster); why == "" {
 				return nil
 			}
 		}
@@ -39,11 +40,11 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 }
 
 // refusal says why a value is not allowed in a cluster; "" if it is.
-func refusal(of Setting, to Value, about Known, cluster settings.Cluster) string {
-	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
+func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Cluster) string {
+	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
 		return "" // HoldStill turns it off while pg_num is varied.
 	}
-	w := request{setting: of, values: []Value{to}}
+	w := request{setting: of, values: []cephvalue.Value{to}}
 	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {
 		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session switches options of its own pool.
 	}

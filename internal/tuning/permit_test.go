@@ -10,6 +10,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
@@ -34,31 +35,31 @@ func TestPermit(t *testing.T) {
 		user    string
 		refused string // a part of the error; "" if it is permitted
 	}{
-		"within bounds":            {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "16K"}},
-		"below":                    {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "1"}, refused: "no less than 16"},
-		"above, with a unit":       {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "1M"}, refused: "no more than 16Ki"},
-		"no number":                {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Set: true, Value: "0x20"}, refused: "not a whole number"},
+		"within bounds":            {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Value: cephvalue.Of("16K")}},
+		"below":                    {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Value: cephvalue.Of("1")}, refused: "no less than 16"},
+		"above, with a unit":       {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Value: cephvalue.Of("1M")}, refused: "no more than 16Ki"},
+		"no number":                {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap", Value: cephvalue.Of("0x20")}, refused: "not a whole number"},
 		"unset":                    {setting: ceph.Setting{Who: osds, Option: "osd_client_message_cap"}},
-		"another value":            {setting: ceph.Setting{Who: osds, Option: "osd_mclock_profile", Set: true, Value: "custom"}, refused: "the administrator allows balanced"},
-		"at the mask":              {setting: ceph.Setting{Who: ssds, Option: "osd_memory_target", Set: true, Value: "4G"}},
-		"not listed":               {setting: ceph.Setting{Who: osds, Option: "osd_memory_target", Set: true, Value: "4G"}, refused: "does not allow varying"},
+		"another value":            {setting: ceph.Setting{Who: osds, Option: "osd_mclock_profile", Value: cephvalue.Of("custom")}, refused: "the administrator allows balanced"},
+		"at the mask":              {setting: ceph.Setting{Who: ssds, Option: "osd_memory_target", Value: cephvalue.Of("4G")}},
+		"not listed":               {setting: ceph.Setting{Who: osds, Option: "osd_memory_target", Value: cephvalue.Of("4G")}, refused: "does not allow varying"},
 		"not listed, and unset":    {setting: ceph.Setting{Who: osds, Option: "osd_memory_target"}, refused: "does not allow varying"},
-		"never":                    {setting: ceph.Setting{Who: osds, Option: "osd_heartbeat_interval", Set: true, Value: "7"}, refused: "never varied"},
-		"another cluster's":        {setting: ceph.Setting{Who: osds, Option: "osd_recovery_sleep", Set: true, Value: "1"}, refused: "does not allow varying"},
-		"by its own tuner":         {setting: ceph.Setting{Who: osds, Option: "osd_recovery_sleep", Set: true, Value: "1"}, user: "other"},
-		"a cluster without tuner":  {setting: ceph.Setting{Who: osds, Option: "bluestore_throttle_bytes", Set: true, Value: "4M"}, user: "none", refused: "no cluster with the tuner none"},
-		"of a pool":                {setting: ceph.Setting{Pool: "p", Option: "pg_num", Set: true, Value: "128"}},
-		"of a pool, above":         {setting: ceph.Setting{Pool: "p", Option: "pg_num", Set: true, Value: "256"}, refused: "no more than 128"},
-		"of another pool":          {setting: ceph.Setting{Pool: "q", Option: "pg_num", Set: true, Value: "64"}, refused: "does not allow varying"},
-		"of a scratch pool":        {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "fast_read", Set: true, Value: "1"}},
+		"never":                    {setting: ceph.Setting{Who: osds, Option: "osd_heartbeat_interval", Value: cephvalue.Of("7")}, refused: "never varied"},
+		"another cluster's":        {setting: ceph.Setting{Who: osds, Option: "osd_recovery_sleep", Value: cephvalue.Of("1")}, refused: "does not allow varying"},
+		"by its own tuner":         {setting: ceph.Setting{Who: osds, Option: "osd_recovery_sleep", Value: cephvalue.Of("1")}, user: "other"},
+		"a cluster without tuner":  {setting: ceph.Setting{Who: osds, Option: "bluestore_throttle_bytes", Value: cephvalue.Of("4M")}, user: "none", refused: "no cluster with the tuner none"},
+		"of a pool":                {setting: ceph.Setting{Pool: "p", Option: "pg_num", Value: cephvalue.Of("128")}},
+		"of a pool, above":         {setting: ceph.Setting{Pool: "p", Option: "pg_num", Value: cephvalue.Of("256")}, refused: "no more than 128"},
+		"of another pool":          {setting: ceph.Setting{Pool: "q", Option: "pg_num", Value: cephvalue.Of("64")}, refused: "does not allow varying"},
+		"of a scratch pool":        {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "fast_read", Value: cephvalue.Of("1")}},
 		"of a scratch pool, unset": {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "fast_read"}},
-		"no value of it":           {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "fast_read", Set: true, Value: "maybe"}, refused: "fast_read"},
-		"one that cannot switch":   {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "pg_num", Set: true, Value: "64"}, refused: "does not allow varying"},
-		"one of stored data":       {setting: ceph.Setting{Pool: settings.ScratchPool, Option: "compression_mode", Set: true, Value: "force"}, refused: "alters how data is stored"},
-		"of no scratch pool":       {setting: ceph.Setting{Pool: "p", Option: "fast_read", Set: true, Value: "1"}, refused: "does not allow varying"},
-		"the autoscaler off":       {setting: ceph.Setting{Pool: "p", Option: "pg_autoscale_mode", Set: true, Value: "off"}},
-		"the autoscaler on":        {setting: ceph.Setting{Pool: "p", Option: "pg_autoscale_mode", Set: true, Value: "on"}, refused: "never varied"},
-		"the autoscaler of others": {setting: ceph.Setting{Pool: "q", Option: "pg_autoscale_mode", Set: true, Value: "off"}, refused: "never varied"},
+		"no value of it":           {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "fast_read", Value: cephvalue.Of("maybe")}, refused: "fast_read"},
+		"one that cannot switch":   {setting: ceph.Setting{Pool: settings.ScratchDataPool, Option: "pg_num", Value: cephvalue.Of("64")}, refused: "does not allow varying"},
+		"one of stored data":       {setting: ceph.Setting{Pool: settings.ScratchPool, Option: "compression_mode", Value: cephvalue.Of("force")}, refused: "alters how data is stored"},
+		"of no scratch pool":       {setting: ceph.Setting{Pool: "p", Option: "fast_read", Value: cephvalue.Of("1")}, refused: "does not allow varying"},
+		"the autoscaler off":       {setting: ceph.Setting{Pool: "p", Option: "pg_autoscale_mode", Value: cephvalue.Of("off")}},
+		"the autoscaler on":        {setting: ceph.Setting{Pool: "p", Option: "pg_autoscale_mode", Value: cephvalue.Of("on")}, refused: "never varied"},
+		"the autoscaler of others": {setting: ceph.Setting{Pool: "q", Option: "pg_autoscale_mode", Value: cephvalue.Of("off")}, refused: "never varied"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestPermitAsksForAnOptionOnce(t *testing.T) {
 		Identities: settings.Identities{Tuner: "tuner"}, Options: []settings.Option{{Name: "osd_client_message_cap"}},
 	}}}, cluster)
 	for range 3 {
-		if err := permit(t.Context(), ceph.Connection{User: "tuner"}, ceph.Setting{Who: ceph.ConfigWho{Section: "osd"}, Option: "osd_client_message_cap", Set: true, Value: "1"}); err != nil {
+		if err := permit(t.Context(), ceph.Connection{User: "tuner"}, ceph.Setting{Who: ceph.ConfigWho{Section: "osd"}, Option: "osd_client_message_cap", Value: cephvalue.Of("1")}); err != nil {
 			t.Fatal(err)
 		}
 	}

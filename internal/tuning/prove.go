@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // InertReason is the reason why a change is inert.
@@ -36,9 +37,9 @@ const (
 type Inert struct {
 	Reason  InertReason
 	Setting Setting
-	Want    Value
+	Want    cephvalue.Value
 	// Got is the actual value in the central configuration, the OSD map or the OSDs.
-	Got  Value
+	Got  cephvalue.Value
 	OSDs []int
 	// Message tells the user what happened and what to do.
 	Message string
@@ -102,12 +103,12 @@ func lostValues(want []Change, about Known) []Inert {
 }
 
 // notKept says which client set another value.
-func notKept(change Change, now Value, about Known) Inert {
+func notKept(change Change, now cephvalue.Value, about Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
 	owned, where, owns := about.Owned.by(change.Setting)
 	pool, _ := about.Facts.Pool(change.Setting.Pool)
 	switch {
-	case owns && same(change.Setting, change.Type, now, Of(owned)):
+	case owns && same(change.Setting, change.Type, now, cephvalue.Of(owned)):
 		inert.Reason = InertRook
 		inert.Message = fmt.Sprintf("Rook set %s back to %s: remove %s while the sweep runs", change.Setting, now, where)
 	case change.Setting.isPGNum() && pool.AutoscaleMode == autoscalerOn:
@@ -256,7 +257,7 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 		inert.Message = "their running values are unknown: " + why
 		return inert, true
 	}
-	inert.Got = Of(option.Value)
+	inert.Got = cephvalue.Of(option.Value)
 	if runs(change, about, option) {
 		return Inert{}, false
 	}
@@ -283,14 +284,14 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 // or to a broader section; the sweep sets neither.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
-		return same(change.Setting, change.Type, Of(option.Value), change.To)
+		return same(change.Setting, change.Type, cephvalue.Of(option.Value), change.To)
 	}
 	if option.Source == "default" {
 		return !option.Ignored
 	}
 	for _, entry := range about.Facts.Config {
 		broader := entry.Section == "global" || entry.Section == sectionOSD && entry.Mask == "" && change.Setting.Mask != ""
-		if broader && entry.Name == option.Name && same(change.Setting, change.Type, Of(entry.Value), Of(option.Value)) {
+		if broader && entry.Name == option.Name && same(change.Setting, change.Type, cephvalue.Of(entry.Value), cephvalue.Of(option.Value)) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // Report is the result of a restore.
@@ -94,7 +95,7 @@ func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 }
 
 // notTakenError says that Ceph accepted a value but stored another.
-type notTakenError struct{ found Value }
+type notTakenError struct{ found cephvalue.Value }
 
 // Error implements error.
 func (e *notTakenError) Error() string {
@@ -153,17 +154,17 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 }
 
 // look reads the current name and value of an entry's setting.
-func (e *Engine) look(ctx context.Context, entry Entry) (Setting, Value, error) {
+func (e *Engine) look(ctx context.Context, entry Entry) (Setting, cephvalue.Value, error) {
 	facts, err := e.facts(ctx, []Setting{entry.Setting})
 	if err != nil {
-		return Setting{}, Value{}, err
+		return Setting{}, cephvalue.Value{}, err
 	}
 	return facts.Now(entry)
 }
 
 // close records a setting's outcome in the journal. It updates the copy in memory only after
 // the write has succeeded.
-func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *Value) error {
+func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *cephvalue.Value) error {
 	next := j.clone()
 	next.closeEntry(of, state, found)
 	if err := e.save(ctx, next); err != nil {

@@ -20,6 +20,7 @@ import (
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // Kind is the kind of a setting.
@@ -86,30 +87,10 @@ func (s Setting) who() ceph.ConfigWho { return ceph.ConfigWho{Section: sectionOS
 // number.
 func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option == optionPGNum }
 
-// Value is the value of a setting, or unset. The zero Value is unset.
-type Value struct {
-	Set  bool   `json:"set"`
-	Text string `json:"text,omitempty"`
-}
-
-// Of returns a Value that is set.
-func Of(text string) Value { return Value{Set: true, Text: text} }
-
-// Unset returns the Value of a setting that is not set.
-func Unset() Value { return Value{} }
-
-// String returns the text, or "unset".
-func (v Value) String() string {
-	if !v.Set {
-		return "unset"
-	}
-	return v.Text
-}
-
 // Change is a setting and the value to set.
 type Change struct {
-	Setting Setting `json:"setting"`
-	To      Value   `json:"to"`
+	Setting Setting         `json:"setting"`
+	To      cephvalue.Value `json:"to"`
 	// Type determines how values are compared. It comes from the option's help, or from
 	// PoolOptionType.
 	Type string `json:"type"`
@@ -133,32 +114,32 @@ var errNotAsked = errors.New("its value was not read from Ceph")
 
 // Value returns a setting's value. For a number of PGs, that is the target, which was
 // requested last.
-func (f Facts) Value(of Setting) (Value, error) {
+func (f Facts) Value(of Setting) (cephvalue.Value, error) {
 	switch of.Kind {
 	case KindConfig:
 		return f.central(of), nil
 	case KindBalancer:
 		if f.Balancer == nil {
-			return Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+			return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
 		}
-		return Of(strconv.FormatBool(f.Balancer.Active)), nil
+		return cephvalue.Of(strconv.FormatBool(f.Balancer.Active)), nil
 	default: // in the OSD map
 	}
 	if f.OSDMap == nil {
-		return Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
 	}
 	if of.Kind == KindScrubFlag {
 		if slices.Contains(f.OSDMap.Flags, of.Option) {
-			return Of(yes), nil
+			return cephvalue.Of(yes), nil
 		}
-		return Unset(), nil
+		return cephvalue.Unset(), nil
 	}
 	if of.Kind == KindNoUp {
 		return f.osdFlag(of)
 	}
 	pool, found := f.Pool(of.Pool)
 	if !found {
-		return Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
 	}
 	return poolValue(pool, of), nil
 }
@@ -167,15 +148,15 @@ func (f Facts) Value(of Setting) (Value, error) {
 // pool.
 var errOSDGone = fmt.Errorf("there is no such OSD: %w", ErrPoolGone)
 
-func (f Facts) osdFlag(of Setting) (Value, error) {
+func (f Facts) osdFlag(of Setting) (cephvalue.Value, error) {
 	at := slices.IndexFunc(f.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == of.OSD })
 	switch {
 	case at < 0:
-		return Value{}, fmt.Errorf("%s: %w", of, errOSDGone)
+		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errOSDGone)
 	case slices.Contains(f.OSDMap.OSDs[at].Flags, of.Option):
-		return Of(yes), nil
+		return cephvalue.Of(yes), nil
 	}
-	return Unset(), nil
+	return cephvalue.Unset(), nil
 }
 
 // Pool returns a pool by its name.
@@ -202,12 +183,12 @@ func (f Facts) poolID(of Setting) int64 {
 // Now returns the setting of an entry with the current name of its pool, and its value. It
 // finds the pool by ID, since a renamed pool keeps its ID and another pool may take its name.
 // Journals of earlier versions have no IDs, so it finds their pools by name.
-func (f Facts) Now(entry Entry) (Setting, Value, error) {
+func (f Facts) Now(entry Entry) (Setting, cephvalue.Value, error) {
 	of := entry.Setting
 	if entry.PoolID != 0 && f.OSDMap != nil {
 		at := slices.IndexFunc(f.OSDMap.Pools, func(p ceph.Pool) bool { return p.ID == entry.PoolID })
 		if at < 0 {
-			return of, Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
+			return of, cephvalue.Value{}, fmt.Errorf("%s: %w", of, ErrPoolGone)
 		}
 		of.Pool = f.OSDMap.Pools[at].Name
 	}
@@ -215,24 +196,24 @@ func (f Facts) Now(entry Entry) (Setting, Value, error) {
 	return of, value, err
 }
 
-func poolValue(pool ceph.Pool, of Setting) Value {
+func poolValue(pool ceph.Pool, of Setting) cephvalue.Value {
 	switch {
 	case of.Kind == KindAutoscaler:
-		return Of(pool.AutoscaleMode)
+		return cephvalue.Of(pool.AutoscaleMode)
 	case of.isPGNum():
-		return Of(strconv.Itoa(pool.PGNumTarget))
+		return cephvalue.Of(strconv.Itoa(pool.PGNumTarget))
 	}
 	value, set := pool.Options[of.Option]
-	return Value{Set: set, Text: value}
+	return cephvalue.Value{Set: set, Text: value}
 }
 
-func (f Facts) central(of Setting) Value {
+func (f Facts) central(of Setting) cephvalue.Value {
 	for _, entry := range f.Config {
 		if entry.Section == sectionOSD && entry.Mask == of.Mask && entry.Name == of.Option {
-			return Of(entry.Value)
+			return cephvalue.Of(entry.Value)
 		}
 	}
-	return Unset()
+	return cephvalue.Unset()
 }
 
 // Shadows returns the entries of the central configuration that override a setting for some

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // SwitchDeadline bounds all commands of one switch together.
@@ -227,7 +228,7 @@ func settingsInOrder(changes []Change) []Setting {
 }
 
 // has reports whether a setting has the given value, in the intended or in Ceph's notation.
-func (e Entry) has(now, ours Value) bool {
+func (e Entry) has(now, ours cephvalue.Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)
 	})

@@ -49,7 +49,7 @@ type Permissions struct {
 // request is a setting with all values that a sweep would give it.
 type request struct {
 	setting Setting
-	values  []Value
+	values  []cephvalue.Value
 }
 
 // Validate checks configurations (changes that are applied together) against what Ceph supports
@@ -241,7 +241,7 @@ func takesValues(w request, about Known, _ Permissions) []Problem {
 	return problems
 }
 
-func (w request) takes(value Value, about Known) error {
+func (w request) takes(value cephvalue.Value, about Known) error {
 	if !value.Set {
 		if _, possible := ceph.UnsetBy(w.setting.Option); w.setting.Kind == KindPoolOption && !possible {
 			return fmt.Errorf("a pool always has a %s, so write a value", w.setting.Option)
@@ -282,7 +282,7 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	w, problems = w.withEffective(option, about)
 	problems = append(problems, w.outside(about, option.Min, option.Max, "the administrator allows")...)
 	for _, value := range w.values {
-		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, Of(text)) }
+		is := func(text string) bool { return same(w.setting, about.Type(w.setting), value, cephvalue.Of(text)) }
 		if value.Set && len(option.Values) > 0 && !slices.ContainsFunc(option.Values, is) {
 			problems = append(problems, w.problem(ProblemOutOfBounds, "%s must not be %s: the administrator allows %s", w.setting, value, strings.Join(option.Values, ", "))...)
 		}
@@ -294,9 +294,9 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 // that value. The original value may be outside the bounds. An unknown effective value is a
 // problem if the setting has bounds.
 func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
-	values := slices.DeleteFunc(slices.Clone(w.values), func(v Value) bool { return !v.Set })
+	values := slices.DeleteFunc(slices.Clone(w.values), func(v cephvalue.Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
-	if len(values) == len(w.values) || !bounded || about.original(w.setting) == Unset() {
+	if len(values) == len(w.values) || !bounded || about.original(w.setting) == cephvalue.Unset() {
 		return request{setting: w.setting, values: values}, nil
 	}
 	effective, known := about.whenUnset(w.setting)
@@ -304,12 +304,12 @@ func (w request) withEffective(bounds settings.Option, about Known) (request, []
 		return request{setting: w.setting, values: values}, w.problem(ProblemOutOfBounds,
 			"%s has bounds, and its value when unset is unknown: write a value", w.setting)
 	}
-	return request{setting: w.setting, values: append(values, Of(effective))}, nil
+	return request{setting: w.setting, values: append(values, cephvalue.Of(effective))}, nil
 }
 
 // original returns a setting's value before the sweep: from the journal, or else the current
 // value.
-func (k Known) original(of Setting) Value {
+func (k Known) original(of Setting) cephvalue.Value {
 	if k.Journal != nil {
 		if entry, journalled := k.Journal.Entry(of); journalled {
 			return entry.Original
@@ -317,7 +317,7 @@ func (k Known) original(of Setting) Value {
 	}
 	now, err := k.Facts.Value(of)
 	if err != nil {
-		return Of("") // The original is unknown, so no value may match it.
+		return cephvalue.Of("") // The original is unknown, so no value may match it.
 	}
 	return now
 }

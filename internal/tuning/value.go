@@ -22,24 +22,24 @@ func PoolOptionType(name string) (string, bool) {
 }
 
 // same reports whether Ceph treats two values of a setting as equal.
-func same(of Setting, valueType string, a, b Value) bool {
+func same(of Setting, valueType string, a, b cephvalue.Value) bool {
 	return canonical(of, valueType, a) == canonical(of, valueType, b)
 }
 
 // canonical returns a value in the form in which Ceph stores it. Many pool options have a special
 // value, such as 0, that unsets them.
-func canonical(of Setting, valueType string, v Value) Value {
+func canonical(of Setting, valueType string, v cephvalue.Value) cephvalue.Value {
 	if !v.Set {
 		return v
 	}
 	if of.Kind == KindPoolOption && unsets(of.Option, v.Text) {
-		return Unset()
+		return cephvalue.Unset()
 	}
 	text, err := cephvalue.Canonical(valueType, v.Text)
 	if err != nil {
 		return v
 	}
-	return Of(text)
+	return cephvalue.Of(text)
 }
 
 // unsets reports whether a value removes an option from a pool.

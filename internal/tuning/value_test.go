@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 func TestFactsValueOfSetting(t *testing.T) {
@@ -21,18 +22,18 @@ func TestFactsValueOfSetting(t *testing.T) {
 		},
 		Balancer: &ceph.Balancer{Active: true},
 	}
-	for setting, want := range map[Setting]Value{
-		poolOption("p", "pg_num", "").Setting:                Of("64"),
-		poolOption("p", "compression_mode", "").Setting:      Of("force"),
-		poolOption("p", "fast_read", "").Setting:             Unset(),
-		autoscaler("p").Setting:                              Of("warn"),
-		balancer().Setting:                                   Of("true"),
-		{Kind: KindScrubFlag, Option: "noscrub"}:             Of("true"),
-		{Kind: KindScrubFlag, Option: "nodeep-scrub"}:        Unset(),
-		config("osd_max_backfills", "").Setting:              Of("2"),
-		masked("class:ssd", "osd_max_backfills", "").Setting: Of("3"),
-		masked("class:hdd", "osd_max_backfills", "").Setting: Unset(),
-		config("osd_recovery_sleep", "").Setting:             Unset(),
+	for setting, want := range map[Setting]cephvalue.Value{
+		poolOption("p", "pg_num", "").Setting:                cephvalue.Of("64"),
+		poolOption("p", "compression_mode", "").Setting:      cephvalue.Of("force"),
+		poolOption("p", "fast_read", "").Setting:             cephvalue.Unset(),
+		autoscaler("p").Setting:                              cephvalue.Of("warn"),
+		balancer().Setting:                                   cephvalue.Of("true"),
+		{Kind: KindScrubFlag, Option: "noscrub"}:             cephvalue.Of("true"),
+		{Kind: KindScrubFlag, Option: "nodeep-scrub"}:        cephvalue.Unset(),
+		config("osd_max_backfills", "").Setting:              cephvalue.Of("2"),
+		masked("class:ssd", "osd_max_backfills", "").Setting: cephvalue.Of("3"),
+		masked("class:hdd", "osd_max_backfills", "").Setting: cephvalue.Unset(),
+		config("osd_recovery_sleep", "").Setting:             cephvalue.Unset(),
 	} {
 		if got, err := facts.Value(setting); err != nil || got != want {
 			t.Errorf("%s is %s (%v), want %s", setting, got, err, want)

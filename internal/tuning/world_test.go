@@ -14,6 +14,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 var ourSweep = Sweep{Namespace: "bench", Name: "s", UID: "u1"}
@@ -76,7 +77,7 @@ func config(option, value string) Change {
 }
 
 // noUp returns a change that no sweep makes. It is restored in the same way.
-func noUp(osd int) Change { return Change{Setting: NoUp(osd), To: Of("true"), Type: "bool"} }
+func noUp(osd int) Change { return Change{Setting: NoUp(osd), To: cephvalue.Of("true"), Type: "bool"} }
 
 func masked(mask, option, value string) Change {
 	change := config(option, value)
@@ -85,11 +86,11 @@ func masked(mask, option, value string) Change {
 }
 
 // valueOf returns a value in a test; "" means unset.
-func valueOf(text string) Value {
+func valueOf(text string) cephvalue.Value {
 	if text == "" {
-		return Unset()
+		return cephvalue.Unset()
 	}
-	return Of(text)
+	return cephvalue.Of(text)
 }
 
 // configurations returns two configurations of a sweep. Each changes settings that the other does

@@ -37,7 +37,7 @@ func (c *Cluster) NewSidecar() { c.Act(func(c *Cluster) { c.epoch = 0 }) }
 
 // SetConfig implements ceph.Tuner.
 func (c *Cluster) SetConfig(ctx context.Context, at ceph.Connection, fence ceph.Fence, who ceph.ConfigWho, option, value string) error {
-	if err := fence.Tunable(ceph.Setting{Who: who, Option: option, Set: true, Value: value}); err != nil {
+	if err := fence.Tunable(ceph.Setting{Who: who, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
 	return c.change(ctx, "SetConfig", at, fence, func() error {
@@ -124,7 +124,7 @@ func (c *Cluster) UnsetPoolOption(ctx context.Context, at ceph.Connection, fence
 
 // SetPoolOption implements ceph.Tuner.
 func (c *Cluster) SetPoolOption(ctx context.Context, at ceph.Connection, fence ceph.Fence, pool, option, value string) error {
-	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option, Set: true, Value: value}); err != nil {
+	if err := fence.Tunable(ceph.Setting{Pool: pool, Option: option, Value: cephvalue.Of(value)}); err != nil {
 		return err
 	}
 	return c.change(ctx, "SetPoolOption", at, fence, func() error { return c.setPool(pool, option, value) }, pool, option, value)

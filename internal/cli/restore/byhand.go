@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -50,7 +51,7 @@ func byHand(e tuning.Entry) string {
 
 // poolValue returns the argument for `osd pool set` that restores an option of a pool, also if
 // the option was unset.
-func poolValue(option string, was tuning.Value) string {
+func poolValue(option string, was cephvalue.Value) string {
 	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
 		return value
 	}
@@ -74,10 +75,10 @@ type Open struct {
 
 // OpenSetting is one entry of an open journal.
 type OpenSetting struct {
-	Setting  string         `json:"setting"`
-	Original tuning.Value   `json:"original"`
-	Applied  []tuning.Value `json:"ours"`
-	ByHand   string         `json:"byHand"`
+	Setting  string            `json:"setting"`
+	Original cephvalue.Value   `json:"original"`
+	Applied  []cephvalue.Value `json:"ours"`
+	ByHand   string            `json:"byHand"`
 }
 
 func writeData(out io.Writer, found []*tuning.Journal, format string) error {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/journals"
@@ -62,7 +63,7 @@ func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 	t.Helper()
 	text, err := tuning.Encode(&tuning.Journal{
 		SchemaVersion: tuning.SchemaVersion, FSID: of, Sweep: tuning.Sweep{Kind: "CephBenchmark", Namespace: clitest.Namespace, Name: name, UID: "u"},
-		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Applied: []tuning.AppliedValue{{Intended: tuning.Of("true")}}, State: tuning.Open}},
+		Entries: []tuning.Entry{{Setting: tuning.NoUp(2), Type: "bool", Applied: []tuning.AppliedValue{{Intended: cephvalue.Of("true")}}, State: tuning.Open}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,19 +77,19 @@ func withOSDsDown(t *testing.T, of, name string) *corev1.ConfigMap {
 func entries() []tuning.Entry {
 	ours := func(values ...string) (all []tuning.AppliedValue) {
 		for _, v := range values {
-			all = append(all, tuning.AppliedValue{Intended: tuning.Of(v)})
+			all = append(all, tuning.AppliedValue{Intended: cephvalue.Of(v)})
 		}
 		return all
 	}
 	return []tuning.Entry{
-		{Setting: tuning.Setting{Kind: tuning.KindBalancer}, Type: "bool", Original: tuning.Of("true"), Applied: ours("false"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindAutoscaler, Pool: "replicapool"}, Type: "str", Original: tuning.Of("on"), Applied: ours("off"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindBalancer}, Type: "bool", Original: cephvalue.Of("true"), Applied: ours("false"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindAutoscaler, Pool: "replicapool"}, Type: "str", Original: cephvalue.Of("on"), Applied: ours("off"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindScrubFlag, Option: "noscrub"}, Type: "bool", Applied: ours("true"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: tuning.Of("32"), Applied: ours("64", "128"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "replicapool", Option: "pg_num"}, Type: "int", Original: cephvalue.Of("32"), Applied: ours("64", "128"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindPoolOption, Pool: "it's", Option: "compression_mode"}, Type: "str", Applied: ours("force"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: tuning.Of("balanced"), Applied: ours("high_client_ops"), State: tuning.Open},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Mask: "class:ssd", Option: "osd_mclock_profile"}, Type: "str", Original: cephvalue.Of("balanced"), Applied: ours("high_client_ops"), State: tuning.Open},
 		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_client_message_cap"}, Type: "uint", Applied: ours("16"), State: tuning.Open},
-		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: tuning.Of("1"), Applied: ours("3"), State: tuning.Restored},
+		{Setting: tuning.Setting{Kind: tuning.KindConfig, Option: "osd_max_backfills"}, Type: "uint", Original: cephvalue.Of("1"), Applied: ours("3"), State: tuning.Restored},
 	}
 }
 
