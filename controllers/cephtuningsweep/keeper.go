@@ -194,8 +194,8 @@ func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tun
 // busyFor is the longest wait before asking again for a lock that is held.
 const busyFor = 2 * time.Minute
 
-// restoreOrphan restores a journal under the lock of the Ceph cluster, unless that is held. It
-// keeps the lock while it waits for the pending changes of an earlier manager.
+// restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has
+// the lock. It keeps the lock while it waits for the pending changes of an earlier manager.
 func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return err
 	}
-	if len(report.Entries) == 0 { // Another process has restored and removed it meanwhile.
+	if len(report.Entries) == 0 { // Another process has restored the settings and removed the journal meanwhile.
 		return nil
 	}
 	all, outcome := restoredFor(seen.self(), report, unrestarted)

@@ -92,8 +92,8 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 	return left.Waits, err
 }
 
-// leavePool reports whether a restore may end although Ceph cannot be reached. It may not while a
-// pool remains that can be removed later.
+// leavePool reports whether a restore may end although Ceph cannot be reached. The restore must go
+// on while a pool remains that can be removed later.
 func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {

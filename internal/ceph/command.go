@@ -18,7 +18,7 @@ import (
 const (
 	// maxOutput exceeds the size of `osd dump` for ten thousand OSDs.
 	maxOutput = 64 << 20
-	// maxMessage limits what is kept of error output, so that a command cannot fill memory.
+	// maxMessage limits how much error output is kept, so that a command cannot fill memory.
 	maxMessage = 16 << 10
 	// killedFor is how long the pipes of a killed command may stay open.
 	killedFor = 2 * time.Second

@@ -47,7 +47,8 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 		return nil, nil, fmt.Errorf("another change to the Ceph cluster %s was under way: %w", fence.FSID, ctx.Err())
 	}
 	leave = func() { <-cluster.turn; cancel() }
-	// While this change waited, a higher epoch may have arrived or its deadline passed.
+	// While this change waited, a higher epoch may have arrived, or the deadline of the change may
+	// have passed.
 	if _, err = f.see(fence); err == nil {
 		err = fence.inTime(time.Now())
 	}

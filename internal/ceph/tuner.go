@@ -230,7 +230,7 @@ type Balancer struct {
 
 // Stop is the result of `ceph osd ok-to-stop`.
 type Stop struct {
-	// OK reports whether all PGs stay available. Ceph also says so of an OSD that does not
+	// OK reports whether all PGs stay available. Ceph also reports that for an OSD that does not
 	// exist.
 	OK bool `json:"ok"`
 	// OSDs lists the OSDs that may be stopped together.

@@ -22,7 +22,7 @@ const (
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
-	// own. Monitors gather changes for a second, so several take no longer than one.
+	// own. Monitors gather changes for a second, so several placements take no longer than one.
 	placedAtOnce = 4
 	// maxOptions is how many options one call may ask for.
 	maxOptions = 64
@@ -331,7 +331,7 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
 // Tunable refuses settings that no verb may change under the fence: invalid settings always, and
-// settings that endanger data or access unless the fence Restores.
+// settings that endanger data or access unless the fence has Restores set.
 func (f Fence) Tunable(s Setting) error {
 	err := tunableWho(s.Who)
 	endangers := neverOption.MatchString(s.Option)

@@ -27,8 +27,8 @@ type Sessions[M any] struct {
 	sessions map[types.NamespacedName]*Session[M]
 }
 
-// New returns Sessions that follow none yet. wake triggers a pass for an object, and memory makes
-// the memory of a session that this process has not seen before.
+// New returns Sessions without a session. wake triggers a pass for an object, and memory makes the
+// memory of a session that this process has not seen before.
 func New[M any](dial clientview.Dial, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
 	return &Sessions[M]{dial: dial, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
 }

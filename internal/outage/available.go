@@ -11,9 +11,9 @@ import (
 // maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable describes the placement groups that would become unavailable if the OSDs in without
-// stopped; "" if there are none. pgs are all placement groups that the OSDs serve, from
-// [ceph.Client.PGsOn].
+// Unavailable describes the placement groups that would become unavailable if some OSDs stopped; ""
+// if there are none. without lists these OSDs, and pgs are all placement groups that they serve,
+// from [ceph.Client.PGsOn].
 //
 // `ceph osd ok-to-stop` should answer the same question, but is wrong in 20.2.4: it overlooks
 // placement groups whose last OSD is not among those to stop. So its refusal counts, but its

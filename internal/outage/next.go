@@ -37,7 +37,8 @@ func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset
 type Look struct {
 	// PhaseOver says that the phase has ended, with or without success.
 	PhaseOver bool
-	// OSDMap is the last OSD map that was read, with the time of that; nil if none was.
+	// OSDMap is the last OSD map that was read, and OSDMapAt the time of that read; nil if none was
+	// read.
 	OSDMap   *ceph.OSDMap
 	OSDMapAt time.Time
 	// Samples holds the samples of the cluster, in the order of time.
@@ -63,7 +64,7 @@ const (
 
 // These are deadlines.
 const (
-	lateAfter  = 15 * time.Second // OSDs that have not stopped so long after the planned time are too late
+	lateAfter  = 15 * time.Second // OSDs must stop within this time after the planned one
 	downWithin = 20 * time.Second
 	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
 	// unset.

@@ -11,9 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// State is what this process knows of the outage of a session's current run. Only the manager
-// that began an outage continues it: another manager knows too little about the run to make it
-// valid.
+// State has the facts that this process knows about the outage of a session's current run. Only the
+// manager that began an outage continues it: another manager knows too little about the run to make
+// it valid.
 type State struct {
 	// Run is the number of the run.
 	Run int32
@@ -21,7 +21,7 @@ type State struct {
 	// Refused says that the cluster does not permit the outage.
 	Refused bool
 
-	// osdMap is the OSD map of the last look, with the time of that look.
+	// osdMap is the last OSD map, and osdMapAt the time of its sample.
 	osdMap   *ceph.OSDMap
 	osdMapAt time.Time
 	// status and recovered were read right before the stop, recoveredLast when all placement

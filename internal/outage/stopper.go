@@ -46,7 +46,8 @@ func (o Operator) journals(observer ceph.Connection) *tuning.Mirrored {
 type Session struct {
 	State
 
-	// engine sets and unsets noup, and keeps the journal. connected holds its connections.
+	// engine sets and unsets noup, and keeps the journal. connected has the connections that engine
+	// uses.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal is closed
@@ -100,10 +101,10 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 	return nil
 }
 
-// StopOSDs stops the OSDs, unless the cluster forbids it. known is what the caller knows of the
-// cluster. If the stop itself fails, it records that for the next pass instead of returning an
-// error, because a stop must not be retried. After an error, the caller retries until it is too
-// late for the outage.
+// StopOSDs stops the OSDs, unless the cluster forbids it. known has the facts that the caller has
+// about the cluster. If the stop itself fails, it records that for the next pass instead of
+// returning an error, because a stop must not be retried. After an error, the caller retries until
+// it is too late for the outage.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	why, err := s.whyNot(ctx, p, known)
 	if err != nil {
@@ -217,7 +218,7 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 }
 
 // left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only if
-// requested, because that takes a process.
+// requested, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)

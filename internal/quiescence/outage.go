@@ -23,8 +23,8 @@ const (
 
 // Outage describes a benchmark's own outage. Only its effects are expected.
 type Outage struct {
-	// OSDs is the maximum number of OSDs that are down. UpOSDs and InOSDs are the numbers that
-	// were up and in before.
+	// OSDs is the maximum number of OSDs that are down. UpOSDs and InOSDs are the numbers of OSDs
+	// that were up and in before the outage.
 	OSDs, UpOSDs, InOSDs int
 	// Begin is when noup was set, Stop when the OSDs were marked down, NoupUnset when noup was
 	// unset, Up when the OSDs were seen up, and Clean when all placement groups were seen clean

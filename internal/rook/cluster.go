@@ -111,7 +111,7 @@ func (a *Access) Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (Cl
 	return info, nil
 }
 
-// getCluster reads a CephCluster, and decodes the fields that into has.
+// getCluster reads a CephCluster into a struct, whose fields select what is decoded.
 func (a *Access) getCluster(ctx context.Context, o *unstructured.Unstructured, into any) error {
 	key := client.ObjectKeyFromObject(o)
 	err := get(ctx, a.reader, o, into)

@@ -96,7 +96,7 @@ func object(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// get reads one of Rook's objects, and decodes the fields that into has.
+// get reads one of Rook's objects into a struct, whose fields select what is decoded.
 func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured, into any) error {
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return err

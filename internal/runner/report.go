@@ -16,7 +16,7 @@ import (
 )
 
 // encodeReport returns a report as compressed JSON. It shortens a report that is longer than
-// [task.MaxReportBytes]: it drops the course of the run first, since only that grows with time,
+// [task.MaxReportBytes]: it drops the time series first, since only that grows with time,
 // then the output. If the report is still too long, it becomes the report of a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropSeries, dropOutput, dropResult} {

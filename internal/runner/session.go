@@ -33,7 +33,7 @@ type session struct {
 	// notes receives lines for humans.
 	notes io.Writer
 	// progressLines counts the progress lines in the log. Only the goroutine that copies the
-	// engine's output uses it, and that ends with the task.
+	// engine's output uses it, and that goroutine ends with the task.
 	progressLines int
 
 	mu      sync.Mutex

@@ -18,10 +18,10 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Settle is how long Ceph must report the PGs of a new pool as clean, at their final number,
-// before the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr
-// passes that on every two. A pool begins with few PGs, and splitting them ends with a round of
-// peering.
+// Settle is how long Ceph must report the PGs of a new pool as clean, at their final number, before
+// the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr passes
+// their reports on every two seconds. A pool begins with few PGs, and splitting them ends with a
+// round of peering.
 const Settle = 8 * time.Second
 
 // maxRemakes limits how often a scratch pool is created again. Without a limit, this might never

@@ -97,7 +97,7 @@ type StopCode string
 // The reasons why a sweep ends.
 const (
 	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are complete
-	Decided               StopCode = "Decided"               // no candidate is left to race, or the last one passed
+	Decided               StopCode = "Decided"               // no candidate is left in the race; a single one also leaves it when it wins
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
 	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
 	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     //

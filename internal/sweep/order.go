@@ -140,8 +140,8 @@ func Shuffle(xs []int, seed, stream uint64) {
 	}
 }
 
-// runsPerBlock returns the maximum number of slots in a block of so many candidates. The position
-// of the baseline may save a control.
+// runsPerBlock returns the maximum number of slots in a block with this number of candidates. The
+// position of the baseline may save a control.
 func (p *Planner) runsPerBlock(candidates int) int {
 	if p.hasEnds(candidates) {
 		return candidates + 3

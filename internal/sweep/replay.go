@@ -30,11 +30,11 @@ type replay struct {
 	winner    int               // of the race; 0 while it runs
 	confirm   int               // blocks of confirmation, fixed when it starts
 	spent     spent
-	failed    int // runs
-	rejected  int // blocks
-	drifted   int // blocks rejected for drift, the last of them by lastDrift
-	lastDrift stats.Drift
-	accepted  int // the last accepted block
+	failed    int         // runs
+	rejected  int         // blocks
+	drifted   int         // blocks rejected for drift
+	lastDrift stats.Drift // of the last block rejected for drift
+	accepted  int         // the last accepted block
 
 	events []Event // of the last entry
 	stop   StopCode

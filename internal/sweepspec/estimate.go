@@ -53,8 +53,8 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the run time of the longest load; bytes is how much the load writes that writes
-	// most.
+	// duration is the run time of the longest load. bytes is the largest number of bytes that any
+	// load writes.
 	duration time.Duration
 	bytes    int64
 	// largest is the maximum effort of one change from the baseline, total the effort of the largest
@@ -206,9 +206,9 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return all
 }
 
-// PrefillBytes returns the number of bytes that all clients and the background load write before the
-// phases of a run, given the dataset size of each. They write objects for phases that read objects, and
-// images or files.
+// PrefillBytes returns the number of bytes that all clients and the background load write before
+// the phases of a run, given the dataset size of each. Phases of rados bench need prefilled objects
+// only if they read, but every phase on images or files needs prefilled data.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }

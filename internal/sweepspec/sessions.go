@@ -137,7 +137,8 @@ type Sessions struct {
 	// Superseded counts the valid sessions that the verdict does not use: they showed carry-over,
 	// so later sessions have longer windows.
 	Superseded int
-	// Dwells is the candidate whose dwells are measured next; 0 if windows are next, or nothing.
+	// Dwells is the candidate whose dwells are measured next; 0 if windows or nothing are measured
+	// next.
 	Dwells int
 	// Stop says why no session follows; "" if another one follows.
 	Stop string
@@ -413,8 +414,8 @@ func (s *Sessions) Winner() int {
 	return 0
 }
 
-// MayKeep reports whether the winner's settings may stay. That requires a verdict that holds beyond
-// this session's hour and windows.
+// MayKeep reports whether the winner's settings may stay. That requires a verdict about this
+// cluster in general, and not only about this hour or about switched windows.
 func (s *Sessions) MayKeep() bool {
 	w := s.Winner()
 	return w > 0 && s.of(w).Claim == switchback.General

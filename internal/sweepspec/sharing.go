@@ -37,8 +37,8 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	return v1alpha1.MadeForRun
 }
 
-// rados bench finds its objects by their names. Names contain the host name of the pod and the ID
-// of the process, which an extra object records. The host name differs between benchmarks.
+// rados bench finds its objects by their names, which contain the host name of its pod and the ID
+// of its process. An extra object records the ID, but the host name differs between benchmarks.
 const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
 // datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase

@@ -171,7 +171,7 @@ func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) s
 	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of what a quota leaves. %s", failed.ID, mebibytes(limit), writeLess)
 }
 
-// OutOfRoom says that OSDs are running out of space in the last sample; "" if they are not.
+// OutOfRoom says that, in the last sample, OSDs are running out of space; "" if they are not.
 func (t Target) OutOfRoom() string {
 	if len(t.Samples) == 0 {
 		return ""

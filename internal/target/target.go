@@ -145,7 +145,7 @@ func (t Target) Pools() []ceph.Pool {
 // knownPools returns all pools of the last OSD map; none if no map was read.
 func (t Target) knownPools() []ceph.Pool {
 	switch {
-	case t.OSDMap != nil: // This map is from after the creation of the scratch pool.
+	case t.OSDMap != nil: // This map was read after the creation of the scratch pool.
 		return t.OSDMap.Pools
 	case t.Survey != nil:
 		return t.Survey.OSDMap.Pools

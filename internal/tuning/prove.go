@@ -157,8 +157,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// Over all i, at takes each index once: someOSDs steps go round all OSDs, and i/someOSDs
-		// shifts the next round by one.
+		// A round over all OSDs takes someOSDs steps. The term i/someOSDs shifts each further round
+		// by one, so that the loop reaches every OSD.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}

@@ -80,8 +80,8 @@ func (s *Script) Duration() time.Duration {
 
 // Deadline returns how long the pods of a session may live if the manager does not come back. It is
 // four times the planned duration of the runs, plus the longest waits before each run, plus the
-// time needed around the runs. A run waits for a quiescent cluster, for PGs that OSDs remove, and
-// for its data. Each task also has its own deadline.
+// time for preparation and teardown. A run waits for a quiescent cluster, for PGs that OSDs remove,
+// and for its data. Each task also has its own deadline.
 func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.Phases {

@@ -33,7 +33,7 @@ func parseSize(text []byte) (size, bool) {
 	return size{bytes: number * unit, slack: last}, true
 }
 
-// unitBytes returns the bytes of "B", "KiB" and so on, or "kB" and so on.
+// unitBytes returns the number of bytes in a binary or decimal unit, such as "B", "KiB" or "kB".
 func unitBytes(unit []byte) (float64, bool) {
 	prefix, ok := bytes.CutSuffix(unit, []byte("B"))
 	if !ok {
@@ -49,7 +49,7 @@ func unitBytes(unit []byte) (float64, bool) {
 	if len(prefix) != 1 {
 		return 0, false
 	}
-	power := bytes.IndexByte([]byte("KMGTPE"), prefix[0]&^0x20) // "kB", but "KiB".
+	power := bytes.IndexByte([]byte("KMGTPE"), prefix[0]&^0x20) // The k of kB is small, and the K of KiB is large.
 	if power < 0 {
 		return 0, false
 	}

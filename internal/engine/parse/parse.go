@@ -20,7 +20,7 @@ type Options struct {
 	// run had another limit.
 	RequestedBytes int64
 	// OperationBytes is the size of each operation, for an output that may be cut off before it
-	// says so; 0 if unknown.
+	// shows that size; 0 if unknown.
 	OperationBytes int64
 	// Group selects the jobs of one group of a fio run. fio runs several groups one after the
 	// other or in parallel. With nil, an output with several groups is refused.

@@ -30,8 +30,8 @@ const (
 	Device  Medium = "device"
 )
 
-// Use says what phases do with the data. Data to read is separate from data to overwrite, so
-// that it keeps its layout.
+// Use says what phases do with the data. Data to read is separate from data to overwrite, so that
+// the data to read keeps its layout.
 type Use string
 
 // These are the uses.
@@ -65,7 +65,7 @@ type Set struct {
 	Use    Use
 	// Parts is at least 1.
 	Parts int
-	// BlockBytes is the largest operation on Objects, which must fit into one.
+	// BlockBytes is the size of the largest operation on Objects, which must fit into one object.
 	BlockBytes int64
 	// CompressiblePercent and DedupePercent say how much of the contents can be compressed and
 	// deduplicated.
