@@ -75,7 +75,7 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "What it found",
 			description: "The outcome in one sentence.",
-			empty:       "Nothing yet: there is a sentence when the run ends", width: 13, height: 4,
+			empty:       "Nothing yet: the sentence appears when the run ends", width: 13, height: 4,
 		}, info, metrics.LabelSummary, 18, nil),
 		words(about{
 			title:       "State",
@@ -132,7 +132,7 @@ func evidence() string {
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Expectations",
-		description: "How many of the benchmark's expectations were met and how many missed. Unknown means that the interval contains the limit. status.expectations names them.",
+		description: "The number of expectations by outcome. Unknown means that the interval of a figure contains the limit. status.expectations lists all expectations.",
 		empty:       "None: the benchmark has no expectations, or no run has ended", width: 7, height: 9,
 	}, []column{
 		{field: metrics.LabelOutcome, title: "Outcome", values: mappings(
@@ -182,7 +182,7 @@ func phases() *table.PanelBuilder {
 	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
 		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the latest run, with the 95 % interval of the bandwidth from low to high, which needs three. Notes: ClosedLoop means that latencies were measured without an offered rate, so bandwidth, IOPS and mean latency are one observation in three units. Cached means that the data fits into the caches of the OSDs. The documentation of status.phases explains the others.",
+		description: "The figures of each phase over all valid repetitions of the latest run. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the data fits into the caches of the OSDs. The documentation of status.phases explains the other notes.",
 		empty:       noResult, width: 24, height: 8,
 	}, columns, queries...)
 }
@@ -214,7 +214,7 @@ func history() []cog.Builder[dashboard.Panel] {
 	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
 		return steps(about{
 			title:       title,
-			description: what + " of each phase, from the end of each run to the end of the next one. Marks show new runs, and changes of the environment.",
+			description: what + " of each phase. Each value is drawn from the end of its run to the end of the next one. Marks show new runs, and changes of the environment.",
 			unit:        unit, empty: noResult, width: 8, height: 8,
 		}, lines...).Min(0)
 	}
@@ -223,7 +223,7 @@ func history() []cog.Builder[dashboard.Panel] {
 			line{id: "bandwidth", expression: figureOf(metrics.BenchmarkBandwidth), legend: legend, color: shades(blue)}),
 		over("IOPS, run after run", "The operations per second", perSecond,
 			line{id: "iops", expression: figureOf(metrics.BenchmarkIOPS), legend: legend, color: shades(blue)}),
-		over("Latency, run after run", "The mean, and the 99th percentile,", seconds,
+		over("Latency, run after run", "The mean and the 99th percentile of the latencies", seconds,
 			line{id: "mean", expression: figureOf(metrics.BenchmarkLatency, statistic("mean")), legend: legend + " mean", color: shades(blue)},
 			line{id: "p99", expression: figureOf(metrics.BenchmarkLatency, statistic("p99")), legend: legend + " p99", color: shades(orange)}),
 		comparison("Bandwidth against earlier runs", "bandwidth", bytesPerSecond, noResult, metrics.BenchmarkBandwidth),
@@ -235,7 +235,7 @@ func history() []cog.Builder[dashboard.Panel] {
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
-		description: "How long placement groups took to be clean again, from when noup of the OSDs was unset. Each value is drawn from the end of its run to the end of the next one. The report of the benchmark has the clients' performance meanwhile.",
+		description: "The time from when noup of the OSDs was unset until all placement groups were clean again. Each value is drawn from the end of its run to the end of the next one. The report of the benchmark has the clients' performance during the outage and the recovery.",
 		unit:        seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
 	against := comparison("Time to clean against earlier runs", "time to clean", seconds, noOutage, metrics.BenchmarkTimeToClean)
@@ -251,7 +251,7 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title:       title,
-		description: "The latest " + what + " of each phase, and its ratio to the mean of the time range, in which each run counts for as long as it was the latest one. The comparison is valid only without a change of the environment.",
+		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run in the mean is the time until the next run ended. The comparison is valid only without a change of the environment.",
 		empty:       empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
@@ -289,7 +289,7 @@ func circumstances() []cog.Builder[dashboard.Panel] {
 			mappings(state{"1", "measured", blue})).AlignValue(common.TimelineValueAlignmentCenter),
 		timeline(about{
 			title:       "Environments",
-			description: "The environment over time. A second line means that something changed that results depend on: see status.environment of the CephBenchmark.",
+			description: "The environment over time. A second line means that something that results depend on has changed: see status.environment of the CephBenchmark.",
 			empty:       "Unknown before the first run", width: 8, height: 7,
 		}, latest(one(metrics.BenchmarkInfo, metrics.LabelEnvironment+`!=""`), metrics.LabelEnvironment), "{{environment}}", present),
 	}

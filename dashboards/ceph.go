@@ -151,7 +151,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 	operations := func(what, counter, color string) *timeseries.PanelBuilder {
 		return eachOSD(8, what+" latency by OSD",
-			"How long "+strings.ToLower(what)+"s of clients take in each OSD, on average and with the time in its queue. A write includes its replicas. Dashed is the mean of all operations.",
+			"The mean time that "+strings.ToLower(what)+"s of clients take in each OSD, including the time in its queue. A write includes the time of its replicas. The dashed line is the mean over the operations of all OSDs.",
 			seconds, noExporter,
 			each(slowest(counter), color),
 			line{id: "mean", expression: fmt.Sprintf("sum(%s) / (sum(%s) > 0)", rateOf(counter+"_sum"), rateOf(counter+"_count")), legend: "mean of all", color: fixed(grey), reference: true},
@@ -159,7 +159,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 	return []cog.Builder[dashboard.Panel]{
 		eachOSD(8, "Commit latency by OSD",
-			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. Dashed is the mean of all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
+			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. The dashed line is the mean over all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
 			milliseconds, noCeph,
 			each(highest(byOSD(ofCeph(cephOSDCommit))), blue),
 			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean of all", color: fixed(grey), reference: true},
@@ -174,7 +174,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 			}), blue),
 		).Max(1),
 		eachOSD(12, "Slow operations by OSD",
-			"Operations that each OSD has not finished within osd_op_complaint_time, 30 s by default. Above 0, the cluster is in trouble, and so are the figures of a run.",
+			"Operations that each OSD has not finished within osd_op_complaint_time, 30 s by default. Above 0, the cluster is in trouble, and figures of runs at that time mislead.",
 			count, noCeph,
 			each(highest(byOSD(ofCeph(cephDaemonHealth, `type="SLOW_OPS"`, labelDaemon+`=~"osd[.].+"`))), vermillion),
 		),

@@ -25,7 +25,7 @@ func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	}
 	return rowsOf(about{
 		title:       "Commands",
-		description: "Commands to copy: for the report, a page with all figures; for the object with its whole status; and for what is still to be restored in Ceph, with the commands that restore it by hand.",
+		description: "Commands to copy. The first writes a page with all figures. The second prints the object with its whole status. The third lists what is still to be restored in Ceph, with the commands that restore it by hand.",
 		empty:       empty, width: 24, height: 6,
 	}, []column{
 		{field: labelWhat, title: "What", width: 210},

@@ -89,7 +89,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
 		number("Stalled", 5, "Sweeps and benchmarks that wait for a person: the tables say what to do.", stalled()+" or "+zeroWhileReporting),
-		number("Not restored", 5, "Settings in journals that are open: changed, and not restored yet. This is normal while a sweep runs.",
+		number("Not restored", 5, "Settings that sweeps have changed and not restored yet, according to open journals. This is normal while a sweep runs.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
 		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
@@ -179,7 +179,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		rowsOf(about{
 			title:       "Lock and queue now",
-			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, and how many OSDs a benchmark keeps down, until when.",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, how many OSDs a benchmark keeps down, and until when.",
 			empty:       none, width: 14, height: 8,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
@@ -253,7 +253,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Outages by outcome",
-			description: "Runs with an outage. Measured: it is valid. Refused: no OSD was stopped. Failed: OSDs were stopped, but the outage is invalid.",
+			description: "Runs with an outage. Measured: the outage is valid. Refused: no OSD was stopped. Failed: OSDs were stopped, but the outage is invalid.",
 			unit:        count, empty: none, width: 8, height: 7,
 		}, line{
 			id:         "outages",
@@ -262,7 +262,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 		}),
 		steps(about{
 			title:       "How long outages and recoveries took",
-			description: "Medians of the previous six hours: the outage, and from its end until OSDs were up, until placement groups were active, and until all were clean.",
+			description: "Medians of the previous six hours: the length of the outage, and the time from its end until OSDs were up, until placement groups were active, and until all placement groups were clean.",
 			unit:        seconds, empty: none, width: 8, height: 7,
 		}, line{
 			id: "parts", expression: quantile("0.5", metrics.OutageDuration, "increase(%s[6h])", metrics.LabelPart),
@@ -270,7 +270,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 		}).Min(0),
 		bars(about{
 			title:       "What had to be recovered",
-			description: "Recovered copies of objects in outages, and missing copies, summed over time.",
+			description: "The number of recovered copies of objects in outages. Each missing copy adds one degraded object-second for each second.",
 			unit:        count, empty: none, width: 8, height: 7,
 		},
 			line{id: "recovered", expression: cost(metrics.RecoveredObjects), legend: "copies recovered", color: fixed(blue)},

@@ -80,7 +80,7 @@ func sweepOutcome() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "What it found",
 			description: "The outcome in one sentence.",
-			empty:       "Nothing yet: there is a sentence when the sweep ends", width: 13, height: 4,
+			empty:       "Nothing yet: the sentence appears when the sweep ends", width: 13, height: 4,
 		}, sweepInfo(), metrics.LabelSummary, 18, nil),
 		words(about{
 			title:       "Best configuration",
@@ -137,7 +137,7 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 			latest(one(metrics.SweepInfo), metrics.LabelMetric, metrics.LabelBetter), metrics.LabelMetric, metrics.LabelBetter), "objective", 18, nil),
 		words(about{
 			title:       "Constraints",
-			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit, Kept if all are kept. A win needs Kept.",
+			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit, Kept if all are kept. A configuration can win only if this is Kept.",
 			empty:       "None, or no interval of them yet", width: 5, height: 3,
 		}, latest(one(metrics.SweepInfo, metrics.LabelConstraints+`!=""`), metrics.LabelConstraints), metrics.LabelConstraints, 22, mappings(
 			state{"Kept", "✓ Kept", blue},
@@ -146,12 +146,12 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 		)),
 		figure(about{
 			title:       "Noise floor",
-			description: "The difference between two runs of the same configuration. To prove a smaller difference between configurations takes many runs.",
+			description: "The typical difference between two runs of the same configuration. Proving a smaller difference between configurations takes many runs.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepNoiseFloor)), nil),
 		figure(about{
 			title:       "Smallest provable effect",
-			description: "The smallest improvement that the sweep could prove at its noise, four times out of five. Inconclusive does not mean that there is no effect: the sweep could not have seen a smaller one.",
+			description: "The smallest improvement that the sweep could prove at its noise, four times out of five. Inconclusive does not mean that there is no effect: the effect may be smaller than this.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepSmallestEffect)), nil),
 	}
@@ -168,7 +168,7 @@ func intervals() *barchart.PanelBuilder {
 
 	return categories(about{
 		title:       "Difference to the baseline, with its interval",
-		description: "A bar is the interval of a configuration's ratio to the baseline, minus 1. Right of zero is more than the baseline, left is less; the objective says which is better. The estimate is where the shades meet. If a bar contains zero, there may be no difference at all.",
+		description: "A bar is the interval of a configuration's ratio to the baseline, minus 1. Right of zero, the configuration's figure is higher than the baseline's; left of zero, it is lower. The objective says which is better. The estimate is where the shades meet. If a bar contains zero, there may be no difference at all.",
 		unit:        fraction, empty: noRatio, width: 12, height: 10,
 	}, metrics.LabelConfiguration,
 		bar{id: "gap", title: "up to the interval", expression: above(low), color: none, hidden: true},
@@ -197,7 +197,7 @@ func configurations() *table.PanelBuilder {
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, 1 being the same, with its interval and its verdict, and the figure of its latest run. Only the interval proves a difference; a single run does not.",
+		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest run. A ratio of 1 means no difference. Only the interval proves a difference; a single run does not.",
 		empty:       "No run has ended yet", width: 12, height: 10,
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
@@ -269,7 +269,7 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
 	return timeline(about{
 		title:       "Measurements over time",
-		description: "The runs of each configuration. Every block has all of them, and the baseline, once, in a new random order.",
+		description: "The runs of each configuration. A block runs the baseline and each configuration once, in a new random order.",
 		empty:       "Nothing was measured in this time range", width: 14, height: 8,
 	}, expression, "{{configuration}}", mappings(
 		state{"1", "measured", blue},
@@ -281,7 +281,7 @@ func drift() *timeseries.PanelBuilder {
 	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
 		title:       "Drift: the baseline against its own mean",
-		description: "The difference of each run of the baseline, including controls, to their mean in this time range, in which each run counts for as long as it was the latest one. The configuration is the same every time, so changes come from the cluster.",
+		description: "The difference of each run of the baseline, including controls, to the mean of these runs over the time range. The weight of a run in the mean is the time until the next run ended. The configuration is the same every time, so changes come from the cluster.",
 		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
 	}, line{
 		id: "drift",

@@ -48,7 +48,7 @@ func (r *release) writeChart() error {
 // versioned returns Chart.yaml with the release's version in all places.
 func (r *release) versioned(text []byte) []byte {
 	for _, change := range []struct{ from, to string }{
-		{`(?m)^# The next release, of which this is not one yet\.\n`, ""},
+		{`(?m)^# The version of the next release\. This checkout is not released\.\n`, ""},
 		{`(?m)^version: .*$`, "version: " + r.version},
 		{`(?m)^appVersion: .*$`, `appVersion: "` + r.version + `"`},
 		{`(?m)^(\s+image: ghcr\.io/\S+):dev$`, "${1}:" + r.version},

@@ -94,10 +94,10 @@ const marker = "SHA256SUMS"
 // prepare checks the parameters, reads the commit, and creates an empty folder.
 func (r *release) prepare() error {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
-		return fmt.Errorf("%q is no version: write one such as 0.1.0 or 0.2.0-rc.1", r.version)
+		return fmt.Errorf("%q is not a version: write one such as 0.1.0 or 0.2.0-rc.1", r.version)
 	}
 	if !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(r.publisher) {
-		return fmt.Errorf("%q is no account: small letters, digits and hyphens are allowed", r.publisher)
+		return fmt.Errorf("%q is not an account: use small letters, digits and hyphens", r.publisher)
 	}
 	for _, path := range []*string{&r.root, &r.out} {
 		absolute, err := filepath.Abs(*path)

@@ -48,7 +48,7 @@ func run(root string, out io.Writer) (within bool, err error) {
 		write(out, w.name, files)
 		if len(files) > mostFiles {
 			within = false
-			fmt.Fprintf(os.Stderr, "ways: %s crosses %d files, want at most %d: remove files that only hand on\n", w.name, len(files), mostFiles)
+			fmt.Fprintf(os.Stderr, "ways: %s crosses %d files, want at most %d: remove files that only pass the value on\n", w.name, len(files), mostFiles)
 		}
 	}
 	return within, nil
