@@ -43,7 +43,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&opts.leaderNamespace, "namespace", "",
 		"The namespace of the manager, with its journals and locks. In a cluster, the default is the pod's namespace.")
 	flags.BoolVar(&crdsToo, "with-crds", false,
-		"The CRDs are removed too: refuse while the manager has to clean up after an object of theirs.")
+		"The CRDs are removed too: fail while the manager still has to tear down what one of their objects created.")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}

@@ -99,8 +99,8 @@ func openEntries(j *tuning.Journal) string {
 }
 
 func endSweep(sweep tuning.Sweep) string {
-	return fmt.Sprintf("End it: `kubectl -n %s delete cephtuningsweep %s`, which takes until they are. "+
-		"If it no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
+	return fmt.Sprintf("Run `kubectl -n %s delete cephtuningsweep %s`, which returns when they are restored. "+
+		"If the sweep no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
 // heldLocks lists running benchmarks and sweeps, which may be about to change something, or have

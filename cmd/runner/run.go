@@ -47,9 +47,9 @@ the 32 bytes of the session's key.
 With --tasks it needs no connection: it carries out the tasks of a file, a JSON
 list, one after another, without start signals. It succeeds only if all tasks do.
 
-Standard output has the reports in frames: those of measurements and failures, or
-with --tasks those of all tasks. Standard error has the log. The exit code is 143 after
-SIGTERM.`,
+Standard output has reports in frames. With --tasks it has the reports of all tasks,
+otherwise only those of measurements and failures. Standard error has the log. The exit
+code is 143 after SIGTERM.`,
 		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
