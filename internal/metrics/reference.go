@@ -28,15 +28,16 @@ them: see [runbooks](runbooks/README.md).
 
 ## Getting them
 
-The flag ` + "`--metrics-bind-address=:8443`" + ` of the manager, which config/manager sets, serves them on
-the path /metrics of the Service cephtune-metrics, by HTTPS, to clients that the API server
-authorizes for that path: those that are bound to the ClusterRole cephtune-metrics-reader.
+The Service cephtune-metrics serves them by HTTPS on the path /metrics, because config/manager sets
+` + "`--metrics-bind-address=:8443`" + `. Clients need the right to get that
+path, which the ClusterRole cephtune-metrics-reader grants.
 
 The Prometheus operator, which kube-prometheus-stack includes, needs a ServiceMonitor and the
-alerts. With Helm they are [values of the chart](../charts/cephtune/README.md), serviceMonitor.enabled and
-prometheusRule.enabled; do not apply config/prometheus as well, whose objects have the same names. Without
-Helm, apply config/prometheus. The stack selects only objects whose label "release" is the name of its release. In both,
-that is kube-prometheus-stack; if yours has another name, change the label, for example:
+alerts. With Helm, set serviceMonitor.enabled and prometheusRule.enabled, which are
+[values of the chart](../charts/cephtune/README.md). Without Helm, apply config/prometheus. Do not do both,
+because the objects have the same names. The stack selects only objects whose label "release" is the name of its
+own release. The chart and config/prometheus set the label to kube-prometheus-stack. If your release has another name,
+change the label, for example:
 
 ` + "```console" + `
 kubectl apply -k config/prometheus
@@ -74,8 +75,9 @@ kubectl -n cephtune-system port-forward svc/cephtune-metrics 8443:8443 &
 curl -sk -H "Authorization: Bearer $(kubectl -n cephtune-system create token looks)" https://localhost:8443/metrics | grep ^cephtune_
 ` + "```" + `
 
-If one Prometheus, or a ruler above several, has several Kubernetes clusters, evaluate the alerts in each
-cluster's own Prometheus: the alerts do not distinguish equal namespaces and names of different clusters.
+If one Prometheus, or one ruler, has the metrics of several Kubernetes clusters, evaluate the alerts in each
+cluster's own Prometheus: the alerts do not distinguish objects of different clusters that have the same namespace
+and name.
 
 ## What to know
 
@@ -143,7 +145,7 @@ func Labels() []Label {
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. Results with different digests cannot be compared."},
 		{LabelHolder, "The owner of the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},
-		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored: everything. LeftAlone: all settings except those that something else changed. OSDsNotRestarted: everything, but OSDs may use the sweep's values until they restart. Abandoned: a person abandoned the restore. Failed: an attempt failed, and is repeated. Of outages: Measured, Refused: nothing was stopped, or Failed."},
+		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored means all settings; LeftAlone means all except those that something else changed; OSDsNotRestarted means all, but OSDs may use the sweep's values until they restart; Abandoned means that a person abandoned the restore; Failed means that an attempt failed and is repeated. Of outages: Measured, Refused (no OSD was stopped) or Failed."},
 		{LabelVerb, "The kind of request."},
 		{LabelPart, "A part of an outage. down lasts from the stop until noup was unset. The others begin then: up lasts until the OSDs were up, active until no placement group was inactive, clean until all placement groups had all copies."},
 	}

@@ -54,7 +54,7 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Of each CephTuningSweep, from its status: at most 5 series. A restart of the manager does not change them, and they end with the sweep. A running sweep has the measuring run and the expected end; an ended one has the noise.",
+		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep that has ended has those of the noise.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
@@ -94,7 +94,7 @@ func sweepGroup() Group {
 			},
 			{
 				Name: SweepSmallestEffect, Type: Gauge,
-				Help:    "The smallest improvement that a sweep which has ended could prove at its noise, four times out of five, as a share of the figure: 0.05 is 5 %.",
+				Help:    "The smallest improvement that an ended sweep could prove at its noise, four times out of five, as a share of the figure: 0.05 is 5 %.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepSmallestEffect + ` and on (namespace, name) ` + SweepInfo + `{verdict="Inconclusive"}`, Answers: "the effect that an undecided sweep could have proven",
 			},
@@ -106,7 +106,7 @@ func configurationGroup() Group {
 	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
 	return Group{
 		Title: "Configurations of sweeps",
-		About: "Of each configuration of a CephTuningSweep, from its status: at most 4 series. A ratio is that of the configuration to the baseline, so that 1 means no difference; label better of `" + SweepInfo + "` says whether more is better, or less.",
+		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no difference. Label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
 		Descriptions: []Description{
 			{
 				Name: SweepConfigurationRatio, Type: Gauge,
@@ -140,7 +140,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Of each CephBenchmark, from its status: at most 20 series. The first four metrics below and the expectations always have series. Then follow, each for all phases: the time to be clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and of the latencies mean, p50, p95, p99.9 and max, each in total; then the same figures of reads and of writes alone. A benchmark that belongs to a sweep has series only while it runs.",
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The first four metrics below and the expectations always have their series. The other series are added, each for all phases, in this order until 20 are reached: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all of them in total; then the same figures of reads and of writes. A benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -158,7 +158,7 @@ func benchmarkGroup() Group {
 				Name: BenchmarkRunning, Type: Gauge,
 				Help:    "1 while a run of a benchmark measures, and no series otherwise.",
 				Labels:  []string{LabelNamespace, LabelName, LabelRun},
-				Example: `max by (namespace, name, run) (` + BenchmarkRunning + `)`, Answers: "when which run measured, to shade a graph",
+				Example: `max by (namespace, name, run) (` + BenchmarkRunning + `)`, Answers: "when each run measured, to shade a graph",
 			},
 			{
 				Name: BenchmarkCompletion, Type: Gauge,
@@ -218,7 +218,7 @@ func evidenceDescriptions() []Description {
 		},
 		{
 			Name: BenchmarkTimeToClean, Type: Gauge,
-			Help:    "How long all placement groups took to have all their copies again after an outage, from when noup was unset, over all valid runs, in seconds. Only the phase of an outage has it, of direction Total.",
+			Help:    "The time from when noup was unset after an outage until all placement groups had all their copies again, over all valid runs, in seconds. Only the phase of an outage has this series, with direction Total.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelDirection},
 			Example: BenchmarkTimeToClean + ` > 300`, Answers: "which clusters take more than five minutes to be clean again",
 		},
@@ -228,7 +228,7 @@ func evidenceDescriptions() []Description {
 func clusterGroup() Group {
 	return Group{
 		Title: "Ceph clusters",
-		About: "Of each CephCluster in the operator config, from the lock and the journal in the operator's namespace and the status of waiting CRs.",
+		About: "Each CephCluster in the operator config has these series. They come from the lock and the journal in the operator's namespace, and from the status of waiting CRs.",
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
@@ -317,7 +317,7 @@ func eventGroup() Group {
 func outageGroup() Group {
 	return Group{
 		Title: "Outages",
-		About: "The cost of outages, including those of sweeps, as counters since the start of the manager. Use rate() or increase() on them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and its report all of each run.",
+		About: "The cost of outages, including those of sweeps, as counters since the start of the manager. Use rate() or increase() on them; `" + BenchmarkTimeToClean + "` has the figure of each benchmark, and the benchmark's report has the figures of each run.",
 		Descriptions: []Description{
 			{
 				Name: Outages, Type: Counter,
