@@ -286,7 +286,7 @@ func oneIsSlowerThanItsPeers(w *world) {
 	if diff := cmp.Diff(want, b.Status.SlowOSDs); diff != "" {
 		w.t.Errorf("-want +got:\n%s", diff)
 	}
-	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") || !strings.Contains(b.Status.Summary, "at 2 times their operations") {
+	if !strings.Contains(b.Status.Summary, "osd.1 was slower than its peers") || !strings.Contains(b.Status.Summary, "while it served 2 times their operations") {
 		w.t.Errorf("the summary is %q", b.Status.Summary)
 	}
 	w.wantWorkArchived(2, archive.OSDIO{

@@ -57,7 +57,7 @@ func againstAReference(w *world) {
 	w.wantJudged(w.benchmark("same", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMet, v1alpha1.BenchmarkPassed, "1 of the 3 days")
 	measuring(w, 20000)
 	w.wantJudged(w.benchmark("slower", oneWrite, runs(3), noWorse), v1alpha1.ExpectationMissed, v1alpha1.BenchmarkFailed,
-		"times that of reference, more than 10% worse, this hour (reference has sessions of 1 of the 3 days")
+		"times that of reference, more than 10% worse, but only for this hour (reference has sessions on 1 of the 3 days")
 }
 
 // againstThreeDays gives the reference two more sessions, of earlier days: stories cannot wait for

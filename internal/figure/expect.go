@@ -114,7 +114,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 		return checked{}, err
 	}
 	if repetitions >= MinimumRuns && !f.isInterval && e.Metric != v1alpha1.MetricLatencyMax {
-		c.clause = fmt.Sprintf("%s is %s in %d of %d runs, and an interval takes %d valid runs",
+		c.clause = fmt.Sprintf("%s is %s in %d of %d runs, and an interval needs %d valid runs",
 			name(e), f.describe(e.Metric), phases[i].ValidRuns, repetitions, MinimumRuns)
 		return c, nil
 	}

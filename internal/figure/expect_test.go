@@ -97,7 +97,7 @@ func TestExpect(t *testing.T) {
 			[]v1alpha1.Expectation{atLeast("one", v1alpha1.MetricBandwidth, "399Mi")},
 			5,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
-			"Inconclusive", "Inconclusive: one Bandwidth is 400 MiB/s in 1 of 5 runs, and an interval takes 3 valid runs.",
+			"Inconclusive", "Inconclusive: one Bandwidth is 400 MiB/s in 1 of 5 runs, and an interval needs 3 valid runs.",
 		},
 		"a missed one outweighs an unknown one": {
 			[]v1alpha1.Expectation{atMost("three", v1alpha1.MetricLatencyP99, "21ms"), atLeast("three", v1alpha1.MetricIOPS, "6k")},

@@ -75,7 +75,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	}
 	own, kind := ownFigures(c.Runs[e.Phase], e)
 	if len(own) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("%d valid runs have the figure, and an interval takes %d: set more repetitions", len(own), MinimumRuns)}, nil
+		return ratio{missing: fmt.Sprintf("%d valid runs have the figure, and an interval needs %d: set more repetitions", len(own), MinimumRuns)}, nil
 	}
 	sessions := reference.sessions(e, kind)
 	if len(sessions) == 0 {
@@ -88,7 +88,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 		return ratio{contrast: contrast, days: len(days)}, err
 	}
 	if len(latest.values) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("the latest session of %s has %d valid runs, and an interval takes %d: run it again with more repetitions", e.Reference, len(latest.values), MinimumRuns)}, nil
+		return ratio{missing: fmt.Sprintf("the latest session of %s has %d valid runs, and an interval needs %d: run it again with more repetitions", e.Reference, len(latest.values), MinimumRuns)}, nil
 	}
 	contrast, err := stats.WelchLogRatio(latest.values, own)
 	return ratio{contrast: contrast, days: len(days)}, err
@@ -187,9 +187,9 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 func (r Regression) Clause() string {
 	e := r.expectation
 	if r.Missing != "" {
-		return name(e) + " is not known: " + r.Missing
+		return name(e) + " is unknown: " + r.Missing
 	}
-	relation := fmt.Sprintf("on both sides of %s worse: set more repetitions", e.MaximumRegression)
+	relation := fmt.Sprintf("possibly more than %s worse: set more repetitions", e.MaximumRegression)
 	switch r.State {
 	case stats.Kept:
 		relation = fmt.Sprintf("at most %s worse", e.MaximumRegression)
@@ -221,7 +221,7 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 		c.clause += ", in a closed loop"
 	}
 	if r.Days < ReferenceDays {
-		c.clause += fmt.Sprintf(", this hour (%s has sessions of %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
+		c.clause += fmt.Sprintf(", but only for this hour (%s has sessions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)
 	}
 	return c, nil
 }

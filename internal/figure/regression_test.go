@@ -77,7 +77,7 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"perhaps slower": {
 			iops, measuredNow(4500, 3), days, "Unknown",
-			"Inconclusive: three IOPS is 0.9 (0.856 to 0.946) times that of nightly, on both sides of 10% worse: set more repetitions.",
+			"Inconclusive: three IOPS is 0.9 (0.856 to 0.946) times that of nightly, possibly more than 10% worse: set more repetitions.",
 		},
 		"a latency that is higher": {
 			p99, measuredNow(4000, 3), days, "Missed",
@@ -89,33 +89,33 @@ func TestExpectAgainstAReference(t *testing.T) {
 		},
 		"the latest session of two days": {
 			iops, measuredNow(5000, 3), join(recorded(3, 5000, 3), recorded(2, 9000, 3)), "Met",
-			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, this hour (nightly has sessions of 2 of the 3 days that it needs).",
+			"Passed: three IOPS is 1 (0.978 to 1.02) times that of nightly, at most 10% worse, but only for this hour (nightly has sessions on 2 of the 3 days that it needs).",
 		},
 		"missed this hour": {
 			iops, measuredNow(4000, 3), join(recorded(2, 5000, 3)), "Missed",
-			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, this hour (nightly has sessions of 1 of the 3 days that it needs).",
+			"Failed: three IOPS is 0.8 (0.782 to 0.818) times that of nightly, more than 10% worse, but only for this hour (nightly has sessions on 1 of the 3 days that it needs).",
 		},
 		"a reference that cannot be used": {
 			iops, measuredNow(5000, 3),
 			Reference{Unusable: "there is no CephBenchmark nightly: create it"},
 			"Unknown",
-			"Inconclusive: three IOPS is not known: there is no CephBenchmark nightly: create it.",
+			"Inconclusive: three IOPS is unknown: there is no CephBenchmark nightly: create it.",
 		},
 		"too few runs": {
 			iops, measuredNow(5000, 2), days, "Unknown",
-			"Inconclusive: three IOPS is not known: 2 valid runs have the figure, and an interval takes 3: set more repetitions.",
+			"Inconclusive: three IOPS is unknown: 2 valid runs have the figure, and an interval needs 3: set more repetitions.",
 		},
 		"too few runs of the reference": {
 			iops, measuredNow(5000, 3), join(recorded(2, 5000, 2)), "Unknown",
-			"Inconclusive: three IOPS is not known: the latest session of nightly has 2 valid runs, and an interval takes 3: run it again with more repetitions.",
+			"Inconclusive: three IOPS is unknown: the latest session of nightly has 2 valid runs, and an interval needs 3: run it again with more repetitions.",
 		},
 		"a reference with a figure of 0": {
 			iops, measuredNow(5000, 3), join(recorded(2, 0, 3)), "Unknown",
-			"Inconclusive: three IOPS is not known: the runs of nightly cannot be compared: run it again (baseline run 0 is 0, want a value that is positive and finite).",
+			"Inconclusive: three IOPS is unknown: the runs of nightly cannot be compared: run it again (baseline run 0 is 0, want a value that is positive and finite).",
 		},
 		"another kind of latency": {
 			p99, measuredNow(5000, 3), other, "Unknown",
-			"Inconclusive: three LatencyP99 is not known: no valid run of nightly has this figure of the same phase: run it with the template of this benchmark.",
+			"Inconclusive: three LatencyP99 is unknown: no valid run of nightly has this figure of the same phase: run it with the template of this benchmark.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

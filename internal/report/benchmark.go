@@ -92,7 +92,7 @@ func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 		text += fmt.Sprintf(", %.2f in theory", share(space.TheoreticalBytes))
 	}
 	if space.ClusterUsedBytesBefore > 0 {
-		text += fmt.Sprintf("; the OSDs used %d MiB before and %d MiB then", space.ClusterUsedBytesBefore>>20, space.ClusterUsedBytes>>20)
+		text += fmt.Sprintf("; all OSDs together used %d MiB before the benchmark, and %d MiB with its data", space.ClusterUsedBytesBefore>>20, space.ClusterUsedBytes>>20)
 	}
 	return text
 }

@@ -77,7 +77,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
 	}
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
-	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which that share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (ClosedLoop), clients that wait for a slow cluster send less."}
+	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (ClosedLoop), clients that wait for a slow cluster send less."}
 }
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
@@ -188,7 +188,7 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	for _, v := range x.ticks(1) {
 		c.text("soft", "middle", x.at(v), bottom+18, figure.Human(v1alpha1.MetricLatencyP99, v))
 	}
-	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: share of all operations of all valid runs by how long they took, on a logarithmic scale.", phase)}
+	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase)}
 }
 
 // headline returns the main metric of a phase: bandwidth if the phase has it, otherwise
@@ -249,7 +249,7 @@ func phaseRuns(p v1alpha1.PhaseResult, number int, runs []*archive.Run) *Plot {
 		}
 		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
 	}
-	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are runs that do not count.", p.Name, metric)}
+	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs.", p.Name, metric)}
 }
 
 func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) (float64, bool) {

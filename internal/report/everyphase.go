@@ -34,9 +34,9 @@ func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
 }
 
 const everyPhaseText = `The change of every figure against the baseline, with %s intervals: reads and writes can change in opposite directions. ` +
-	`"better" and "worse" stand where the whole interval is on one side, and "by %s" where the whole interval is beyond the minimum effect. ` +
-	`A verdict rests on the objective and the constraints alone: of so many figures, one in %d misses its interval by chance. ` +
-	`These intervals allow neither for the number of configurations nor for looking early, so that they may be narrower than those above. ` +
+	`"better" and "worse" mean that the whole interval is on that side, and "by %s" that the whole interval is beyond the minimum effect. ` +
+	`A verdict rests on the objective and the constraints alone, because about one in %d of these intervals misses the true value by chance. ` +
+	`These intervals allow neither for the number of configurations nor for looking early, so they may be narrower than those above. ` +
 	`Bandwidth, IOPS and mean latency of a closed loop are one observation, not three.`
 
 // everyPhase compares each figure of each phase, whatever the objective is. It mentions the
@@ -66,7 +66,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 	confidence := confidenceOf(s)
 	parts := []Part{text(everyPhaseText, percentOf(confidence), minimumEffect(s), int(math.Round(1/(1-confidence))))}
 	if missing > 0 {
-		parts = append(parts, text("%d of %d valid runs are not in it, because their benchmarks are gone (historyLimit).", missing, counted))
+		parts = append(parts, text("%d of %d valid runs are not in the table, because their benchmarks were deleted (historyLimit).", missing, counted))
 	}
 	return append(parts, Part{Table: table})
 }

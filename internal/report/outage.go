@@ -15,7 +15,7 @@ const outageMethod = `OSDs were marked down in mid-phase and kept down, while th
 // outageParts shows the cost of each run's outage; it returns nothing without an
 // outage.
 func outageParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
-	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Whole after", "Degraded object-seconds", "Copies recovered", "Per second"}}
+	costs := &Table{Header: []string{"Run", "Outage", "Up after", "Active after", "Clean after", "Degraded object-seconds", "Copies recovered", "Per second"}}
 	backfills := &Table{Header: []string{"Run", "Marked out after", "Data moved after that"}}
 	windows := &Table{Header: []string{"Run", "Window", "Seconds", "Bandwidth", "IOPS", "Latency, median", "99 %", "Stalled seconds"}}
 	for _, of := range outagesOf(runs) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sessionMethod = `Settings were switched while one load ran. Each session has its own pool and data. In it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms. The verdict of several sessions is Student's over their means. The verdict of a single session is Student's over its groups, at looks that are fixed beforehand. A group does not count if a setting was not proven, was switched late or was not measured completely. In a session of dwells, the baseline and a candidate hold for minutes each, in turn. Its ratio has to support the verdict of the windows.`
+const sessionMethod = `Settings were switched while one load ran. Each session has its own pool and data. In it, windows of the baseline and of each candidate follow each other in random order, balanced within groups. The first seconds of a window do not count. The ratio of a session is the mean over its groups, on the scale of logarithms. The verdict of several sessions comes from Student's t test of their means. The verdict of a single session comes from the same test of its groups, at looks that are fixed beforehand. A group does not count if a setting was not proven, was switched late or was not measured completely. A session of dwells applies the baseline and a candidate in turn, for minutes each. Its ratio has to support the verdict of the windows.`
 
 // methodOf describes the method by which a sweep reached its verdict.
 func methodOf(s *v1alpha1.CephTuningSweep) string {

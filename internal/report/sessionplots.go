@@ -55,11 +55,11 @@ func sessionPlot(s *archive.SwitchedSession) *Plot {
 	}
 	c.height = c.legend(s.Configurations, numbers, left, bottom+44)
 	title := fmt.Sprintf("Session %d", s.Number())
-	caption := fmt.Sprintf("%s: %s of all clients together, by the second, over the setting that held. Gaps between the strips are switches and the first seconds after them, which do not count.", title, metric)
+	caption := fmt.Sprintf("%s: %s of all clients together in each second. A strip shows when a configuration was applied; a pale strip does not count. Gaps between the strips are switches and the first seconds after them, which do not count.", title, metric)
 	if void := s.Evidence.Record.Void; void != "" {
 		caption = fmt.Sprintf("%s is void: %s. %s", title, void, caption)
 	}
-	return &Plot{SVG: c.svg(title + ": throughput by the second, and the settings"), Caption: caption}
+	return &Plot{SVG: c.svg(title + ": throughput in each second, and the configurations"), Caption: caption}
 }
 
 // drawWindows draws a strip for each window, without its wash-out. Pale strips do not count.

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sweepMethod = `Configurations are compared within blocks. A block runs each configuration and the baseline once, in random order, or up and down in turn if moving data would take too long. So what changes in the cluster from hour to hour affects all of them. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). The winner of the race is confirmed in fresh blocks, and its verdict rests on these alone. One run is never evidence.`
+const sweepMethod = `Configurations are compared within blocks. A block runs each configuration and the baseline once, in random order. If moving data would take too long, blocks run in rising and falling order in turn. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). The winner of the race is confirmed in fresh blocks, and its verdict rests on these alone. One run is never evidence.`
 
 // Sweep returns the report of a sweep that has ended or is running. It also compares figures beyond
 // the objective. sessions has the archived sessions of the design Interleaved.
@@ -59,7 +59,7 @@ func intervals(s *v1alpha1.CephTuningSweep) string {
 	if racing := s.Spec.Strategy.Racing; racing != nil && !*racing {
 		return level
 	}
-	return level + " for what was confirmed, and wider ones for the race, which looks several times"
+	return level + " for confirmed configurations, and wider ones for the race, which looks several times"
 }
 
 func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {
@@ -88,7 +88,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	d.fact("Began", at(status.StartTime))
 	d.fact("Took", took(status.StartTime, status.CompletionTime))
 	d.fact("Runs", Census(ledger))
-	d.fact("Speaks for", ClaimOf(s.Status.Claim))
+	d.fact("Verdict holds for", ClaimOf(s.Status.Claim))
 	return d
 }
 
@@ -106,7 +106,7 @@ func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions [
 			continue
 		}
 		if before, after := typical(0), typical(c.Index); before != "" && after != "" {
-			return fmt.Sprintf("%s: %s with the baseline, %s with %s (typical of the runs that count)", FigureName(objective.MetricReference), before, after, c.Name)
+			return fmt.Sprintf("%s: %s with the baseline, %s with %s (geometric means of valid runs)", FigureName(objective.MetricReference), before, after, c.Name)
 		}
 	}
 	return ""
@@ -192,7 +192,7 @@ func noiseText(n *v1alpha1.Noise) Part {
 	if n == nil {
 		return Part{}
 	}
-	return text("Two runs of the same configuration differ by %s (noise floor), and the baseline by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
+	return text("Two runs of the same configuration differ by %s (noise floor). The baseline changed by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 

@@ -99,13 +99,13 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
 		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
 	}
-	superior := "Only a gain that fresh blocks confirmed to be beyond that is Superior."
+	superior := "A configuration is Superior only if fresh blocks confirmed that its gain is beyond the dashed line."
 	if sweepspec.IsInterleaved(s.Status.Plan) {
-		superior = "If the whole interval is beyond that, the verdict is Superior."
+		superior = "If the whole interval is beyond the dashed line, the verdict is Superior."
 	}
 	return &Plot{
 		SVG: c.svg("Ratio of each configuration to the baseline, with its interval"),
-		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s In the grey band a difference is within the equivalence margin.",
+		Caption: fmt.Sprintf("Ratio to the baseline, on a logarithmic scale. The solid line is the baseline, the dashed one the minimum effect (%s). %s The grey band is the equivalence margin.",
 			strconv.FormatFloat(margin, 'g', 4, 64), superior),
 	}
 }
@@ -139,7 +139,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	c.height = c.legend(names, numbers, left, bottom+44)
 	return &Plot{
 		SVG: c.svg("Every run in the order of time"),
-		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks do not count, and a cross at the foot is a run without a figure.",
+		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.",
 			FigureName(s.Spec.Objective.MetricReference)),
 	}
 }

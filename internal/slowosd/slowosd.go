@@ -225,5 +225,5 @@ func atWork(osd v1alpha1.SlowOSD) string {
 	if osd.RelativeWork == "" {
 		return ""
 	}
-	return fmt.Sprintf(", at %s times their operations", osd.RelativeWork)
+	return fmt.Sprintf(", while it served %s times their operations", osd.RelativeWork)
 }

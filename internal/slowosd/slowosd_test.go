@@ -194,7 +194,7 @@ func TestSentence(t *testing.T) {
 		}
 	}
 	all[0].RelativeWork = "1.93"
-	want := "osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms, at 1.93 times their operations; so was osd.1."
+	want := "osd.4 was slower than its peers: it took 12ms to commit in phase write-4m, they took 4ms, while it served 1.93 times their operations; so was osd.1."
 	if got := Sentence(slices.Clone(all[:2])); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -68,7 +68,7 @@ func (a axes) panel(name string, r run, legend bool) (*plot.Plot, error) {
 	// The text is to the right of its line, because the viewer's font may be wider.
 	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 4, 4
 	if len(r.Course) == 0 {
-		p.Title.Text += " (no course)"
+		p.Title.Text += " (no values over time)"
 	}
 	if !r.Steady {
 		p.Title.Text += " (not steady)"

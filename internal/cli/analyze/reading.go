@@ -133,7 +133,7 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 		// a trend. The rows add up to the totals.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
-		r.Window.Why = "whole run: no course in the output"
+		r.Window.Why = "whole run: no values over time in the output"
 	default:
 		return r, r.truncate()
 	}

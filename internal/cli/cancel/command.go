@@ -23,9 +23,8 @@ import (
 const longHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until its objects are removed
 and its changes to Ceph are restored. Its results are deleted with it.
 
-While it is being deleted, a line says what it waits for. Merging PGs takes time, and so does a
-Ceph cluster that does not answer. After an interrupt or the end of --timeout, the operator
-continues the restore.
+Meanwhile, lines say what the operator waits for. Merging PGs takes time, and so does a Ceph cluster
+that does not answer. After an interrupt or the end of --timeout, the operator continues the restore.
 
 It does not delete a sweep or benchmark that has ended, because that has results and no longer
 changes anything.
@@ -156,7 +155,7 @@ func (w *waiting) tell(text string) {
 
 func (w *waiting) look(now client.Object) bool {
 	if now == nil {
-		text := w.what + " is deleted, with everything that it created. The operator restored all settings before."
+		text := w.what + " is deleted, with everything that it created. The operator has restored all settings."
 		if w.abandoned {
 			w.left = "the restore was abandoned: the events in its namespace name what was not restored"
 		}

@@ -33,7 +33,7 @@ standard input). Two files are compared without a cluster.
 They can be compared where their environments are the same (versions, OSDs, settings of
 the pools and of Ceph, images, nodes, initial states) and their phases were specified
 alike. --expect-difference ignores the kinds of differences that you list; any other is
-reported, and makes the exit code 3. So does an expected difference that is missing: then the
+reported, and makes the exit code 3. A missing expected difference also makes it 3, because the
 change that you want to compare did not happen. --expect names a single difference, by the
 beginning of its line.
 

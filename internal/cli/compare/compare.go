@@ -229,7 +229,7 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
 	if contrast.Runs < figure.MinimumRuns {
-		r.Note = fmt.Sprintf("%d and %d runs: an interval takes %d of each", len(ofA), len(ofB), figure.MinimumRuns)
+		r.Note = fmt.Sprintf("%d and %d runs: an interval needs %d of each", len(ofA), len(ofB), figure.MinimumRuns)
 		return r, true
 	}
 	bounds := contrast.RatioInterval(figure.Confidence)

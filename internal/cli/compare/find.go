@@ -136,7 +136,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 func (s *side) choose(arg argument) error {
 	all := len(s.runs)
 	if all == 0 {
-		return fmt.Errorf("there are no results of %s: historyLimit keeps those of %d run IDs, and an unfinished run has none yet", arg.typed, s.benchmark.Spec.HistoryLimit)
+		return fmt.Errorf("there are no results of %s: historyLimit keeps those of the latest %d run IDs, and an unfinished run has none yet", arg.typed, s.benchmark.Spec.HistoryLimit)
 	}
 	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
 	if arg.number > 0 {

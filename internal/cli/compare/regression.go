@@ -170,7 +170,7 @@ func (c *comparison) noteReference(a side) {
 	switch {
 	case days == 0: // No figure has a ratio.
 	case days < figure.ReferenceDays:
-		c.Notes = append(c.Notes, fmt.Sprintf("The gate's verdict holds for this hour only: %s has runs of %d of the %d days that it needs.",
+		c.Notes = append(c.Notes, fmt.Sprintf("The gate's verdict holds for this hour only: %s has runs on %d of the %d days that it needs.",
 			a.name, days, figure.ReferenceDays))
 	default:
 		c.Notes = append(c.Notes, fmt.Sprintf("The gate compares with %d days of %s, so its intervals contain the differences between days. The table compares with the latest session alone.",

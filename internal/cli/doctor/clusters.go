@@ -57,13 +57,13 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) str
 	phase, health, version := text(o, "status", "phase"), text(o, "status", "ceph", "health"), text(o, "status", "version", "version")
 	switch {
 	case phase != phaseReady:
-		e.found(about, Wrong, fmt.Sprintf("Rook has it in phase %q: %s", phase, text(o, "status", "message")), describe)
+		e.found(about, Wrong, fmt.Sprintf("Rook reports phase %q: %s", phase, text(o, "status", "message")), describe)
 	case health == "HEALTH_OK":
 		e.found(about, OK, fmt.Sprintf("It is ready and healthy, with Ceph %s.", version), "")
 	case health == "HEALTH_WARN":
 		e.found(about, Note, fmt.Sprintf("Ceph %s warns of %s. Benchmarks wait until warnings end, except those that do not affect speed or that quiescence.allowedWarnings names.", version, warnings(o)), describe)
 	case onlyKeyErrors(o):
-		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because keys from before its upgrade are in use: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
+		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s, because daemons still use keys from before its upgrade: %s. Benchmarks wait until that ends.", version, health, warnings(o)),
 			"rotate the keys, or allow runs until then: as an administrator, run ceph health mute CODE for each AUTH_INSECURE_SERVICE_ code")
 	default:
 		e.found(about, Wrong, fmt.Sprintf("Ceph %s reports %s: %s", version, health, warnings(o)), describe)

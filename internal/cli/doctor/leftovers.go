@@ -121,9 +121,9 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 	case err != nil:
 		e.unreadable(about, "Its holder "+holder, err)
 	case expires.Before(e.now):
-		e.found(about, Note, fmt.Sprintf("%s held it, and it has expired: the next benchmark or sweep takes it.", holder), "")
+		e.found(about, Note, fmt.Sprintf("%s held it until it expired: the next benchmark or sweep takes it.", holder), "")
 	case gone:
-		e.found(about, Note, fmt.Sprintf("%s held it and was deleted: it is free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
+		e.found(about, Note, fmt.Sprintf("Its holder %s was deleted: the lock becomes free at %s.", holder, expires.UTC().Format(time.TimeOnly+" UTC")), "")
 	default:
 		e.found(about, OK, fmt.Sprintf("%s holds it. Others wait for it.", holder), "")
 	}
@@ -163,7 +163,7 @@ func (e *examination) monitoring(ctx context.Context) {
 		e.found("Prometheus", Note, fmt.Sprintf("There is no ServiceMonitor in namespace %s, so Prometheus does not find the metrics.", e.operator), e.fix("set serviceMonitor.enabled: true, and Prometheus' label in serviceMonitor.additionalLabels,",
 			"kubectl apply -k config/prometheus"))
 	default:
-		e.found("Prometheus", OK, "A ServiceMonitor names the operator's metrics.", "")
+		e.found("Prometheus", OK, "A ServiceMonitor selects the operator's metrics.", "")
 	}
 	dashboards := &corev1.ConfigMapList{}
 	err := e.client.List(ctx, dashboards, ours, client.HasLabels{"grafana_dashboard"})

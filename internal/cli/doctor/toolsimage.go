@@ -33,14 +33,14 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 		}
 		e.found(about, Note, fmt.Sprintf("The tag of %s names no version of Ceph. The cluster has Ceph %d: check that the image has it, too.", image, cluster), check)
 	case line < cluster:
-		e.found(about, Note, fmt.Sprintf("By its tag, %s has Ceph %d, and the cluster Ceph %d: older tools may not know its options and keys.", image, line, cluster), e.otherTools(cluster))
+		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: older tools may not know its options and keys.", image, line, cluster), e.otherTools(cluster))
 	case line > cluster:
-		e.found(about, Note, fmt.Sprintf("By its tag, %s has Ceph %d, and the cluster Ceph %d: newer clients may be faster or slower than those of your applications.", image, line, cluster), e.otherTools(cluster))
+		e.found(about, Note, fmt.Sprintf("According to its tag, %s has Ceph %d, but the cluster has Ceph %d: newer clients may be faster or slower than those of your applications.", image, line, cluster), e.otherTools(cluster))
 	default:
-		e.found(about, OK, fmt.Sprintf("By its tag, %s has Ceph %d, as the cluster.", image, line), "")
+		e.found(about, OK, fmt.Sprintf("According to its tag, %s has Ceph %d, like the cluster.", image, line), "")
 	}
 	if line, named := lineOf(known.Images.Tools); named && line < cluster && allowed.ToolsImage != "" {
-		e.found("Tools image of the manager", Note, fmt.Sprintf("By its tag, %s has Ceph %d. The manager uses it for CephCluster %s/%s, which has Ceph %d.",
+		e.found("Tools image of the manager", Note, fmt.Sprintf("According to its tag, %s has Ceph %d. The manager uses it for CephCluster %s/%s, which has Ceph %d.",
 			known.Images.Tools, line, allowed.Namespace, allowed.Name, cluster),
 			e.fix("choose the newest version of your clusters in images.tools", fmt.Sprintf("build it with images/tools/build %d, and deploy it: %s", cluster, deploy)))
 	}

@@ -158,7 +158,7 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, false, fmt.Errorf("reading the journals takes the right to list ConfigMaps in namespace %s; without it, see the sweep's condition Restored: %w", o.operator, err)
+		return nil, false, fmt.Errorf("reading the journals needs the right to list ConfigMaps in namespace %s; without it, see the sweep's condition Restored: %w", o.operator, err)
 	case err != nil:
 		return nil, false, fmt.Errorf("listing the ConfigMaps of namespace %s: %w", o.operator, err)
 	}
@@ -212,7 +212,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		return writeData(out, found, o.output)
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(out, "Ceph has nothing left to restore.")
+		_, err := fmt.Fprintln(out, "Nothing in Ceph is left to restore.")
 		return err
 	}
 	var text strings.Builder

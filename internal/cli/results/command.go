@@ -26,8 +26,8 @@ for each run, with notes on how to read them.
 For all runs together, rates and mean latencies are geometric means, percentiles cover all
 operations, and LatencyMax is the longest latency. P50 and P99 of a window of an outage, such as
 P99Outage, are medians of the runs. The interval is that of a typical run, and needs three valid
-runs. SPREAD is by how much the largest value of a valid run exceeds the smallest. Values of
-invalid runs are in parentheses and excluded.
+runs. SPREAD says how far the largest value of the valid runs is above the smallest, in percent.
+Values of invalid runs are in parentheses and excluded.
 
 Exit codes: 0 there are results, 1 error, 2 wrong usage.`
 

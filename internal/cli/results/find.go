@@ -198,7 +198,7 @@ func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	case runs > 0:
 		return fmt.Errorf("there is no run %d, only %d others: remove --run to see them", o.run, runs)
 	case o.runID != "":
-		return fmt.Errorf("there are no results of run ID %s: historyLimit keeps those of %d", o.runID, benchmark.Spec.HistoryLimit)
+		return fmt.Errorf("there are no results of run ID %s: historyLimit keeps those of the latest %d run IDs", o.runID, benchmark.Spec.HistoryLimit)
 	}
 	if ready := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return fmt.Errorf("there are no results yet: %s: %s", ready.Reason, ready.Message)

@@ -99,9 +99,9 @@ func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	}
 	least, most := fmt.Sprintf("%.2f", slices.Min(all)), fmt.Sprintf("%.2f", slices.Max(all))
 	if least == most {
-		return fmt.Sprintf(", at %s times their operations", least)
+		return fmt.Sprintf(", while it served %s times their operations", least)
 	}
-	return fmt.Sprintf(", at %s to %s times their operations", least, most)
+	return fmt.Sprintf(", while it served %s to %s times their operations", least, most)
 }
 
 // dataNote says in which state each run found the data of the phases; "" if there are no runs or
@@ -120,12 +120,12 @@ func dataNote(runs []*archive.Run) string {
 	}
 	var found []string
 	for _, state := range order {
-		found = append(found, fmt.Sprintf("of %s they %s (%s)", runWord(about[state]), report.Found(state), state))
+		found = append(found, fmt.Sprintf("in %s they %s (%s)", runWord(about[state]), report.Found(state), state))
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	return "data at the beginning: " + strings.Join(found, ", ")
+	return "the data when a run began: " + strings.Join(found, ", ")
 }
 
 // runWord names runs by their numbers.
@@ -151,7 +151,7 @@ func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	if len(did) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, meanwhile: the background load did %s", name, strings.Join(did, ", "))
+	return fmt.Sprintf("%s: meanwhile, the background load did %s", name, strings.Join(did, ", "))
 }
 
 // environmentNotes names the differences from the environment of the first run.

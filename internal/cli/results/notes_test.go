@@ -17,10 +17,10 @@ func TestNotesOnInitialState(t *testing.T) {
 	}
 	for want, runs := range map[string][]*archive.Run{
 		"": found("", ""),
-		"data at the beginning: of run 1 they had just been prefilled (Prefilled), of runs 2, 3 they were as earlier runs had left them (Used)":           found("Prefilled", "Used", "Used"),
-		"data at the beginning: of runs 1, 2 they had just been rolled back to the prefilled state (RolledBack)":                                          found("RolledBack", "RolledBack"),
-		"data at the beginning: of run 2 they had just been prefilled (Prefilled)":                                                                        found("", "Prefilled"),
-		"data at the beginning: of run 1 they were in a state that is unknown to this version (Later), of run 2 they had just been prefilled (Prefilled)": found("Later", "Prefilled"),
+		"the data when a run began: in run 1 they had just been prefilled (Prefilled), in runs 2, 3 they were as earlier runs had left them (Used)":           found("Prefilled", "Used", "Used"),
+		"the data when a run began: in runs 1, 2 they had just been rolled back to the prefilled state (RolledBack)":                                          found("RolledBack", "RolledBack"),
+		"the data when a run began: in run 2 they had just been prefilled (Prefilled)":                                                                        found("", "Prefilled"),
+		"the data when a run began: in run 1 they were in a state that is unknown to this version (Later), in run 2 they had just been prefilled (Prefilled)": found("Later", "Prefilled"),
 	} {
 		if got := dataNote(runs); got != want {
 			t.Errorf("got %q, want %q", got, want)

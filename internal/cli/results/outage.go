@@ -38,7 +38,7 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 		return
 	}
 	out.WriteString("\n")
-	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "WHOLE AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "CLEAN AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
 		terminal.WriteTable(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)

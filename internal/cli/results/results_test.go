@@ -289,7 +289,7 @@ func TestTheBackgroundIsNoted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(name) + ", meanwhile: the background load did 498 IOPS in run 1, 20 IOPS in run 2"
+	want := string(name) + ": meanwhile, the background load did 498 IOPS in run 1, 20 IOPS in run 2"
 	if !slices.Contains(all, want) {
 		t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
 	}

@@ -37,7 +37,7 @@ const suspendExamples = `  # A sweep, before work on the cluster
   # A benchmark
   %[1]s cephbenchmark/nightly -n cephtune-bench
 
-  # For Git: the object as it would be
+  # Print the changed object, for Git
   %[1]s pg-num -n cephtune-bench --dry-run -o yaml`
 
 const resumeHelp = `Resume a CephTuningSweep or a CephBenchmark that is suspended.
@@ -46,7 +46,7 @@ A sweep continues with the same plan and its completed runs. An interrupted run 
 
 Exit codes: 0 spec.suspend is unset; 1 error; 2 wrong usage.`
 
-const resumeExamples = `  # And follow it
+const resumeExamples = `  # Resume it, and follow it
   %[1]s pg-num -n cephtune-bench && kubectl cephtune watch pg-num -n cephtune-bench`
 
 // command has the parts that both subcommands share.

@@ -147,9 +147,9 @@ func designOf(plan *v1alpha1.SweepPlan) string {
 	case sweepspec.IsInterleaved(plan):
 		return "Interleaved: settings are switched under one running load"
 	case plan.DesignReason != "":
-		return "Blocks: runs of each configuration. Settings are not switched under a load: " + plan.DesignReason
+		return "Blocks: each configuration has its own runs. Settings are not switched under a load: " + plan.DesignReason
 	}
-	return "Blocks: runs of each configuration"
+	return "Blocks: each configuration has its own runs"
 }
 
 // writeClosedLoop names the figures that look better when a configuration does less work.
@@ -190,7 +190,7 @@ func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	out.WriteString("\n")
 	terminal.WriteTable(out, header, rows)
 	if claim := report.ClaimOf(s.Status.Claim); claim != "" {
-		fmt.Fprintf(out, "The verdict speaks for %s.\n", claim)
+		fmt.Fprintf(out, "The verdict holds for %s.\n", claim)
 	}
 }
 
@@ -198,8 +198,8 @@ func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
 	if n == nil {
 		return
 	}
-	fmt.Fprintf(out, "\nTwo runs of the same configuration differ by %s (noise floor), and the baseline by %s from the first block to the last\n"+
-		"(drift). The smallest improvement that this sweep could prove, four times out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
+	fmt.Fprintf(out, "\nTwo runs of the same configuration differ by %s (noise floor). The baseline changed by %s from the first block to\n"+
+		"the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
 }
 
 func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
