@@ -16,7 +16,7 @@ import (
 // it. Earlier ones do not understand the cells of tables.
 const schemaVersion = 38
 
-// tag marks cephtune's dashboards. Their links find each other by it.
+// tag marks cephtune's dashboards. Links from one to another find them by it.
 const tag = "cephtune"
 
 // The uids of the dashboards. They are part of URLs that users bookmark.

@@ -51,8 +51,8 @@ func withHost(series, label string) string {
 	return fmt.Sprintf(`label_replace(%s, %q, "$1", %q, "([^.]+).*")`, series, labelHost, label)
 }
 
-// byHost returns the figure of each chosen host that has OSDs of the Ceph cluster. The figure has one
-// series for each instance of the node exporter.
+// byHost returns the figure of each chosen host that has OSDs of the Ceph cluster. The argument has
+// one series for each instance of the node exporter.
 func byHost(figure string) string {
 	chosen := withHost(ofCeph(cephOSDMetadata, `hostname=~"($host)([.].*)?"`), "hostname")
 	instances := latest(withHost(nodeInfo, "nodename"), "instance", labelHost)

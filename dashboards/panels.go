@@ -63,7 +63,7 @@ type panelBuilder[B any] interface {
 // 80 green and others red.
 func begin[B panelBuilder[B]](builder B, a about) B {
 	if a.unit == count {
-		builder.Decimals(0) // A count of an interval is extrapolated, and would have decimals.
+		builder.Decimals(0) // Prometheus extrapolates counts, so they would have decimals.
 	}
 	return builder.
 		Title(a.title).
@@ -257,7 +257,7 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 		MinWidth(narrowest).
 		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{}))
 	for _, column := range columns {
-		if column.unitFrom != "" { // This comes before merge, which no longer knows the queries.
+		if column.unitFrom != "" { // This comes before merge, because merge drops the names of the queries.
 			builder.WithTransformation(column.takeUnit())
 		}
 	}

@@ -24,7 +24,7 @@ import (
 const (
 	// metricsPrefix is the prefix of every cephtune metric.
 	metricsPrefix = "cephtune_"
-	// maxMetricsBytes is the maximum number of bytes to read of the metrics.
+	// maxMetricsBytes limits how many bytes of the metrics are read.
 	maxMetricsBytes = 4 << 20
 )
 

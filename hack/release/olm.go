@@ -24,14 +24,15 @@ const (
 	channel           = "candidate"
 )
 
-// bundle has the objects of an installation, sorted by who creates them under the Operator
-// Lifecycle Manager (OLM).
+// bundle has the objects of an installation, grouped by who creates them if the Operator Lifecycle
+// Manager (OLM) installs cephtune.
 type bundle struct {
 	csv *v1alpha1.ClusterServiceVersion
-	// manifests are created by OLM beside the CSV.
+	// manifests are the other objects that OLM creates.
 	manifests []*unstructured.Unstructured
-	// access is what OLM cannot create, because it is in other namespaces or of kinds that OLM does
-	// not know, and the operator config, which an upgrade by OLM would overwrite.
+	// access has the objects that OLM cannot create, because they are in other namespaces or of kinds
+	// that OLM does not know. It also has the operator config, which an upgrade by OLM would
+	// overwrite.
 	access []*unstructured.Unstructured
 }
 
@@ -205,8 +206,8 @@ func bundleDockerfile() string {
 	return "FROM scratch\n" + strings.Join(labels, "") + "COPY bundle/manifests /manifests/\nCOPY bundle/metadata /metadata/\n"
 }
 
-// validators returns the validators of OLM and of OperatorHub, but for two: one is for operators of an older
-// kind of catalog, and one pulls the images from their registry.
+// validators returns the validators of OLM and of OperatorHub, except two: one is for an older kind
+// of catalog, and one pulls the images from their registry.
 func validators() validator.Validators {
 	return validator.Validators{
 		validation.ClusterServiceVersionValidator, validation.CustomResourceDefinitionValidator, validation.BundleValidator,
@@ -216,7 +217,7 @@ func validators() validator.Validators {
 	}
 }
 
-// validate returns everything that the validators criticise in a bundle, also mere warnings.
+// validate returns all errors and warnings of the validators about a bundle.
 func validate(folder string) ([]string, error) {
 	read, err := manifests.GetBundleFromDir(filepath.Join(folder, "bundle"))
 	if err != nil {

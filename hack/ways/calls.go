@@ -16,7 +16,7 @@ import (
 
 // callsOf returns the calls between functions of the module in root. It reads only the packages
 // that the programs import. A call through an interface or a variable counts as a call of every
-// function that can be there.
+// function that it may reach.
 func callsOf(root string, programs ...string) (*graph, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

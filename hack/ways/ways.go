@@ -135,8 +135,8 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 	return path, nil
 }
 
-// sameFile reports whether a call stays in the file. Generated functions, which have none, do not
-// change it.
+// sameFile reports whether a call stays in the file. A call of a generated function counts as staying,
+// because such functions are in no file.
 func (g *graph) sameFile(caller, callee string) bool {
 	to := g.functions[callee].file
 	return to == "" || to == g.functions[caller].file

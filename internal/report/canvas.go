@@ -158,7 +158,8 @@ func nice(step float64) float64 {
 	return 10 * power
 }
 
-// unitOf returns the unit for round values of a metric, such as MiB for a bandwidth of MiB.
+// unitOf returns the unit in which values of a metric look round, such as MiB for a bandwidth of
+// some MiB/s.
 func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 	if metric != v1alpha1.MetricBandwidth || largest <= 0 {
 		return 1

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// Looks are the run counts after which data are looked at, and the decision may
-// be to stop: First, First+1, …, Last. They are fixed before the first run.
+// Looks are the numbers of runs after which the data are judged, and the runs may
+// end: First, First+1, …, Last. They are fixed before the first run.
 // The zero value means one look, at the end.
 type Looks struct {
 	First, Last int

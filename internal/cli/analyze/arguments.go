@@ -48,8 +48,8 @@ func SpreadLists(args []string) []string {
 	return out
 }
 
-// takesNextArgument may be wrong for other flags: their values are copied unchanged in either
-// case.
+// takesNextArgument reports whether an argument may be a flag whose value is the next argument. A
+// wrong answer does no harm, because SpreadLists copies both unchanged.
 func takesNextArgument(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=")
 }

@@ -129,8 +129,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
 	case r.Tool.HasRollingRows():
-		// The rows of rbd bench are means over several seconds, which cannot tell a warm-up from
-		// a trend. The rows add up to the totals.
+		// The rows of rbd bench are means over several seconds. In such rows, a warm-up looks like
+		// a trend, so nothing is left out.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
 		r.Window.Why = "whole run: no values over time in the output"

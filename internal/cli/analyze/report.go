@@ -152,8 +152,7 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	return out
 }
 
-// describeMissing says how many more runs would decide. Unsteady runs do not count towards the
-// smallest number.
+// describeMissing says how many more runs would decide. Unsteady runs do not count.
 func (e *candidateEntry) describeMissing(a stats.Assessment, steady int) {
 	more := a.MoreRuns()
 	if a.Verdict == stats.Invalid {

@@ -80,7 +80,8 @@ const examples = `  # Before and after an upgrade of Ceph
 
 type options struct {
 	sides [2]argument
-	// kinds and beginnings hold the flags about expected differences, expect their parsed form.
+	// kinds and beginnings hold the values of --expect-difference and --expect. expect holds both in
+	// parsed form.
 	kinds, beginnings []string
 	expect            []expectation
 	output            string

@@ -38,7 +38,7 @@ type reader struct {
 	stdin   io.Reader
 }
 
-// find reads a side. With all, it also reads all sessions that are kept.
+// find reads a side. If all is true, it also reads all sessions that are kept.
 func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) {
 	read := r.object
 	if arg.file {
@@ -111,7 +111,8 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 }
 
 // latestComplete returns the results of the session in status if that session is complete, and
-// otherwise of the latest session before it. Without one, it returns the incomplete ones.
+// otherwise of the latest session before it. If there is no earlier session, it returns the results
+// of the incomplete session.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	current := results.InSession(b, "", maps)
 	if reference.Complete(b) && len(current) > 0 {

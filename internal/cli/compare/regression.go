@@ -104,8 +104,8 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 	return nil
 }
 
-// referenceFor returns the runs of A that measured the workload of B. Differences that are
-// expected do not make another workload.
+// referenceFor returns the runs of A that measured the workload of B. It ignores expected
+// differences between the workloads.
 func referenceFor(a, b side, expect []expectation) (figure.Reference, error) {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Ignore: func(line string) bool { return expected(line, expect) }}
 	if err := json.Unmarshal(b.runs[0].Environment, &w.Environment); err != nil {

@@ -42,7 +42,7 @@ type Follower struct {
 	Now      func() time.Time
 }
 
-// New returns a Follower with intervals that suit people.
+// New returns a Follower with intervals for a person who watches.
 func New(pods client.Reader, logs Logs) *Follower {
 	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
 }

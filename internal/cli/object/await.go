@@ -26,7 +26,7 @@ type Pace struct {
 	Every, Patience time.Duration
 }
 
-// DefaultPace returns intervals that suit people.
+// DefaultPace returns intervals for a person who waits.
 func DefaultPace() Pace { return Pace{Every: 2 * time.Second, Patience: 2 * time.Minute} }
 
 // Bounded returns a context that ends after the timeout or when the user interrupts. A timeout

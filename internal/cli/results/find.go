@@ -18,8 +18,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize and sweepPage limit one answer of the API server: a ConfigMap may have half a MiB,
-// and a benchmark of one run a few KiB.
+// pageSize and sweepPage limit the number of ConfigMaps and of benchmarks in one answer of the API
+// server. A ConfigMap has up to half a MiB, and a sweep's benchmark has a few KiB.
 const (
 	pageSize  = 20
 	sweepPage = 100

@@ -15,7 +15,8 @@ type design struct {
 	name  string
 	quick bool
 
-	// notSwitched says why --quick compares runs instead of switching settings; "" if it does not.
+	// notSwitched says why --quick compares runs instead of switching settings; "" if it switches
+	// them.
 	notSwitched string
 }
 
@@ -85,7 +86,8 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
 }
 
-// hint tells what --quick means for this plan, or would mean; "" if neither is worth a line.
+// hint says what --quick means for this plan, or would mean without the flag. It is "" if that needs
+// no line.
 func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 	switch {
 	case d.quick && !sweepspec.IsInterleaved(plan):

@@ -1,4 +1,4 @@
-// Package words translates words that people type first: names from fio, and short names of
+// Package words translates words that people try first: names from fio, and short names of
 // metrics.
 package words
 

@@ -150,8 +150,8 @@ type object struct {
 	samples   func() ([]Sample, int)
 }
 
-// These are the ranks of objects. Waiting objects come after an object that has the lock or an
-// open journal: without the series of the latter, alerts would report it as deleted.
+// These are the ranks of objects. An object that has the lock or an open journal comes before
+// waiting objects: without its series, alerts would report it as deleted.
 const (
 	rankWorks = iota
 	rankWaits

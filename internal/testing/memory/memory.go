@@ -22,7 +22,7 @@ const (
 	atRest = 64 << 20
 	// Budget is the memory that remains for all work of a manager.
 	Budget = ManagerLimit - atRest
-	// percent is the part of its limit to which the manager sets GOMEMLIMIT.
+	// percent is the percentage of its memory limit to which the manager sets GOMEMLIMIT.
 	percent = 90
 )
 

@@ -58,7 +58,7 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	config := rest.CopyConfig(admin)
 	config.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", namespace, account)
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
-	// These are one right of each binding.
+	// The list has one right of each binding.
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "cephtune.dev", Resource: "cephbenchmarks"},
 		{Verb: "watch", Resource: "pods"},
