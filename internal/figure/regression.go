@@ -62,6 +62,17 @@ type ratio struct {
 	missing string
 }
 
+// runsHave begins a sentence about so many valid runs.
+func runsHave(n int) string {
+	switch n {
+	case 0:
+		return "no valid run has"
+	case 1:
+		return "1 valid run has"
+	}
+	return fmt.Sprintf("%d valid runs have", n)
+}
+
 // ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays]
 // days, its days are the units of the interval. Otherwise ratio compares with the runs of the
 // latest session alone.
@@ -75,7 +86,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	}
 	own, kind := ownFigures(c.Runs[e.Phase], e)
 	if len(own) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("%d valid runs have the figure, and an interval needs %d: set more repetitions", len(own), MinimumRuns)}, nil
+		return ratio{missing: fmt.Sprintf("%s the figure, and an interval needs %d: set more repetitions", runsHave(len(own)), MinimumRuns)}, nil
 	}
 	sessions := reference.sessions(e, kind)
 	if len(sessions) == 0 {
@@ -88,7 +99,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 		return ratio{contrast: contrast, days: len(days)}, err
 	}
 	if len(latest.values) < MinimumRuns {
-		return ratio{missing: fmt.Sprintf("the latest session of %s has %d valid runs, and an interval needs %d: run it again with more repetitions", e.Reference, len(latest.values), MinimumRuns)}, nil
+		return ratio{missing: fmt.Sprintf("%s the figure in the latest session of %s, and an interval needs %d: run it again with more repetitions", runsHave(len(latest.values)), e.Reference, MinimumRuns)}, nil
 	}
 	contrast, err := stats.WelchLogRatio(latest.values, own)
 	return ratio{contrast: contrast, days: len(days)}, err

@@ -105,9 +105,13 @@ func TestExpectAgainstAReference(t *testing.T) {
 			iops, measuredNow(5000, 2), days, "Unknown",
 			"Inconclusive: three IOPS is unknown: 2 valid runs have the figure, and an interval needs 3: set more repetitions.",
 		},
+		"a single run": {
+			iops, measuredNow(5000, 1), days, "Unknown",
+			"Inconclusive: three IOPS is unknown: 1 valid run has the figure, and an interval needs 3: set more repetitions.",
+		},
 		"too few runs of the reference": {
 			iops, measuredNow(5000, 3), join(recorded(2, 5000, 2)), "Unknown",
-			"Inconclusive: three IOPS is unknown: the latest session of nightly has 2 valid runs, and an interval needs 3: run it again with more repetitions.",
+			"Inconclusive: three IOPS is unknown: 2 valid runs have the figure in the latest session of nightly, and an interval needs 3: run it again with more repetitions.",
 		},
 		"a reference with a figure of 0": {
 			iops, measuredNow(5000, 3), join(recorded(2, 0, 3)), "Unknown",

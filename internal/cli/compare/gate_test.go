@@ -86,7 +86,7 @@ func TestGate(t *testing.T) {
 		"unknown":              {inCluster, "reference near --max-regression 10%", exit.Undecided, "it is unknown whether B is worse by more than 10%: randread-4k Bandwidth"},
 		"as JSON":              {inCluster, "reference near --max-regression 10% -o json", exit.Undecided, `"days": 3,`},
 		"one session of it":    {inCluster, "reference@tue good --max-regression 10%", exit.OK, "reference@tue has runs on 1 of the 3 days"},
-		"one run of it":        {inCluster, "reference:1 good --max-regression 10%", exit.Undecided, "the latest session of reference:1 has 1 valid runs"},
+		"one run of it":        {inCluster, "reference:1 good --max-regression 10%", exit.Undecided, "1 valid run has the figure in the latest session of reference:1"},
 		"a running one":        {inCluster, "running good --max-regression 15%", exit.OK, "A: running, run ID wed"},
 		"one never complete":   {inCluster, "begun good --max-regression 10%", exit.Undecided, "begun is not Complete: wait for it"},
 		"another phase":        {inCluster, "other good --max-regression 10% --expect-difference=phases", exit.OK, "Kept: randread-4k Bandwidth is 1 "},
