@@ -168,7 +168,14 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	shown := &screen{to: newOutput(lines), now: with.now}
 	f := follower{client: c, kind: o.kind, key: key, pace: with.pace}
 	quiet := shown.follow(ctx, c, with.logs)
-	object, err := f.follow(ctx, shown.show)
+	object, err := f.follow(ctx, func(v view) (bool, error) {
+		if v.asks && o.quiet {
+			if _, err := fmt.Fprintln(errOut, v.message); err != nil {
+				return false, err
+			}
+		}
+		return shown.show(v)
+	})
 	quiet()
 	shown.finish()
 	if err != nil {

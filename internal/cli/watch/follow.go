@@ -26,6 +26,8 @@ type pace struct {
 	patience time.Duration
 	// each is how long one watch lasts. This limits how long a dead connection stays unnoticed.
 	each time.Duration
+	// unseen is how long the operator may ignore an object before the user is asked to look.
+	unseen time.Duration
 }
 
 func defaultPace() pace {
@@ -33,6 +35,7 @@ func defaultPace() pace {
 		backoff:  wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5, Cap: 15 * time.Second},
 		patience: 2 * time.Minute,
 		each:     5 * time.Minute,
+		unseen:   15 * time.Second,
 	}
 }
 
@@ -45,6 +48,8 @@ type follower struct {
 	uid      types.UID // the UID of the object; empty before it was seen
 	backoff  wait.Backoff
 	answered time.Time // time of the last answer
+	last     view
+	asked    bool // the user was asked to look whether the operator runs
 }
 
 // follow passes each state of the object to show, until show reports the last one, and returns it.
@@ -77,7 +82,20 @@ func (f *follower) show(object client.Object, show func(view) (bool, error)) (bo
 	if err != nil {
 		return false, err
 	}
+	f.last = v
 	return show(v)
+}
+
+// ask tells the user, once, that the operator ignores the object. With Helm, the operator sees only
+// the benchmark namespaces, so it cannot refuse an object in another one.
+func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
+	if !f.last.unseen || f.asked {
+		return false, nil
+	}
+	f.asked, f.last.asks = true, true
+	f.last.message = fmt.Sprintf("The operator has not seen it for %v. Does it run, and is %[2]s a benchmark namespace? kubectl cephtune doctor -n %[2]s checks that.",
+		f.pace.unseen, f.key.Namespace)
+	return show(f.last)
 }
 
 // errFinal is wrapped by errors that a retry cannot fix.
@@ -137,8 +155,14 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 		return nil, err
 	}
 	defer events.Stop()
+	unseen := time.NewTimer(f.pace.unseen)
+	defer unseen.Stop()
 	for {
 		select {
+		case <-unseen.C:
+			if _, err := f.ask(show); err != nil {
+				return nil, finally("%v", err)
+			}
 		case <-ctx.Done():
 			return nil, cli.Early(ctx)
 		case event, open := <-events.ResultChan():

@@ -24,12 +24,13 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
+	cli "github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
 // hurried retries at once, and gives up soon.
 func hurried() pace {
-	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, patience: 100 * time.Millisecond, each: time.Minute}
+	return pace{backoff: wait.Backoff{Duration: time.Millisecond, Steps: 1}, patience: 100 * time.Millisecond, each: time.Minute, unseen: time.Minute}
 }
 
 // broken is a connection whose watches fail one after another. After the last one, the sweep has
@@ -303,5 +304,32 @@ func followUntilDeleted(t *testing.T, c client.WithWatch, s *v1alpha1.CephTuning
 	}
 	if err := <-ended; err == nil || exit.Code(err) != exit.Failure || !strings.Contains(err.Error(), "was deleted") {
 		t.Errorf("got %v, want that it was deleted\n%s", err, said)
+	}
+}
+
+// TestAsksWhetherTheOperatorRuns checks that an object that the operator ignores is not followed in
+// silence, whether or not progress is shown.
+func TestAsksWhetherTheOperatorRuns(t *testing.T) {
+	for name, quiet := range map[string]bool{"with progress": false, "quiet": true} {
+		t.Run(name, func(t *testing.T) {
+			s := atWork(t)
+			s.Status = v1alpha1.CephTuningSweepStatus{}
+			o := &options{kind: following(cli.StateOf(s).Kind), name: s.Name, timeout: 500 * time.Millisecond, output: "table", quiet: quiet}
+			p := hurried()
+			p.unseen = time.Millisecond
+			out, errOut := &log{}, &log{}
+			_, err := o.run(t.Context(), clitest.Holding(t, s), s.Namespace, surroundings{now: time.Now, pace: p}, out, errOut)
+			const advice = "The operator has not seen it for 1ms. Does it run, and is cephtune-bench a benchmark namespace? kubectl cephtune doctor -n cephtune-bench checks that."
+			said := out
+			if quiet {
+				said = errOut
+			}
+			if strings.Count(said.String(), advice) != 1 {
+				t.Errorf("said %q", said)
+			}
+			if err == nil || !strings.Contains(err.Error(), "last message: "+advice) {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

@@ -106,6 +106,7 @@ func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []meta
 	if ready != nil {
 		v.phase, v.message = ready.Reason, ready.Message
 	}
+	v.unseen = ready == nil
 	switch {
 	case ready == nil || observed != o.Generation:
 		// Status is about an earlier spec.

@@ -31,6 +31,8 @@ type view struct {
 	clients live.Subject
 	// live is the clients' rate as text.
 	live string
+	// unseen says that the operator has not reacted yet, and asks that message asks the user why.
+	unseen, asks bool
 }
 
 // detail returns the current step and message. During a run or session, the step has its number.
