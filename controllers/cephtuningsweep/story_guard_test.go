@@ -313,6 +313,7 @@ func optionsThatCannotBeVaried(w *world) {
 	for name, refused := range map[string]struct{ spec, says string }{
 		"not-allowed":   {vary("osd_memory_target", "8G"), "osd osd_memory_target: add it to the options"},
 		"unknown":       {vary("osd_nonsense", "1"), "no option osd_nonsense"},
+		"misspelled":    {vary("osd_mclock_profil", "balanced"), "no option osd_mclock_profil: did you mean osd_mclock_profile?"},
 		"out-of-bounds": {vary("osd_client_message_cap", "8"), "no less than 16"},
 		"not-a-value":   {vary("osd_mclock_profile", "fast"), "balanced, high_recovery_ops"},
 		"restart":       {vary("osd_op_num_shards", "4"), "osd_op_num_shards only when they start"},

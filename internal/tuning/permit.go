@@ -48,7 +48,7 @@ func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Clust
 	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {
 		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session switches options of its own pool.
 	}
-	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown, takesValues} {
+	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed, takesValues} {
 		if why := first(rule(w, about, Permissions{Cluster: cluster})); why != "" {
 			return why
 		}

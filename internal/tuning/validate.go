@@ -99,7 +99,7 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 // validate checks one setting by rules in order. If a rule of the first list finds a problem, the
 // setting cannot be varied at all, and the second list is skipped.
 func (w request) validate(about Known, allowed Permissions) []Problem {
-	for _, rule := range []rule{mayBeVaried, leavesStoredData, isAllowed, isKnown} {
+	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {
 			return problems
 		}
@@ -154,13 +154,13 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
 	}
-	return w.problem(ProblemNotAllowed, "the administrator does not allow varying %s: add it to the options of cluster %s/%s in the operator config and to the caps of the tuner's identity (Helm's value options does both)",
+	return w.problem(ProblemNotAllowed, "the administrator does not allow varying %s: add it to the options of cluster %s/%s in the operator config and to the tuner's caps (Helm's value options does both)",
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
 // isKnown rejects options that this version of Ceph does not know, and those that cephtune
 // cannot restore.
-func isKnown(w request, about Known, _ Permissions) []Problem {
+func isKnown(w request, about Known, allowed Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
 			return w.problem(ProblemUnknown, "%s is not an option of pools that cephtune can restore", w.setting.Option)
@@ -169,6 +169,8 @@ func isKnown(w request, about Known, _ Permissions) []Problem {
 	}
 	help := about.Help[w.setting.Option]
 	switch {
+	case !help.Known && similar(w.setting.Option, allowed.Cluster.Options) != "":
+		return w.problem(ProblemUnknown, "this Ceph has no option %s: did you mean %s?", w.setting.Option, similar(w.setting.Option, allowed.Cluster.Options))
 	case !help.Known:
 		return w.problem(ProblemUnknown, "this Ceph has no option %s: `ceph config ls` lists its options", w.setting.Option)
 	case len(help.Services) > 0 && !slices.Contains(help.Services, "osd") && !slices.Contains(help.Services, "common"):

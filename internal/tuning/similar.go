@@ -1,0 +1,40 @@
+package tuning
+
+import (
+	"github.com/cephtune/cephtune/internal/settings"
+)
+
+// maxTypos is the number of wrong, missing or extra letters within which two names count as similar.
+const maxTypos = 2
+
+// similar returns the allowed option whose name is most similar to another name, which Ceph does not
+// know; "" if none is.
+func similar(name string, options []settings.Option) string {
+	best, least := "", maxTypos+1
+	for _, o := range options {
+		if typos := distance(name, o.Name); typos > 0 && typos < least {
+			best, least = o.Name, typos
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance: how many bytes to insert, remove or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
