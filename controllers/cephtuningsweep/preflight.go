@@ -148,7 +148,7 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	var expected []quiescence.Expectation
-	if len(heldPools(*spec)) > 0 { // Such warnings may be the reason for the sweep.
+	if len(heldPools(*spec)) > 0 { // Warnings about the number of PGs may be the reason for the sweep.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)
@@ -288,7 +288,7 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
 	target := spec.Template.Target
-	if target.PersistentVolumeClaim == nil { // The data of a claim may be elsewhere.
+	if target.PersistentVolumeClaim == nil { // The data of a claim may be outside this Ceph cluster.
 		demand.Bytes = sweepspec.PrefillBytes(spec.Template, datasetBytes)
 		demand.RawBytes = int64(float64(demand.Bytes) * p.overhead(spec))
 	}

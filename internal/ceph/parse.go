@@ -571,7 +571,7 @@ func parseOSDTree(out []byte) ([]OSDLocation, error) {
 		}
 		osd := OSDLocation{ID: node.ID, DeviceClass: node.DeviceClass, Up: node.Status == "up", In: node.Reweight > 0}
 		bucket, inside := above[node.ID]
-		for range raw.Nodes { // No hierarchy is deeper.
+		for range raw.Nodes { // A hierarchy has at most one level per node.
 			if !inside {
 				break
 			}

@@ -93,7 +93,7 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	}
 	slices.Sort(namespaces)
 	traces := Traces{Namespaces: slices.Compact(namespaces)}
-	if len(traces.Namespaces) > 0 && traces.Namespaces[0] == "" { // the default one
+	if len(traces.Namespaces) > 0 && traces.Namespaces[0] == "" { // the default namespace
 		traces.Namespaces, traces.InDefault = traces.Namespaces[1:], true
 	}
 	return traces

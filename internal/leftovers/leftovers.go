@@ -56,7 +56,7 @@ func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reco
 	for _, pool := range l.ImagePools {
 		waits, err := scratchpool.RemoveImages(ctx, c, at, pool, l.Session)
 		if isDenied(err) && pool != l.Target {
-			continue // The clients use the same key, so they cannot have created any there.
+			continue // The clients use the same key, so they cannot have created images there.
 		}
 		if !waits.IsDone() || err != nil {
 			return waits, err

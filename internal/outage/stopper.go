@@ -96,7 +96,7 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 		s.closed = err == nil
 		return err
 	case clean:
-		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // As before the stop, a failure is ignored.
+		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile
 	}
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || left.Done() && left.Writer == s.Writer && left.Sweep == s.owner() {
-		return reconcile.Done, err // OSDs may take a while to come up after noup was unset.
+		return reconcile.Done, err // A done journal of another process or session is restored again, because its OSDs may still be down.
 	}
 	return s.restore(ctx)
 }

@@ -31,8 +31,8 @@ const (
 	keyUser       = "userID"
 	keyUserKey    = "userKey"
 
-	// connectionTTL is the lifetime of a cached connection. For this long, a moved monitor
-	// may go unnoticed, and so may a replaced key unless Ceph refuses the old one (Forget).
+	// connectionTTL is the lifetime of a cached connection. A moved monitor or a replaced key may
+	// go unnoticed for this long. If Ceph refuses the old key, Forget drops the connection earlier.
 	connectionTTL = 30 * time.Second
 )
 

@@ -25,8 +25,8 @@ type Course struct {
 const (
 	maxSeconds       = 6 * 3600 // of a task
 	maxSecondsAnswer = 1000     // of an answer
-	// maxBins is the maximum number of histogram bins of a task, 16 bytes each. That is an hour with some
-	// hundred bins a second. Later rows have no histograms.
+	// maxBins is the maximum number of histogram bins of a task, of 16 bytes each. It is enough for
+	// an hour with 290 bins a second. Rows beyond that have no histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )

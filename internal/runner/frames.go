@@ -201,7 +201,7 @@ func (f *frameReader) end(id string) {
 	switch {
 	case f.open && id == f.id:
 		f.finish()
-	case id != f.id: // It may belong to a frame that has failed.
+	case id != f.id: // The line may belong to a frame that has failed.
 		f.fail("is cut off by the next one")
 		f.id, f.begin, f.open = id, f.number, true
 		f.fail("has lost its beginning")

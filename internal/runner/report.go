@@ -66,8 +66,8 @@ func compress(data []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// maxReportMemory is the maximum memory of a report. The most compact course within
-// [task.MaxReportBytes] takes 9 MiB.
+// maxReportMemory is the maximum memory of a report. Within [task.MaxReportBytes], a time series
+// takes at most 9 MiB of it.
 const maxReportMemory = 12 << 20
 
 // readReport reads a compressed report within a memory limit, measured by [limits.Size]. It

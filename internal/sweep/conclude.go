@@ -20,8 +20,8 @@ type Row struct {
 	// CandidateWithdrawn or ConstraintBroken. It is empty for a candidate that stayed to the
 	// end.
 	Left EventCode
-	// PerBlock is the cost of another block: with all configurations still in the race, or with
-	// this candidate alone.
+	// PerBlock is the cost of another block with this candidate. Other candidates are in that block
+	// only if the race has not ended and this candidate is still in it.
 	PerBlock stats.Effort
 	// Lag is the distance of a beaten candidate from the race's leader, as a negative
 	// difference of logarithms.

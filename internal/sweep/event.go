@@ -100,7 +100,7 @@ const (
 	Decided               StopCode = "Decided"               // no candidate is left in the race; a single one also leaves it when it wins
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
 	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
-	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     //
+	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more than the limit of the spec
 	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or controls fail
 )
 

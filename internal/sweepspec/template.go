@@ -118,7 +118,7 @@ func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, valu
 	if p.Option == "size" {
 		copies, err := strconv.ParseInt(value.Text, 10, 32)
 		switch {
-		case err != nil: // Refused before.
+		case err != nil: // Admission has refused such a value.
 		case ofMetadata:
 			pool.ErasureCoded.Metadata.Size = int32(copies)
 		case pool.Replicated != nil:

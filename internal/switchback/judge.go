@@ -236,7 +236,7 @@ func (d Dwells) Contrast() (stats.Contrast, error) {
 		if err != nil {
 			return stats.Contrast{}, err
 		}
-		variance += k.StdDev * k.StdDev / 4 // variance of one piece: half of a difference's variance, averaged over two settings
+		variance += k.StdDev * k.StdDev / 4 // A difference has twice the variance of a piece, and this is the average over two settings.
 	}
 	of := 1.25 * variance // Σ weight² is 5/4
 	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil

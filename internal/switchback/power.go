@@ -15,7 +15,7 @@ func (q Question) SmallestProvable(window, session float64, pairs int) (float64,
 	}
 	groups := pairs
 	quad := window * math.Sqrt2
-	if q.Candidates == 1 { // ½(ΣB − ΣA) of two windows each.
+	if q.Candidates == 1 { // A quad has two windows of each setting, and its figure is ½(ΣB − ΣA).
 		groups, quad = pairs/2, window
 	}
 	c := q.criteria()

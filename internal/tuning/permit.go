@@ -42,7 +42,7 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 // refusal says why a value is not allowed in a cluster; "" if it is.
 func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Cluster) string {
 	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
-		return "" // HoldStill turns it off while pg_num is varied.
+		return "" // HoldStill turns the autoscaler off while pg_num is varied.
 	}
 	w := request{setting: of, values: []cephvalue.Value{to}}
 	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {

@@ -258,9 +258,9 @@ func removals(from Store) []Store {
 
 // Newest returns the valid copy of a journal. nil is a missing copy.
 //
-//   - A missing copy is ignored: an object may have been deleted with its
-//     namespace, or a key by hand. If a done journal was being removed, its removal
-//     is repeated.
+//   - A missing copy is ignored. Its object may have been deleted with its namespace,
+//     or its key by hand. Or an interrupted removal has left only the other copy; the
+//     removal is then repeated.
 //   - Of two copies of one sweep's journal, the later one counts, by epoch of the lock
 //     and then by revision.
 //   - Of two sweeps' journals, the one that is not done counts. Two open journals are an

@@ -72,7 +72,7 @@ func (l *live) report(document []byte) (parse.Rate, bool) {
 	l.last = next
 	counted, ok := next.since(before)
 	if !ok || seconds < 0 {
-		return parse.Rate{}, false // fio resets its counters after the ramp, and a clock may be set.
+		return parse.Rate{}, false // fio has reset its counters after the ramp, or the clock was set back.
 	}
 	counted.Seconds, counted.Taken = seconds, time.UnixMilli(next.milliseconds)
 	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
