@@ -20,7 +20,7 @@ type connections struct {
 	folder string
 
 	mu   sync.Mutex
-	used map[string]*usage // by the name of a folder below folder
+	used map[string]*usage // by the name of a subfolder of folder
 }
 
 type usage struct {

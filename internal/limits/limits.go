@@ -127,7 +127,7 @@ type scanner struct {
 	from   io.Reader
 	limits Limits
 
-	text, length      int64 // of the document, and of the string so far
+	text, length      int64 // bytes of the document so far, and of the current string
 	depth             int
 	inString, escaped bool
 	// exceeded is the error for each further Read, because a caller may ignore an error that

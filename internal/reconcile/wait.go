@@ -30,7 +30,7 @@ type Patience struct {
 
 // Waiting records the event for which the last pass waited, and the start of the wait.
 type Waiting struct {
-	For   string // empty for nothing
+	For   string // identifies the wait; "" if the last pass waited for nothing
 	Since time.Time
 }
 

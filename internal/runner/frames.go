@@ -168,7 +168,7 @@ type frameReader struct {
 
 	open   bool
 	id     string
-	begin  int // line
+	begin  int // the line on which the frame begins
 	length int
 	digest string
 	lines  int

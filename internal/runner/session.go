@@ -63,7 +63,7 @@ type entry struct {
 	since     time.Time // When the engine began; zero until then.
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
-	bins      int // of course
+	bins      int // number of histogram bins in course
 }
 
 // maxKeptBytes limits the memory for compressed reports; it is enough for thousands of typical

@@ -31,7 +31,7 @@ type Collector struct {
 
 // gathered has the rows of a client, with the histograms that are still needed.
 type gathered struct {
-	seconds   []result.Second // from the first one
+	seconds   []result.Second // all rows so far
 	plain     int             // number of leading rows without histograms
 	notBefore time.Time       // bounds of the start of its engine
 	notAfter  time.Time

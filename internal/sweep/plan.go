@@ -23,7 +23,7 @@ const (
 	pairsForABlock     = 2 // pairs in place of one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
 	triesPerSlot       = 2 // an invalid run is repeated once, in its place
-	missesToWithdraw   = 2 // blocks without a valid run that withdraw a candidate
+	missesToWithdraw   = 2 // a candidate without a valid run in this many blocks is withdrawn
 	noiseDF            = 8 // degrees of freedom that a noise estimate needs before it may reject a block
 )
 

@@ -42,7 +42,7 @@ type replay struct {
 
 // faulty counts the invalid runs and missed blocks of a candidate.
 type faulty struct {
-	missed map[int]bool    // blocks, however often they were attempted
+	missed map[int]bool    // blocks in which a run of the candidate stayed invalid; a repeated block counts once
 	runs   map[Outcome]int // invalid runs, including repeated ones
 }
 

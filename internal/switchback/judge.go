@@ -64,7 +64,7 @@ const (
 
 // Question has the choices that are fixed before the first session.
 type Question struct {
-	Criteria    stats.Criteria // Looks stay empty
+	Criteria    stats.Criteria // its Looks stay empty
 	Candidates  int
 	Quick       bool          // one session with several looks, instead of a claim over sessions
 	LastLook    int           // for quick mode, one of the QuickLooks

@@ -36,8 +36,8 @@ type Entry struct {
 	Groups    int     `json:"n"` // valid quads or rounds
 	Mean      float64 `json:"m"` // mean of ln(candidate ÷ baseline) over groups
 	StdDev    float64 `json:"d"` // standard deviation between groups
-	P         float64 `json:"r"` // randomisation test against "no increase of the figure"
-	Late      float64 `json:"l"` // late minus early halves, as a normal score
+	P         float64 `json:"r"` // p-value of the randomisation test of "no increase of the figure"
+	Late      float64 `json:"l"` // difference between late and early halves of windows, as a normal score
 	Lag       float64 `json:"g"` // effect of the previous setting, as a normal score
 	Void      bool    `json:"v,omitempty"`
 }

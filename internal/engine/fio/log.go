@@ -22,9 +22,9 @@ type LogKind string
 const (
 	BandwidthLog         LogKind = "bw"        // KiB/s
 	OperationsLog        LogKind = "iops"      // 1/s
-	LatencyLog           LogKind = "lat"       // ns, like the next two
-	SubmissionLatencyLog LogKind = "slat"      //
-	CompletionLatencyLog LogKind = "clat"      //
+	LatencyLog           LogKind = "lat"       // ns
+	SubmissionLatencyLog LogKind = "slat"      // ns
+	CompletionLatencyLog LogKind = "clat"      // ns
 	HistogramLog         LogKind = "clat_hist" // completion latency
 )
 

@@ -21,7 +21,7 @@ type section struct {
 	random, reads, writes       bool
 	copies                      int
 	smallestBlock, largestBlock int64
-	size                        int64 // 0 for all.
+	size                        int64 // the maximum size of the data of a copy; 0 for no limit
 	compressible, dedupe        int32
 
 	// options holds the options that all copies share.
@@ -174,7 +174,7 @@ type slot struct {
 	data         prefill.Set
 	part         int
 	offset, size int64
-	objects      int64 // If it works on objects.
+	objects      int64 // number of objects; 0 for another medium
 }
 
 // slots returns the copies of all jobs.

@@ -24,7 +24,7 @@ type Counted struct {
 	// line was printed.
 	Taken time.Time
 	result.Done
-	Read, Write *result.Done // for a load that mixes both
+	Read, Write *result.Done // set for a load that mixes reads and writes
 }
 
 // maxDelay is how long a report may take from the engine to its reader.
