@@ -131,8 +131,8 @@ func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect
 	return came, true, r.releaseAtEnd(ctx, seen)
 }
 
-// releaseAtEnd releases the lock. The lock of a deleted sweep without changes expires by itself, since
-// the Ceph cluster may no longer exist.
+// releaseAtEnd releases the lock. It ignores errors for a deleted sweep without changes: the Ceph
+// cluster may no longer exist, and the lock expires by itself.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
 	if seen.deleted() && !seen.changedCeph() {

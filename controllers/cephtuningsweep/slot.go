@@ -276,8 +276,8 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain drops the cached settings of Rook once for each foreign change, because Rook's
-// custom resources may have been edited since they were read.
+// asksAgain drops the cached settings of Rook once for each foreign change, and reports whether it
+// did: Rook's custom resources may have been edited since they were read.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {

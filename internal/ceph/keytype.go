@@ -45,8 +45,8 @@ func NewerKey(key string) bool {
 // not know.
 const malformedKey = "error setting modifier for ["
 
-// unreadableKey reports whether a command failed because it cannot read the key of its
-// connection.
+// unreadableKey returns an *UnreadableKeyError if a command failed because it cannot read the key
+// of its connection, otherwise nil.
 func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) error {
 	if !NewerKey(at.Key) || !strings.Contains(stderr, malformedKey) {
 		return nil

@@ -104,8 +104,8 @@ func scratchPool(name string) error {
 	return nil
 }
 
-// valid reports whether a connection can be written into ceph.conf and a keyring: a line end in
-// a field could set any option of ceph.conf. The error does not contain the key.
+// valid returns an error unless a connection can be written into ceph.conf and a keyring: a line
+// end in a field could set any option of ceph.conf. The error does not contain the key.
 func (c Connection) valid() error {
 	switch {
 	case !monHost.MatchString(c.MonHost):

@@ -32,30 +32,31 @@ type Outcome struct {
 	Message string
 }
 
-// MarkStalled says that nothing more will happen until someone changes something.
+// MarkStalled sets the conditions that say that nothing more will happen until someone changes
+// something.
 func MarkStalled(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 }
 
-// MarkReconciling says that the operator works, or waits for something that it
-// expects to happen by itself.
+// MarkReconciling sets the conditions that say that the operator works, or waits for something that
+// it expects to happen by itself.
 func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkReady says that everything the spec requests is done.
+// MarkReady sets the conditions that say that everything the spec requests is done.
 func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkIdle says that the run has not ended, but there is nothing to do. It reports neither
-// progress nor a problem.
+// MarkIdle sets the conditions of a run that has not ended, but has nothing to do. They report
+// neither progress nor a problem.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)

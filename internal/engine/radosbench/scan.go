@@ -83,8 +83,7 @@ func scanLast(line []byte, at int) (f float64, ok bool) {
 	return float64(digits) / scale, text[whole] == '.' && whole > 0 && scale > 1
 }
 
-// scanInt reads a whole number of up to 18 digits, with spaces before it and one
-// behind it.
+// scanInt reads a whole number of up to 18 digits, with spaces before it and one after it.
 func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
 	start := at
 	for i, c := range line[at:] {
@@ -114,8 +113,8 @@ func skipInt(line []byte, at int) (behind int, ok bool) {
 	return len(line), false
 }
 
-// scanDecimal reads a number of up to 15 digits, with or without a point, with spaces before it
-// and one behind it. The value is correctly rounded, since digits and power of ten are exact.
+// scanDecimal reads a number of up to 15 digits, with or without a point, with spaces before it and
+// one after it. The value is correctly rounded, since digits and power of ten are exact.
 func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	whole, at, _ := scanInt(line, at)
 	digits, scale := whole, 1.0
