@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
@@ -131,6 +132,14 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
+// waitingForLoad says why switching has not begun.
+func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
+	if errors.Is(err, live.ErrNotMeasuring) {
+		return fmt.Sprintf("Waiting until the clients begin phase %s.", phase)
+	}
+	return "Waiting for the load: " + err.Error() + "."
+}
+
 // watchSession checks the cluster, and starts to switch settings once the load has warmed up.
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
 	s := seen.memory.ofSession(seen.run(), seen.now)
@@ -143,7 +152,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	from := make([]int, seen.child.Spec.Template.Clients.Count)
 	courses, err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from)
 	if err != nil {
-		return effect{again: seen.pace.Settle, outcome: seen.inSession("Waiting for the load: " + err.Error() + ".")}, nil //nolint:nilerr // The clients are not at work yet.
+		return effect{again: seen.pace.Settle, outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil //nolint:nilerr // The clients are not at work yet.
 	}
 	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
 		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
