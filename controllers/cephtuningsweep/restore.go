@@ -158,7 +158,7 @@ func inProgress(p plan, message string) effect {
 
 // childrenFirst is the time that benchmarks have for their teardown before settings are restored.
 // It has a limit, because a benchmark may wait in vain: for a node that no longer exists, or for an
-// OSD that does not start with the sweep's value. Its measurement no longer counts.
+// OSD that does not start with the sweep's value. The benchmark's measurement no longer counts.
 const childrenFirst = 5 * time.Minute
 
 // endChildren removes benchmarks that have not ended, and with them their objects.
@@ -480,7 +480,7 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 }
 
 // toGiveUp returns the outcome of the journal's entries without writing the journal. It uses the
-// copy in Kubernetes, or Ceph's copy if that was removed.
+// copy in Kubernetes, or the copy in Ceph if the one in Kubernetes was removed.
 func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
 	left, err := r.Journals.Load(ctx, seen.fsid())
 	if err != nil {

@@ -229,8 +229,8 @@ func osdFlags(states []string) []string {
 	return flags
 }
 
-// stamp reads a moment as Ceph prints it. For a moment that never was, Ceph prints 0.000000.
-// That and unreadable text give the zero time.
+// stamp reads a time as Ceph prints it. Ceph prints 0.000000 for an event that never happened.
+// stamp returns the zero time for that and for unreadable text.
 func stamp(text string) time.Time {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999-0700", "2006-01-02 15:04:05.999999"} {
 		if at, err := time.Parse(layout, text); err == nil {

@@ -1,6 +1,6 @@
 // Package kstatus writes the outcome of a reconciliation into conditions. They have the form of
-// kstatus, which kubectl wait, Flux and Argo CD understand. It writes status in one patch, or not
-// at all if nothing changed.
+// kstatus, which kubectl wait, Flux and Argo CD understand. The package writes status in one patch,
+// or not at all if nothing changed.
 package kstatus
 
 import (

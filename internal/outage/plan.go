@@ -110,7 +110,7 @@ func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	return shortest, longest
 }
 
-// earlier returns the first of two times; 0 means never.
+// earlier returns the earlier of two times; 0 means never.
 func earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -118,7 +118,7 @@ func earlier(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// later returns the last of two times; 0 means never.
+// later returns the later of two times; 0 means never.
 func later(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return 0

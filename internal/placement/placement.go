@@ -104,10 +104,10 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 
 // Chosen has the OSDs that were chosen for a request.
 type Chosen struct {
-	// IDs are in the order of the draw. A smaller request with the same seed gets the first
-	// ones.
+	// IDs are in the order of the draw. A request for fewer OSDs with the same seed gets the first
+	// of these.
 	IDs []int
-	// domain is the failure domain of each.
+	// domain is the failure domain of each OSD.
 	domain map[int]string
 }
 

@@ -92,8 +92,8 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (re
 	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
 }
 
-// RemoveImages removes an image of a pool whose name begins with a prefix. It says how many are
-// left, or why the removal failed.
+// RemoveImages removes one of the images of a pool whose names begin with a prefix. It says how
+// many are left, or why the removal failed.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {

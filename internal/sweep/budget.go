@@ -79,7 +79,7 @@ func (s spent) perRun(expected Cost) Cost {
 	return Cost{Time: s.time() / time.Duration(s.runs), Bytes: s.bytes() / int64(s.runs)}
 }
 
-// affords reports whether that many more runs fit into the budget and the ledger.
+// affords reports whether this number of further runs fits into the budget and the ledger.
 func (p *Planner) affords(s spent, runs int) bool {
 	each := s.perRun(p.settings.Expected)
 	return s.runs+runs <= MaxLedger && p.settings.Budget.Affordable(Estimate{

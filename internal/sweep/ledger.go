@@ -40,8 +40,8 @@ type Run struct {
 	Slot          int     `json:"s"`           // from 0, in the block's order
 	Configuration int     `json:"c"`           // 0 is the baseline
 	Outcome       Outcome `json:"o,omitempty"` // absent for a valid run
-	// Values are the objective, then the constraints in their order. Six
-	// significant digits count. Absent unless Valid.
+	// Values are the objective, then the constraints in their order. Six significant digits count.
+	// A run that is not Valid has no values.
 	Values  []float64 `json:"v,omitempty"`
 	Seconds int       `json:"t,omitempty"` // since the previous entry or the start, without waiting
 	MiB     int64     `json:"w,omitempty"` // written by the run

@@ -211,10 +211,10 @@ func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 // baseline and without duplicates.
 const sampleDraws = 64
 
-// sample returns a Latin hypercube of n combinations, in which the values of a parameter
-// occur equally often, or differ by one. Duplicates and the baseline are dropped; sample
-// keeps the draw with the fewest drops. It returns the whole space if that has no more
-// than n combinations.
+// sample returns a Latin hypercube of n combinations: the values of a parameter occur equally
+// often, or some of them once more than the others. Duplicates and the baseline are dropped; sample
+// keeps the draw with the fewest drops. It returns the whole space if that has no more than n
+// combinations.
 func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Bundle {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
@@ -312,8 +312,8 @@ func apiValue(v cephvalue.Value) v1alpha1.ParameterValue {
 // maxName is the maximum length of a configuration's name in status.
 const maxName = 64
 
-// NameOf returns the name of a configuration in status: the planner's name, or its
-// beginning with the index if it is too long.
+// NameOf returns the name of a configuration in status: the planner's name, or, if that is too
+// long, its beginning and the index.
 func NameOf(index int, c sweep.Configuration) string {
 	if len(c.Name) <= maxName {
 		return c.Name

@@ -12,8 +12,9 @@ import (
 // opens or closes. Without a window it is always open, and next is the zero time.
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a
-// window around that moment is an hour shorter or longer. A skipped time counts as an hour later,
-// and a repeated time as one of the two. WindowAt fails for an unknown time zone.
+// window around that moment is an hour shorter or longer. A time of day that the clock skips counts
+// as an hour later. A time of day that comes twice counts once. WindowAt fails for an unknown time
+// zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil

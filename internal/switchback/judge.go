@@ -31,8 +31,8 @@ const LastLook = 60
 func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
 // quickLevel returns the level for p-values at each look, so that the error over all looks is
-// alpha. The shares of alpha were simulated for quads. With them, rounds stay below alpha too,
-// since the same number of pairs takes more rounds. Each of several candidates gets a part of
+// alpha. The shares of alpha were simulated for quads. With these shares, rounds stay below alpha
+// too, since the same number of pairs takes more rounds. Each of several candidates gets a part of
 // alpha. Repeated looks inflate that smaller error relatively more, so its shares are lower
 // (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {

@@ -16,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// SchemaVersion is the version of the journals that this package writes. It refuses journals of
-// other versions, because the meaning of their entries is unknown.
+// SchemaVersion is the version of the journals that this package writes. The package refuses
+// journals of other versions, because the meaning of their entries is unknown.
 const SchemaVersion = 1
 
 // Journal lists the settings to restore in a Ceph cluster. Each cluster has one, which is kept

@@ -93,7 +93,7 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 // inherit takes over the journal of an earlier process, once all changes that the earlier one may
 // have requested have ended. It checks again in Ceph the entries that the earlier process had
 // closed. If this process ends before the journal names it as the writer, the next process repeats
-// both.
+// the wait and the check.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

@@ -31,8 +31,8 @@ const (
 // NeedsPilot implements load.Piloted.
 func (b *phase) NeedsPilot() bool { return b.total == 0 }
 
-// NextPilot implements load.Piloted. The measurement takes as long as duration at the rate of
-// the last pilot, in whole rounds of all threads.
+// NextPilot implements load.Piloted. The size of the measurement is the number of bytes that take
+// the planned duration at the rate of the last pilot, in whole rounds of all threads.
 func (b *phase) NextPilot(pilots []load.Pilot) (bytes int64, done bool) {
 	round := b.ioBytes * int64(b.spec.IOThreads)
 	if len(pilots) == 0 {
