@@ -159,6 +159,6 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 }
 
 func unfinished(kind string, o client.Object) string {
-	return fmt.Sprintf("%s %s/%s would be deleted with its CRD before the manager can clean up after it. Delete it first: `kubectl -n %s delete %s %s`, or set crds.keep.",
+	return fmt.Sprintf("%s %s/%s would be deleted with its CRD before the manager can tear down its run. Delete it first: `kubectl -n %s delete %s %s`, or set crds.keep.",
 		kind, o.GetNamespace(), o.GetName(), o.GetNamespace(), strings.ToLower(kind), o.GetName())
 }

@@ -58,14 +58,14 @@ func (s *Second) WithoutLatencies() Second {
 // Validate reports impossible values in a row.
 func (s *Second) Validate() error {
 	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
-		return fmt.Errorf("a second from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)
+		return fmt.Errorf("a second cannot last from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)
 	}
 	for _, d := range []*Done{&s.Done, s.Read, s.Write} {
 		if d == nil {
 			continue
 		}
 		if !isQuantity(d.Operations) || !isQuantity(d.Bytes) || !isQuantity(d.LatencySeconds) {
-			return fmt.Errorf("a second with %v operations of %v bytes in %v s", d.Operations, d.Bytes, d.LatencySeconds)
+			return fmt.Errorf("a second cannot have %v operations with %v bytes and %v s of latency", d.Operations, d.Bytes, d.LatencySeconds)
 		}
 		if d.Latencies != nil {
 			if err := d.Latencies.validate(); err != nil {

@@ -15,7 +15,7 @@ func (r *Result) Validate() error {
 	case r.SchemaVersion != SchemaVersion:
 		return fmt.Errorf("result: it has schema version %d, and only version %d can be read", r.SchemaVersion, SchemaVersion)
 	case r.Clients < 1:
-		return fmt.Errorf("result: %d clients", r.Clients)
+		return fmt.Errorf("result: it has %d clients, want at least 1", r.Clients)
 	case r.Source.Tool == "" || r.Source.Format == "":
 		return errors.New("result: its source has no tool or no format")
 	case len(r.Directions()) == 0:

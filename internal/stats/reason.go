@@ -74,7 +74,7 @@ func (r Reason) String() string {
 	case Drifted:
 		return fmt.Sprintf("the baseline itself changed by %s inside a block, in %s", percent(math.Expm1(r.Value)), plural(r.Count, "block"))
 	case NoControls:
-		return fmt.Sprintf("the baseline gave no valid run at an end of %s", plural(r.Count, "block"))
+		return fmt.Sprintf("the baseline has no valid run at one end of %s", plural(r.Count, "block"))
 	case Inert:
 		return "the setting had no effect on the running cluster"
 	case RunsFailed:
@@ -88,7 +88,7 @@ func (r Reason) String() string {
 	case EffectOpen:
 		return "both no gain and the minimum effect are possible"
 	case AskedForMany:
-		return fmt.Sprintf("its own p-value %s would do, but not as one of %d candidates", short(r.Value), r.Count)
+		return fmt.Sprintf("its p-value %s would suffice for a single candidate, but not for one of %d", short(r.Value), r.Count)
 	case NotConfirmed:
 		return fmt.Sprintf("it passed in the race (p = %s) but was not confirmed in fresh blocks", short(r.Value))
 	case IdenticalRuns:

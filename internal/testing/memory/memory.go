@@ -77,7 +77,7 @@ func Peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		t.Skipf("only Linux tells: %v", err)
+		t.Skipf("only Linux reports the memory: %v", err)
 	}
 	_, text, _ := strings.Cut(string(status), "VmHWM:")
 	var kibibytes int64

@@ -52,13 +52,13 @@ func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-want +got); if that is meant, run the test with UPDATE_GOLDEN=1, and then that of hack/gitops:\n%s", file, diff)
+				t.Errorf("%s (-want +got); if that is intended, run the test with UPDATE_GOLDEN=1, and then the test of hack/gitops:\n%s", file, diff)
 			}
 		})
 	}
 	for _, name := range names(t, dir) {
 		if all[name] == nil {
-			t.Errorf("%s/%s.yaml is no stage: remove it", dir, name)
+			t.Errorf("%s/%s.yaml is not a stage: remove it", dir, name)
 		}
 	}
 }
