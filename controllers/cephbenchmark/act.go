@@ -78,7 +78,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepWait:
 		return waitFor(seen, p), nil
 	case stepAcknowledge:
-		_, err := r.prune(ctx, seen)
+		_, err := r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 		return effect{}, err
 	case stepProtect:
 		return now(), r.protect(ctx, seen.benchmark)

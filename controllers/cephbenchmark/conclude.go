@@ -4,13 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -21,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/runstore"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -41,7 +35,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
-	name, run, err := r.archiveRun(ctx, seen, run)
+	name, run, err := r.results(seen).Write(ctx, run)
 	if err != nil {
 		return effect{}, err
 	}
@@ -129,99 +123,23 @@ func (f facts) outageEnd(run conclusion.Run) outageEnd {
 	return end
 }
 
-// archiveRun writes the full results of a run into a ConfigMap, and returns its name. After a
-// crash the ConfigMap may exist already. The existing one counts, because the earlier process
-// observed more of the run.
-func (r *Reconciler) archiveRun(ctx context.Context, seen facts, run conclusion.Run) (string, conclusion.Run, error) {
-	cm, err := archive.ConfigMap(seen.benchmark, &run.Run)
-	if err != nil {
-		return "", run, err
-	}
-	err = r.client.Create(ctx, cm)
-	if apierrors.IsAlreadyExists(err) {
-		if err := r.reader.Get(ctx, client.ObjectKeyFromObject(cm), cm); err != nil {
-			return "", run, fmt.Errorf("read the results of an earlier attempt: %w", err)
-		}
-		earlier, err := archive.Of(seen.benchmark, cm)
-		if err != nil {
-			return "", run, err
-		}
-		return cm.Name, conclusion.OfArchive(earlier), nil
-	}
-	if err != nil {
-		return "", run, fmt.Errorf("write the results: %w", err)
-	}
-	return cm.Name, run, nil
-}
-
 // conclude combines the runs of the session.
 func (r *Reconciler) conclude(ctx context.Context, seen facts, session conclusion.Session) (conclusion.Conclusion, error) {
-	var runs []conclusion.Run
-	for number := int32(1); number <= seen.spec.Repetitions; number++ {
-		run, err := r.pastRun(ctx, seen, number)
-		if err != nil {
-			return conclusion.Conclusion{}, err
-		}
-		runs = append(runs, run)
+	store := r.results(seen)
+	runs, err := store.Runs(ctx, seen.spec.Repetitions, seen.memory.runs)
+	if err != nil {
+		return conclusion.Conclusion{}, err
 	}
 	var references map[string]figure.Reference
 	if conclusion.AnyValid(runs) {
-		references = r.readReferences(ctx, seen, session.Workload())
+		references = store.References(ctx, seen.spec.Expectations, session.Workload())
 	}
 	return session.Conclude(runs, references)
 }
 
-// pastRun returns a run that has ended. It reads the run from memory, or from its archive if this
-// process has not seen it.
-func (r *Reconciler) pastRun(ctx context.Context, seen facts, number int32) (conclusion.Run, error) {
-	if run, ok := seen.memory.runs[number]; ok {
-		return run, nil
-	}
-	for _, entry := range seen.benchmark.Status.Runs {
-		if entry.Number == number {
-			return r.readRun(ctx, seen, entry)
-		}
-	}
-	return conclusion.Run{}, fmt.Errorf("status has no run %d", number)
-}
-
-func (r *Reconciler) readRun(ctx context.Context, seen facts, entry v1alpha1.BenchmarkRun) (conclusion.Run, error) {
-	invalid := conclusion.Run{Run: archive.Run{Number: entry.Number, Reason: entry.Reason}}
-	if entry.State != v1alpha1.RunValid {
-		return invalid, nil
-	}
-	var cm corev1.ConfigMap
-	err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: entry.Results}, &cm)
-	if apierrors.IsNotFound(err) {
-		invalid.Reason = fmt.Sprintf("its results, ConfigMap %s, were deleted", entry.Results)
-		return invalid, nil
-	}
-	if err != nil {
-		return conclusion.Run{}, fmt.Errorf("read the results of run %d: %w", entry.Number, err)
-	}
-	run, err := archive.Of(seen.benchmark, &cm)
-	if err != nil { // The ConfigMap is immutable, so a retry would fail too.
-		invalid.Reason = "its results cannot be read: " + err.Error()
-		return invalid, nil //nolint:nilerr // The run reports it.
-	}
-	return conclusion.OfArchive(run), nil
-}
-
-// prune deletes the results of the oldest sessions beyond the history limit.
-func (r *Reconciler) prune(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	var found metav1.PartialObjectMetadataList
-	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
-	err := r.reader.List(ctx, &found, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels(archive.Labels(seen.benchmark.Name)))
-	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
-		return "", fmt.Errorf("list the results: %w", err)
-	}
-	for _, name := range archive.Prune(found.Items, seen.benchmark.UID, int(seen.spec.HistoryLimit)) {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: seen.benchmark.Namespace, Name: name}}
-		if err := r.client.Delete(ctx, cm); client.IgnoreNotFound(err) != nil {
-			return "", fmt.Errorf("delete old results: %w", err)
-		}
-	}
-	return reconcile.Done, nil
+// results returns the store of the benchmark's results.
+func (r *Reconciler) results(seen facts) runstore.Store {
+	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark}
 }
 
 // failed ends the run ID without a result.

@@ -51,7 +51,7 @@ func (f facts) needsLog(pod *corev1.Pod) bool {
 
 // statusesOf returns the statuses of a client's tasks according to its log.
 func (f *facts) statusesOf(log *clientview.Log) ([]task.Status, error) {
-	from, alone := aloneFrom(f.job)
+	from, alone := clientjob.StandaloneFrom(f.job)
 	if !alone {
 		statuses := make([]task.Status, 0, len(log.Reports))
 		for _, report := range log.Reports {
@@ -60,7 +60,7 @@ func (f *facts) statusesOf(log *clientview.Log) ([]task.Status, error) {
 		return statuses, nil
 	}
 	if f.planned = f.memory.planned; f.planned == nil {
-		planned, err := f.aloneTasks(from)
+		planned, err := f.asStandalone(from).Tasks()
 		if err != nil {
 			return nil, err
 		}

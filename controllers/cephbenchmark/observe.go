@@ -2,10 +2,8 @@ package cephbenchmark
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -22,6 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
@@ -54,9 +53,9 @@ type facts struct {
 
 	job     *batchv1.Job
 	jobLost bool // it was created, and something other than the manager deleted it
-	// jobMismatch is how the Job differs from the one that the manager made; "" if it does not.
-	// The manager ignores the annotations of such a Job, and does not touch a foreign one.
-	jobMismatch string
+	// jobMismatch is how the Job differs from the one that the manager made. The manager ignores
+	// the annotations of such a Job, and does not touch a foreign one.
+	jobMismatch clientjob.Mismatch
 	pods        []corev1.Pod
 	// orphans holds pods that are still running although their Job is gone. They are observed
 	// before the teardown removes their data.
@@ -81,9 +80,6 @@ type facts struct {
 	scriptErr error // the spec cannot be carried out on this cluster
 
 	outage outage.View
-
-	// references holds the benchmarks that expectations compare with, by name.
-	references map[string]referenceView
 
 	// inCeph says that Ceph may have anything of the session. It is observed before a teardown;
 	// inCephErr is why it is unknown.
@@ -125,7 +121,6 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return seen, nil
 	}
 	r.observeCluster(ctx, &seen)
-	r.observeReferences(ctx, &seen)
 	if seen.tearingDown() || b.Spec.Suspend {
 		seen.inCeph, seen.inCephErr = r.mayBeInCeph(ctx, seen)
 	}
@@ -168,18 +163,14 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 
 // observeJob observes the Job of the session and its pods.
 func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
-	key := types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}
-	job := &batchv1.Job{}
-	err := r.client.Get(ctx, key, job)
-	if apierrors.IsNotFound(err) && seen.memory.madeJob != "" {
-		err = r.reader.Get(ctx, key, job) // The cache may be late.
+	jobs := r.jobs()
+	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}, seen.memory.madeJob != "")
+	if err != nil {
+		return err
 	}
-	if apierrors.IsNotFound(err) {
+	if job == nil {
 		seen.jobLost = seen.memory.madeJob != seen.memory.replacedJob
 		return r.observeOrphans(ctx, seen)
-	}
-	if err != nil {
-		return fmt.Errorf("read the Job of the clients: %w", err)
 	}
 	seen.session.KeyedByName = clientjob.StartedBefore(job)
 	if seen.jobMismatch, err = seen.session.Mismatch(r.masterKey, seen.benchmark, job); err != nil {
@@ -189,78 +180,35 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	seen.job = job
-	if seen.jobMismatch == "" {
-		if err := seen.readSession(job); err != nil {
+	if seen.jobMismatch.Matches() {
+		in, err := clientjob.InputOf(job)
+		if err != nil {
 			return err
 		}
-		seen.jobMismatch = seen.osdsUnknown()
+		seen.spec, seen.datasetBytes, seen.roomBytes = in.Spec, in.DatasetBytes, in.RoomBytes
+		seen.jobMismatch = seen.osdsMismatch()
 	}
-	return r.observePods(ctx, seen, job)
-}
-
-// readSession reads the input of the session from the Job's annotations.
-func (f *facts) readSession(job *batchv1.Job) error {
-	// A session's dataset keeps its size, even if the free space changes later.
-	f.datasetBytes, _ = strconv.ParseInt(job.Annotations[clientjob.AnnotationDataset], 10, 64)
-	f.roomBytes, _ = strconv.ParseInt(job.Annotations[clientjob.AnnotationRoom], 10, 64)
-	if err := json.Unmarshal([]byte(job.Annotations[clientjob.AnnotationSpec]), &f.spec); err != nil {
-		return fmt.Errorf("read the spec that Job %s was made for: %w", job.Name, err)
+	if seen.pods, err = jobs.Pods(ctx, job); err != nil {
+		return err
 	}
-	return nil
-}
-
-// observePods observes the clients, and why they make no progress.
-func (r *Reconciler) observePods(ctx context.Context, seen *facts, job *batchv1.Job) (err error) {
-	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{clientjob.LabelSession: seen.session.Name}); err != nil {
-		return fmt.Errorf("list the pods of the clients: %w", err)
-	}
-	// Pods of a replaced Job do not count.
-	seen.pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) })
-	if stuck := clientview.Stuck(job, seen.pods); stuck != nil && seen.now.Sub(job.CreationTimestamp.Time) > hintAfter {
-		if seen.hint, err = r.lastWarning(ctx, stuck); err != nil {
-			return err
-		}
+	if seen.hint, err = jobs.Hint(ctx, job, seen.pods, seen.now); err != nil {
+		return err
 	}
 	return r.observeBackgroundJob(ctx, seen)
+}
+
+func (r *Reconciler) jobs() clientview.Jobs {
+	return clientview.Jobs{Client: r.client, Reader: r.reader}
 }
 
 // observeOrphans looks for pods whose Job is gone, before the teardown removes the data that
 // they write. When the Job or the namespace is deleted, Kubernetes takes a moment to end the
 // pods.
-func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) error {
-	if !seen.tearingDown() {
-		return nil
+func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error) {
+	if seen.tearingDown() {
+		seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.session.Name, seen.session.Background().Name)
 	}
-	for _, job := range []string{seen.session.Name, seen.session.Background().Name} {
-		var pods corev1.PodList
-		if err := r.client.List(ctx, &pods, client.InNamespace(seen.benchmark.Namespace), client.MatchingLabels{clientjob.LabelSession: job}); err != nil {
-			return fmt.Errorf("list the pods of the deleted Job %s: %w", job, err)
-		}
-		seen.orphans = append(seen.orphans, pods.Items...)
-	}
-	return nil
-}
-
-// hintAfter is how long a Job may be without pods, or a pod may take to start, before observe
-// reads events to find the reason.
-const hintAfter = 5 * time.Second
-
-// lastWarning returns Kubernetes' last warning about an object. Only these warnings show
-// problems of quotas, pod security and mounts.
-func (r *Reconciler) lastWarning(ctx context.Context, o client.Object) (string, error) {
-	var events corev1.EventList
-	err := r.reader.List(ctx, &events, client.InNamespace(o.GetNamespace()), client.MatchingFields{
-		"involvedObject.uid": string(o.GetUID()), "type": corev1.EventTypeWarning,
-	})
-	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
-		return "", fmt.Errorf("read the events of %s: %w", o.GetName(), err)
-	}
-	if len(events.Items) == 0 {
-		return "", nil
-	}
-	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
-	return latest.Message, nil
+	return err
 }
 
 // observeCluster observes Rook's CephCluster, the lock, and Ceph.
@@ -304,6 +252,34 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.hasBackground() {
 		seen.background.tasks = clientview.TasksOf(seen.background.runners, 1)
 	}
+	return nil
+}
+
+// observeClaim determines whether the target is a block device. For existing pods, the answer is
+// the one from their creation.
+func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
+	target := seen.spec.Template.Target.PersistentVolumeClaim
+	switch {
+	case target == nil:
+		return nil
+	case seen.job != nil:
+		seen.block = len(seen.job.Spec.Template.Spec.Containers[0].VolumeDevices) > 0
+		return nil
+	case target.Template != nil:
+		seen.block = target.Template.VolumeMode == v1alpha1.VolumeModeBlock
+		return nil
+	}
+	var claim corev1.PersistentVolumeClaim
+	err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: target.ClaimName}, &claim)
+	if apierrors.IsNotFound(err) {
+		seen.claimErr = fmt.Errorf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName",
+			target.ClaimName, seen.benchmark.Namespace)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the claim: %w", err)
+	}
+	seen.block = claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock
 	return nil
 }
 
@@ -401,15 +377,7 @@ func (f facts) startTime() time.Time {
 }
 
 // endedRuns counts the runs that have ended, with or without success.
-func (f facts) endedRuns() int32 {
-	ended := int32(0)
-	for _, run := range f.benchmark.Status.Runs {
-		if run.State != v1alpha1.RunRunning {
-			ended++
-		}
-	}
-	return ended
-}
+func (f facts) endedRuns() int32 { return conclusion.EndedRuns(f.benchmark.Status) }
 
 // currentRun returns the number of the current or next run, from 1.
 func (f facts) currentRun() int32 { return f.endedRuns() + 1 }

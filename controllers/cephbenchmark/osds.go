@@ -3,8 +3,6 @@ package cephbenchmark
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
@@ -25,45 +23,26 @@ func (f facts) confined() *v1alpha1.OSDSelection {
 // osds returns the OSDs to which the scratch pool is confined: drawn by this process, or
 // recorded and sealed by an earlier one.
 func (f facts) osds() []int {
-	if f.memory.pool.OSDs == nil && f.job != nil && f.jobMismatch == "" && !f.session.KeyedByName {
-		return osdsOf(f.job.Annotations[clientjob.AnnotationOSDs])
+	if f.memory.pool.OSDs == nil && f.job != nil && f.jobMismatch.Matches() && !f.session.KeyedByName {
+		return clientjob.OSDsOf(f.job)
 	}
 	return f.memory.pool.OSDs
 }
 
-// osdsUnknown returns why the OSDs to which the Job's scratch pool is confined are unknown; ""
-// if they are known, or the pool is not confined. An annotation that others may have changed
-// does not count.
-func (f facts) osdsUnknown() string {
+// osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are
+// unknown. An annotation that others may have changed does not count.
+func (f facts) osdsMismatch() clientjob.Mismatch {
 	if f.confined() == nil || len(f.osds()) > 0 {
-		return ""
+		return clientjob.Match
 	}
-	return fmt.Sprintf("An earlier version of the operator created Job %s, and its seal does not cover the OSDs of the scratch pool. Change runID to run again.", f.job.Name)
-}
-
-func osdsOf(text string) []int {
-	var osds []int
-	for word := range strings.SplitSeq(text, ",") {
-		if id, err := strconv.Atoi(word); err == nil {
-			osds = append(osds, id)
-		}
-	}
-	return osds
-}
-
-func osdsText(osds []int) string {
-	var words []string
-	for _, id := range osds {
-		words = append(words, strconv.Itoa(id))
-	}
-	return strings.Join(words, ",")
+	return clientjob.Mismatch(fmt.Sprintf("An earlier version of the operator created Job %s, and its seal does not cover the OSDs of the scratch pool. Change runID to run again.", f.job.Name))
 }
 
 // maxOSDs is the maximum length of the list of OSDs in status, in bytes.
 const maxOSDs = 256
 
 // osdsInStatus returns the OSDs of the scratch pool in the form of status.
-func (f facts) osdsInStatus() string { return ellipsis.Cut(osdsText(f.osds()), maxOSDs) }
+func (f facts) osdsInStatus() string { return ellipsis.Cut(clientjob.OSDsText(f.osds()), maxOSDs) }
 
 // stillPlaced describes how the scratch pool has left its OSDs during a run; "" if it has not.
 func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {

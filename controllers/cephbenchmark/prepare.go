@@ -2,18 +2,10 @@ package cephbenchmark
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
@@ -31,7 +23,7 @@ import (
 // then creates the Job and the objects that its pods need.
 func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	if seen.job != nil {
-		return effect{again: time.Second}, r.completeClients(ctx, seen)
+		return effect{again: time.Second}, r.makeClients(ctx, seen)
 	}
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
 	waits, err := r.preparePool(ctx, seen)
@@ -108,6 +100,11 @@ func (f facts) shareDataset(places []place.Place) {
 	}
 }
 
+// maker returns what creates and removes Jobs and Secrets.
+func (r *Reconciler) maker() clientjob.Maker {
+	return clientjob.Maker{Client: r.client, Reader: r.reader, MasterKey: r.masterKey}
+}
+
 // jobSpec returns the input from which the Jobs of the session are made.
 func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
 	network, err := seen.rook.PodNetwork()
@@ -121,111 +118,47 @@ func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
 	}, nil
 }
 
-// completeClients creates the objects that an earlier, interrupted attempt has not created.
-func (r *Reconciler) completeClients(ctx context.Context, seen facts) error {
-	if seen.lacksSecret() {
-		if err := r.makeSecret(ctx, seen, seen.job); err != nil {
+// makeClients creates the Job, and then the Secret of its pods and the Job of the background
+// load. It continues an earlier, interrupted attempt.
+func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
+	spec, err := r.jobSpec(seen)
+	if err != nil {
+		return err
+	}
+	job := seen.job
+	if job == nil {
+		in := clientjob.Input{Spec: seen.spec, DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
+		if seen.memory.standalone {
+			in.StandaloneFrom = seen.currentRun()
+		}
+		if job, err = r.maker().MakeJob(ctx, spec, in); err != nil {
 			return err
 		}
+		seen.memory.madeJob = job.UID
 	}
-	made, err := r.jobSpec(seen)
-	if err != nil {
-		return err
+	if seen.job == nil || seen.lacksSecret() {
+		if err := r.makeSecret(ctx, seen, spec, job); err != nil {
+			return err
+		}
+		seen.memory.secretMade = true
 	}
-	return r.makeBackground(ctx, seen, seen.job, made)
+	if seen.hasBackground() && seen.memory.backgroundJob == "" {
+		seen.memory.backgroundJob, err = r.maker().MakeBackground(ctx, spec, job)
+	}
+	return err
 }
 
-// makeClients creates the Job, and then the Secret of its pods and the Job of the background
-// load. The Job owns both, so they are deleted with it. Pods that start before the Secret exists
-// wait for it.
-func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
-	spec, err := json.Marshal(seen.spec)
-	if err != nil {
-		return fmt.Errorf("write the spec: %w", err)
-	}
-	made, err := r.jobSpec(seen)
-	if err != nil {
-		return err
-	}
-	job := clientjob.JobOf(made)
-	job.Annotations = map[string]string{
-		clientjob.AnnotationSpec:    string(spec),
-		clientjob.AnnotationDataset: strconv.FormatInt(seen.datasetBytes, 10),
-		clientjob.AnnotationRoom:    strconv.FormatInt(seen.roomBytes, 10),
-	}
-	if len(seen.memory.pool.OSDs) > 0 {
-		job.Annotations[clientjob.AnnotationOSDs] = osdsText(seen.memory.pool.OSDs)
-	}
-	if seen.memory.standalone {
-		job.Annotations[clientjob.AnnotationStandalone] = strconv.Itoa(int(seen.currentRun()))
-	}
-	if err := seen.session.Seal(r.masterKey, job); err != nil {
-		return err
-	}
-	if err := controllerutil.SetControllerReference(seen.benchmark, job, r.client.Scheme()); err != nil {
-		return fmt.Errorf("own the Job: %w", err)
-	}
-	if err := r.client.Create(ctx, job); err != nil {
-		return fmt.Errorf("create the Job of the clients: %w", err)
-	}
-	seen.memory.madeJob = job.UID
-	if err := r.makeSecret(ctx, seen, job); err != nil {
-		return err
-	}
-	return r.makeBackground(ctx, seen, job, made)
-}
-
-// makeSecret creates the Secret with which the pods reach Ceph and authenticate their manager.
-// The Secret may exist already if the manager was restarted.
-func (r *Reconciler) makeSecret(ctx context.Context, seen facts, job *batchv1.Job) error {
-	key, err := seen.session.Key(r.masterKey)
-	if err != nil {
-		return err
-	}
+// makeSecret creates the Secret of the clients' pods.
+func (r *Reconciler) makeSecret(ctx context.Context, seen facts, spec clientjob.Spec, job *batchv1.Job) error {
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
 	if err != nil {
 		return err
 	}
-	secret := clientjob.SecretOf(seen.benchmark, seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), key)
-	if from, alone := aloneFrom(job); alone {
-		if err := addTasks(secret, seen, from); err != nil {
+	var tasks []byte
+	if from, alone := clientjob.StandaloneFrom(job); alone {
+		if tasks, err = seen.asStandalone(from).File(); err != nil {
 			return err
 		}
 	}
-	if err := controllerutil.SetControllerReference(job, secret, r.client.Scheme()); err != nil {
-		return fmt.Errorf("own the Secret: %w", err)
-	}
-	if err := r.client.Create(ctx, secret); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("create the Secret of the clients: %w", err)
-	}
-	seen.memory.secretMade = true
-	return nil
-}
-
-// observeClaim determines whether the target is a block device. For existing pods, the answer is
-// the one from their creation.
-func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
-	target := seen.spec.Template.Target.PersistentVolumeClaim
-	switch {
-	case target == nil:
-		return nil
-	case seen.job != nil:
-		seen.block = len(seen.job.Spec.Template.Spec.Containers[0].VolumeDevices) > 0
-		return nil
-	case target.Template != nil:
-		seen.block = target.Template.VolumeMode == v1alpha1.VolumeModeBlock
-		return nil
-	}
-	var claim corev1.PersistentVolumeClaim
-	err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: target.ClaimName}, &claim)
-	if apierrors.IsNotFound(err) {
-		seen.claimErr = fmt.Errorf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName",
-			target.ClaimName, seen.benchmark.Namespace)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the claim: %w", err)
-	}
-	seen.block = claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock
-	return nil
+	return r.maker().MakeSecret(ctx, spec, job, rook.CephConf(at, *seen.rook), rook.Keyring(at), tasks)
 }

@@ -3,7 +3,6 @@ package cephbenchmark
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
@@ -159,32 +159,11 @@ func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 		s.Progress = nil
 		return
 	}
-	ended := int32(0)
-	for _, run := range s.Runs {
-		if run.State != v1alpha1.RunRunning {
-			ended++
-		}
+	progress := conclusion.Progress{Now: seen.now, Repetitions: seen.spec.Repetitions, Step: p.progress}
+	if seen.script != nil {
+		progress.RunDuration = seen.script.Duration()
 	}
-	total := seen.spec.Repetitions
-	progress := v1alpha1.Progress{
-		CompletedRuns: ended,
-		TotalRuns:     total,
-		Summary:       fmt.Sprintf("%d/%d runs", ended, total),
-		Step:          ellipsis.Cut(p.progress, 128),
-	}
-	if s.Progress != nil {
-		progress.EstimatedCompletionTime = s.Progress.EstimatedCompletionTime
-		if progress.Step == "" && !hasEnded(*s) {
-			progress.Step = s.Progress.Step
-		}
-	}
-	if eta, ok := seen.estimate(ended); ok && len(s.Runs) > 0 && !hasEnded(*s) {
-		progress.EstimatedCompletionTime = eta
-	}
-	if hasEnded(*s) {
-		progress.EstimatedCompletionTime = nil
-	}
-	s.Progress = &progress
+	progress.Write(s)
 }
 
 // reasonOf returns the text for the printer column Phase.

@@ -15,7 +15,7 @@ import (
 )
 
 func failWithForeignJob(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsLost, seen.jobMismatch), seen.jobMismatch != ""
+	return fail(v1alpha1.ReasonClientsLost, string(seen.jobMismatch)), !seen.jobMismatch.Matches()
 }
 
 func failWithoutJob(seen facts) (plan, bool) {
@@ -25,7 +25,7 @@ func failWithoutJob(seen facts) (plan, bool) {
 // finishReplacing continues the replacement that switchToStandalone has begun. The manager never
 // marks the Job of clients that need the manager, so such a mark is foreign.
 func finishReplacing(seen facts) (plan, bool) {
-	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.whyNotStandalone() != "" {
+	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false
 	}
 	return replaceClients("A standalone client replaces the client, because the manager could not reach it."), true
@@ -122,8 +122,17 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
+// podsWaiting returns why the pods do not run yet, or false if all of them do.
+func (f facts) podsWaiting() (kstatus.Outcome, bool) {
+	o, waits := clientview.Waiting(f.pods, int(f.spec.Template.Clients.Count), f.hint)
+	if !waits && f.hasBackground() {
+		return clientview.BackgroundWaiting(f.background.pods, f.hint)
+	}
+	return o, waits
+}
+
 func waitForPods(seen facts) (plan, bool) {
-	o, waits := podsWaiting(seen)
+	o, waits := seen.podsWaiting()
 	switch {
 	case !waits || seen.endedByLog():
 		return plan{}, false
@@ -140,7 +149,7 @@ func waitForPods(seen facts) (plan, bool) {
 
 func switchToStandalone(seen facts) (plan, bool) {
 	since := seen.lostSince()
-	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.whyNotStandalone() != "" {
+	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false
 	}
 	return replaceClients(fmt.Sprintf("The client's pod runs but does not answer on its port: %v. "+
@@ -167,8 +176,8 @@ func waitForRunners(seen facts) (plan, bool) {
 		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
 	}
 	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", seen.lostErr(), networkAdvice())
-	if why := seen.whyNotStandalone(); why != "" && !seen.reached() {
-		message += " Results cannot come through logs instead, because " + why + "."
+	if err := seen.asStandalone(seen.currentRun()).Check(); err != nil && !seen.reached() {
+		message += " Results cannot come through logs instead, because " + err.Error() + "."
 	}
 	if seen.now.Sub(since) > unreachableAfter {
 		return fail(v1alpha1.ReasonClientsUnreachable, message), true

@@ -49,10 +49,7 @@ func acknowledgeEnded(seen facts) (plan, bool) {
 	return plan{step: stepAcknowledge}, hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID
 }
 
-func hasEnded(status v1alpha1.CephBenchmarkStatus) bool {
-	return meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionComplete) ||
-		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionFailed)
-}
+func hasEnded(status v1alpha1.CephBenchmarkStatus) bool { return kstatus.HasEnded(status.Conditions) }
 
 func pauseWhileSuspended(seen facts) (plan, bool) {
 	switch {

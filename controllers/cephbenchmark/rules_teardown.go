@@ -102,14 +102,14 @@ func cleanUpByBackground(seen facts) (tearing, bool) {
 		return tearing{}, false
 	}
 	failed := seen.memory.backgroundCleanupFailed
-	if id, busy := tasks.Unfinished(); busy && (id != cleanupID || failed) {
+	if id, busy := tasks.Unfinished(); busy && (id != leftovers.TaskID || failed) {
 		return tearing{partCancelBackground, "The background load is being stopped."}, true
 	}
 	next := tearing{partCleanBackground, "The background load is removing its data."}
-	if tasks.Has(cleanupID) {
+	if tasks.Has(leftovers.TaskID) {
 		next.part = partWait
 	}
-	return next, !failed && !tasks.All(cleanupID, task.State.Ended) && len(seen.backgroundCleanup()) > 0
+	return next, !failed && !tasks.All(leftovers.TaskID, task.State.Ended) && len(seen.backgroundCleanup()) > 0
 }
 
 // backgroundCleanup returns the commands with which the background load removes its data.
@@ -123,14 +123,14 @@ func cleanUpByClients(seen facts) (tearing, bool) {
 		return tearing{}, false
 	}
 	failed := seen.memory.clientCleanupFailed
-	if id, busy := seen.tasks.Unfinished(); busy && (id != cleanupID || failed) {
+	if id, busy := seen.tasks.Unfinished(); busy && (id != leftovers.TaskID || failed) {
 		return tearing{partCancelClients, "The clients are being stopped."}, true
 	}
 	next := tearing{partCleanClients, "The clients are removing their data."}
-	if seen.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() }) {
+	if seen.tasks.Any(leftovers.TaskID, func(s task.State) bool { return !s.Ended() }) {
 		next.part = partWait
 	}
-	return next, !failed && !seen.tasks.All(cleanupID, task.State.Ended) && len(seen.cleanupOf(0)) > 0
+	return next, !failed && !seen.tasks.All(leftovers.TaskID, task.State.Ended) && len(seen.cleanupOf(0)) > 0
 }
 
 // cleanupOf returns the commands with which a client removes its data.
@@ -148,7 +148,7 @@ func (f facts) objectsStay() bool {
 // is terminated.
 func waitForStandalone(seen facts) (tearing, bool) {
 	return tearing{partWait, "The client is removing its data."},
-		seen.standalone() && seen.tasks.Any(cleanupID, func(s task.State) bool { return !s.Ended() })
+		seen.standalone() && seen.tasks.Any(leftovers.TaskID, func(s task.State) bool { return !s.Ended() })
 }
 
 // orphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their

@@ -32,7 +32,7 @@ func alone(phase corev1.PodPhase, done ...string) func(*facts) {
 		if len(done) == 0 && log.Final {
 			return
 		}
-		planned, err := f.aloneTasks(1)
+		planned, err := f.asStandalone(1).Tasks()
 		if err != nil {
 			panic(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -71,7 +72,7 @@ func measuredWithABackground(w *world) {
 	if states(b) != "Valid" || !isThousand(phase.BackgroundIOPS) || len(phase.Marks) != 1 {
 		w.t.Errorf("runs %s, phase %+v", states(b), phase)
 	}
-	w.wantOrder("data-image-", "background-r1", cleanupID)
+	w.wantOrder("data-image-", "background-r1", leftovers.TaskID)
 	run, err := archive.FromConfigMap(&w.results()[0])
 	if err != nil {
 		w.t.Fatal(err)
@@ -185,7 +186,7 @@ func restartedUnderBackgroundLoad(w *world) {
 	if states(b) != "Valid" || !isThousand(b.Status.Phases[0].BackgroundIOPS) {
 		w.t.Errorf("runs %+v, phases %+v", b.Status.Runs, b.Status.Phases)
 	}
-	w.wantOrder("data-image-", "background-r1", cleanupID)
+	w.wantOrder("data-image-", "background-r1", leftovers.TaskID)
 }
 
 // The manager ends after it has created the clients' Job, and before that of the background load.
@@ -244,7 +245,7 @@ func deletedUnderBackgroundLoad(w *world) {
 	if !w.kubelet.client(aside).Finished() {
 		w.t.Error("the background load was not told to end")
 	}
-	w.untilTask(aside, cleanupID, task.Done)
+	w.untilTask(aside, leftovers.TaskID, task.Done)
 }
 
 // HEALTH_ERR stops a run at once, together with its background load.

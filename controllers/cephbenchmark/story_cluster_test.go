@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/metrics"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -445,7 +446,7 @@ func aPoolThatIsThere(w *world) {
 		a.Objects["open/"] = []string{"precious", "benchmark_data_" + left}
 	})
 	w.untilComplete(b)
-	if w.untilTask(0, cleanupID, task.Done); w.rook.made > 0 {
+	if w.untilTask(0, leftovers.TaskID, task.Done); w.rook.made > 0 {
 		w.t.Error("a scratch pool was made")
 	}
 	w.ceph.Change(func(a *cephtest.Answers) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -49,7 +50,7 @@ func (w *world) wantTasks(n int, want ...string) {
 	w.t.Helper()
 	var got []string
 	for _, t := range w.kubelet.client(n).Tasks() {
-		if t.ID != cleanupID {
+		if t.ID != leftovers.TaskID {
 			got = append(got, t.ID)
 		}
 	}
@@ -119,7 +120,7 @@ func rolledBackBeforeEachRun(w *world) {
 	w.wantWords(w.stepsOf(0, "data-image-w1x64m"), "create", "--rw=write", "snap create", "--rw=write", "snap rollback")
 	w.wantWords(w.stepsOf(0, "data-image-r1x64m"), "create", "--rw=write")
 	w.wantWords(w.stepsOf(0, "initial-2-image-w1x64m"), "image-meta set", "snap rollback")
-	w.wantWords(w.stepsOf(0, cleanupID), "image-meta set", "snap rm", "rm", "rm")
+	w.wantWords(w.stepsOf(0, leftovers.TaskID), "image-meta set", "snap rm", "rm", "rm")
 }
 
 func freshBeforeEachRun(w *world) {
@@ -187,7 +188,7 @@ func deletedWhileRollingBack(w *world) {
 	b := w.whileRollingBack(time.Hour)
 	w.delete(b)
 	w.wantClean()
-	w.wantWords(w.stepsOf(0, cleanupID), "image-meta set", "snap rm", "rm", "rm")
+	w.wantWords(w.stepsOf(0, leftovers.TaskID), "image-meta set", "snap rm", "rm", "rm")
 }
 
 func rollingBackFails(w *world) {

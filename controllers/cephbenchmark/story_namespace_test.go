@@ -14,6 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 )
@@ -134,7 +135,7 @@ func jobsGoLast(w *world) {
 	b := w.poolOfOthers()
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&v1alpha1.CephBenchmark{})
-	w.untilTask(0, cleanupID, task.Done)
+	w.untilTask(0, leftovers.TaskID, task.Done)
 	w.untilReason(b, v1alpha1.ReasonTearingDown, "The Job of the clients is being removed")
 	w.wantPoolOfOthers()
 	w.deleteAllOf(&batchv1.Job{}, &corev1.Secret{}, &corev1.Pod{})

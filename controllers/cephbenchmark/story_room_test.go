@@ -119,7 +119,7 @@ func (w *world) setFull(full bool) {
 // If an OSD is full, clients cannot remove their data: they would wait for room.
 func clientsCannotRemoveAThing(w *world) {
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Hour})
-	w.kubelet.script(cleanupID, runnertest.Script{Preparing: time.Hour})
+	w.kubelet.script(leftovers.TaskID, runnertest.Script{Preparing: time.Hour})
 	b := w.benchmark("b", strings.Replace(endlessWrite, `scratchPool: {replicated: {size: 3}, parameters: {pg_num: "8"}}`, "existingPool: {name: open}", 1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	left := "open/" + clientjob.SessionOf(b.UID, "1").Name + "-0-run"

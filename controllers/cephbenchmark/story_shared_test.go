@@ -102,7 +102,7 @@ func onePoolForABlock(w *world) {
 		w.untilMeasured(b)
 		w.wantShared(run.made)
 	}
-	if steps := strings.Join(w.stepsOf(0, cleanupID), "\n"); !strings.Contains(steps, "rados") {
+	if steps := strings.Join(w.stepsOf(0, leftovers.TaskID), "\n"); !strings.Contains(steps, "rados") {
 		w.t.Errorf("the clients left their objects in the pool: %q", steps)
 	}
 }
@@ -127,14 +127,14 @@ func oneDatasetForABlock(w *world) {
 	w.untilMeasured(first)
 	w.wantTasks(0, "data-image-w1x64m", "r1-over", "r1-new")
 	w.wantWords(w.stepsOf(0, "data-image-w1x64m"), "--image="+blockDataset+"-0-w1x64m-0", "--rbdname="+blockDataset+"-0-w1x64m-0")
-	w.wantWords(w.stepsOf(0, cleanupID), "cleanup") // of objects
+	w.wantWords(w.stepsOf(0, leftovers.TaskID), "cleanup") // of objects
 
 	w.ceph.Change(func(a *cephtest.Answers) { a.Images[settings.ScratchPool] = []string{path.Base(image)} })
 	use.Continues = true
 	second := w.benchmark("b2", oneOverwrite, w.sharing(use))
 	w.untilMeasured(second)
 	w.wantTasks(1, "r1-over", "r1-new")
-	w.wantWords(w.stepsOf(1, cleanupID), "cleanup")
+	w.wantWords(w.stepsOf(1, leftovers.TaskID), "cleanup")
 	for b, want := range map[*v1alpha1.CephBenchmark]v1alpha1.DataState{first: v1alpha1.DataPrefilled, second: v1alpha1.DataUsed} {
 		if got := b.Status.Runs[0].InitialState; got != want {
 			w.t.Errorf("%s found its data %q, want %q", b.Name, got, want)

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -24,12 +23,6 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
-
-// cleanupID is the ID of the task with which clients remove their data.
-const cleanupID = "cleanup"
-
-// cleanupTimeout is the timeout of the cleanup task. The manager removes what the task leaves.
-const cleanupTimeout = 30 * time.Minute
 
 // tearDown carries out the next part of a teardown, and ends it after the last part.
 func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, error) {
@@ -104,9 +97,9 @@ func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing)
 		return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
 	case partJob:
 		seen.memory.jobRemoved = true
-		return next.waits, r.removeJob(ctx, seen)
+		return next.waits, r.maker().Remove(ctx, seen.job)
 	case partPrune:
-		return r.prune(ctx, seen)
+		return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 	case partLock:
 		return r.releaseLock(ctx, seen)
 	default:
@@ -145,7 +138,7 @@ func cancel(tasks workload.Tasks) func(context.Context, int, runner.Client) erro
 // cleanUp returns a call that makes a runner remove its data.
 func cleanUp(steps func(int) []task.Command) func(context.Context, int, runner.Client) error {
 	return func(ctx context.Context, i int, c runner.Client) error {
-		_, err := c.Put(ctx, task.Task{ID: cleanupID, Steps: steps(i), StepsTimeoutSeconds: cleanupTimeout.Seconds()})
+		_, err := c.Put(ctx, leftovers.Task(steps(i)))
 		return err
 	}
 }
@@ -154,26 +147,12 @@ func cleanUp(steps func(int) []task.Command) func(context.Context, int, runner.C
 func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
 	var errs []error
 	if !clientview.AllEnded(seen.pods) {
-		errs = append(errs, r.suspendJob(ctx, seen.job))
+		errs = append(errs, r.maker().Suspend(ctx, seen.job))
 	}
 	if !clientview.AllEnded(seen.background.pods) {
-		errs = append(errs, r.suspendJob(ctx, seen.background.job))
+		errs = append(errs, r.maker().Suspend(ctx, seen.background.job))
 	}
 	return errors.Join(errs...)
-}
-
-// suspendJob makes Kubernetes end the pods of a Job. The Job itself stays until everything is
-// removed, because it holds the session's spec.
-func (r *Reconciler) suspendJob(ctx context.Context, job *batchv1.Job) error {
-	if job.Spec.Suspend != nil && *job.Spec.Suspend {
-		return nil
-	}
-	before := job.DeepCopy()
-	job.Spec.Suspend = new(true)
-	if err := r.client.Patch(ctx, job, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("stop the pods of Job %s: %w", job.Name, err)
-	}
-	return nil
 }
 
 // removePoolOf removes the scratch pool of an owner.
@@ -190,21 +169,6 @@ func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectr
 	}
 	waitsFor, err := seen.leftovers().RemoveObjects(ctx, r.ceph, at)
 	return cmp.Or(waitsFor, "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR."), err
-}
-
-// removeJob removes the Job. Kubernetes deletes its pods and Secret with it.
-func (r *Reconciler) removeJob(ctx context.Context, seen facts) error {
-	if seen.job == nil || !seen.job.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	policy := metav1.DeletePropagationForeground
-	err := r.client.Delete(ctx, seen.job, &client.DeleteOptions{
-		PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &seen.job.UID},
-	})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove Job %s: %w", seen.job.Name, err)
-	}
-	return nil
 }
 
 // mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can

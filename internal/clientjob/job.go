@@ -1,6 +1,6 @@
 // Package clientjob has the Job, the Secret and the pods of a benchmark's clients: their names, their
-// keys, and the sealed annotations in which a Job stores the input of its session. It only builds
-// objects; the controller creates them.
+// keys, and the sealed annotations in which a Job stores the input of its session. A Maker creates
+// and removes them; everything else is pure.
 package clientjob
 
 import (

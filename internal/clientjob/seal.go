@@ -113,18 +113,28 @@ func (s Session) Seal(master []byte, job *batchv1.Job) error {
 	return nil
 }
 
-// Mismatch returns how a Job with the name of the session's Job differs from the one that the
-// manager made; "" if it does not.
-func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (string, error) {
+// Mismatch is a sentence for the user about how a Job differs from the one that the manager made,
+// or [Match].
+type Mismatch string
+
+// Match is the Mismatch of a Job that does not differ.
+const Match Mismatch = ""
+
+// Matches reports whether the Job does not differ.
+func (m Mismatch) Matches() bool { return m == Match }
+
+// Mismatch compares a Job that has the name of the session's Job with the one that the manager
+// made.
+func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (Mismatch, error) {
 	if !metav1.IsControlledBy(job, b) {
-		return fmt.Sprintf("Job %s does not belong to this benchmark but has the name that it needs. Remove the Job, and change runID to run again.", job.Name), nil
+		return Mismatch(fmt.Sprintf("Job %s does not belong to this benchmark but has the name that it needs. Remove the Job, and change runID to run again.", job.Name)), nil
 	}
 	want, err := s.sealOf(master, job.Annotations)
 	if err != nil {
-		return "", err
+		return Match, err
 	}
 	if !hmac.Equal([]byte(want), []byte(job.Annotations[AnnotationSeal])) {
-		return fmt.Sprintf("Job %s was changed, and not by the operator: its seal does not match.", job.Name), nil
+		return Mismatch(fmt.Sprintf("Job %s was changed, and not by the operator: its seal does not match.", job.Name)), nil
 	}
-	return "", nil
+	return Match, nil
 }

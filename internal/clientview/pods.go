@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
@@ -17,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 )
 
-// PodWaiting returns what a pod waits for, if that may need someone's help.
-func PodWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
+// podWaiting returns what a pod waits for, if that may need someone's help.
+func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 	if pod.Status.Phase != corev1.PodPending {
 		return kstatus.Outcome{}, false
 	}
@@ -38,6 +37,45 @@ func PodWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 			return kstatus.Outcome{Reason: v1alpha1.ReasonImagePullFailed, Message: fmt.Sprintf("image %s cannot be pulled: %s", container.Image, why)}, true
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 			return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: fmt.Sprintf("container %s cannot be created: %s", container.Name, why)}, true
+		}
+	}
+	return kstatus.Outcome{}, false
+}
+
+// Waiting returns what the pods of the clients wait for, or false if as many run as wanted. hint is
+// Kubernetes' last warning; "" if there is none.
+func Waiting(pods []corev1.Pod, wanted int, hint string) (o kstatus.Outcome, waits bool) {
+	if len(pods) == 0 && hint != "" {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: "Kubernetes refuses to make the clients' pods: " + hint}, true
+	}
+	if o, waits := firstWaiting(pods, ""); waits {
+		return o, true
+	}
+	running := len(Addresses(pods))
+	o = kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: fmt.Sprintf("%d of %d clients run.", running, wanted)}
+	if hint != "" {
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonClientsNotStarted, Message: o.Message + " Kubernetes warns: " + hint}
+	}
+	return o, running < wanted
+}
+
+// BackgroundWaiting returns what the pod of the background load waits for, or false if it runs.
+func BackgroundWaiting(pods []corev1.Pod, hint string) (o kstatus.Outcome, waits bool) {
+	if o, waits := firstWaiting(pods, ", of the background load"); waits {
+		return o, true
+	}
+	o = kstatus.Outcome{Reason: v1alpha1.ReasonPreparing, Message: "The pod of the background load is being started."}
+	if hint != "" {
+		o = kstatus.Outcome{Reason: v1alpha1.ReasonClientsNotStarted, Message: "The pod of the background load does not run. Kubernetes warns: " + hint}
+	}
+	return o, len(Addresses(pods)) == 0
+}
+
+func firstWaiting(pods []corev1.Pod, of string) (o kstatus.Outcome, waits bool) {
+	for i := range pods {
+		if o, waits := podWaiting(&pods[i]); waits {
+			o.Message = fmt.Sprintf("Pod %s%s: %s", pods[i].Name, of, o.Message)
+			return o, true
 		}
 	}
 	return kstatus.Outcome{}, false
@@ -79,18 +117,4 @@ func Addresses(pods []corev1.Pod) map[int]string {
 		}
 	}
 	return addresses
-}
-
-// Stuck returns the object whose events may explain a delay: a Job without pods, or the
-// first pod that is scheduled and does not run; nil if nothing is stuck.
-func Stuck(job *batchv1.Job, pods []corev1.Pod) client.Object {
-	if len(pods) == 0 {
-		return job
-	}
-	for i := range pods {
-		if pods[i].Status.Phase == corev1.PodPending {
-			return &pods[i]
-		}
-	}
-	return nil
 }

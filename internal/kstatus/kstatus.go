@@ -120,6 +120,11 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 	}
 }
 
+// HasEnded reports whether a run has ended, with or without results.
+func HasEnded(conditions []metav1.Condition) bool {
+	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
+}
+
 // Current returns the current reason and message of condition Ready. The printer column Phase shows
 // the reason.
 func Current(conditions []metav1.Condition) Outcome {

@@ -141,3 +141,14 @@ func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
 	}
 	return slices.DeleteFunc(commands, func(c task.Command) bool { return c.Argv[0] != "rbd" })
 }
+
+// TaskID is the ID of the task with which clients remove their data.
+const TaskID = "cleanup"
+
+// taskTimeout is the timeout of that task. The manager removes what the task leaves.
+const taskTimeout = 30 * time.Minute
+
+// Task returns the task that executes these commands.
+func Task(commands []task.Command) task.Task {
+	return task.Task{ID: TaskID, Steps: commands, StepsTimeoutSeconds: taskTimeout.Seconds()}
+}

@@ -1,0 +1,117 @@
+package clientjob
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+func makerOf(t *testing.T, objects ...client.Object) Maker {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return Maker{Client: c, Reader: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
+}
+
+// specOf returns the input of a session with one client and a background load.
+func specOf() Spec {
+	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
+	b.Spec.Repetitions = 3
+	b.Spec.Template.Clients.Count = 1
+	b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{}
+	return Spec{Benchmark: b, Spec: b.Spec, Session: SessionOf("u", "1"), Script: &workload.Script{}}
+}
+
+func TestInputOfASessionIsReadBack(t *testing.T) {
+	m, j := makerOf(t), specOf()
+	in := Input{Spec: j.Spec, DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}, StandaloneFrom: 2}
+	job, err := m.MakeJob(t.Context(), j, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := InputOf(job)
+	got.OSDs = OSDsOf(job)
+	got.StandaloneFrom, _ = StandaloneFrom(job)
+	if diff := cmp.Diff(in, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if wrong, err := j.Session.Mismatch(m.MasterKey, j.Benchmark, job); err != nil || !wrong.Matches() {
+		t.Errorf("mismatch %q, %v", wrong, err)
+	}
+	if _, alone := StandaloneFrom(nil); alone {
+		t.Error("a standalone client without a Job")
+	}
+}
+
+func TestSecretOfAStandaloneClientHasNoKey(t *testing.T) {
+	for name, tasks := range map[string][]byte{"": nil, "-alone": []byte("[]")} {
+		m, j := makerOf(t), specOf()
+		job, err := m.MakeJob(t.Context(), j, Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // A restarted manager makes it again.
+			if err := m.MakeSecret(t.Context(), j, job, "conf", "keyring", tasks); err != nil {
+				t.Fatal(err)
+			}
+		}
+		secret := &corev1.Secret{}
+		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + name}, secret); err != nil {
+			t.Fatal(err)
+		}
+		_, hasKey := secret.Data[SessionKey]
+		if _, hasTasks := secret.Data[TasksFile]; hasKey == hasTasks || hasTasks != (tasks != nil) || !metav1.IsControlledBy(secret, job) {
+			t.Errorf("Secret %s: key %t, tasks %t", secret.Name, hasKey, hasTasks)
+		}
+	}
+}
+
+func TestBackgroundJobIsMadeOnce(t *testing.T) {
+	m, j := makerOf(t), specOf()
+	clients := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: j.Session.Name, UID: "clients"}}
+	first, err := m.MakeBackground(t.Context(), j, clients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := m.MakeBackground(t.Context(), j, clients); err != nil || again != first {
+		t.Errorf("%s, %v; want the first one, %s", again, err, first)
+	}
+	other := clients.DeepCopy()
+	other.UID = "others"
+	if _, err := m.MakeBackground(t.Context(), j, other); err == nil {
+		t.Error("took over the Job of another session")
+	}
+}
+
+func TestJobIsMarkedSuspendedAndRemoved(t *testing.T) {
+	m, j := makerOf(t), specOf()
+	job, err := m.MakeJob(t.Context(), j, Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.MarkUnreachable(t.Context(), job), m.Suspend(t.Context(), job), m.Suspend(t.Context(), job)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); err != nil || !*job.Spec.Suspend || job.Annotations[AnnotationUnreachable] == "" {
+		t.Errorf("suspended %v, annotations %v, %v", job.Spec.Suspend, job.Annotations, err)
+	}
+	for _, removed := range []*batchv1.Job{job, job, nil} {
+		if err := m.Remove(t.Context(), removed); err != nil {
+			t.Error(err)
+		}
+	}
+}

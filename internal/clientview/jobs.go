@@ -1,0 +1,98 @@
+package clientview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/clientjob"
+)
+
+// Jobs reads the Jobs of sessions, their pods, and Kubernetes' warnings about them.
+type Jobs struct {
+	Client client.Reader // from a cache
+	Reader client.Reader // without a cache
+}
+
+// Get returns a Job, or nil if it does not exist. existed says that this process has seen it: then
+// Get also asks the API server, because the cache may be late.
+func (j Jobs) Get(ctx context.Context, key types.NamespacedName, existed bool) (*batchv1.Job, error) {
+	job := &batchv1.Job{}
+	err := j.Client.Get(ctx, key, job)
+	if apierrors.IsNotFound(err) && existed {
+		err = j.Reader.Get(ctx, key, job)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // The Job does not exist, which is not an error.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Job %s: %w", key.Name, err)
+	}
+	return job, nil
+}
+
+// Pods returns the pods of a Job. Pods of an earlier Job with its name do not count.
+func (j Jobs) Pods(ctx context.Context, job *batchv1.Job) ([]corev1.Pod, error) {
+	pods, err := j.PodsNamed(ctx, job.Namespace, job.Name)
+	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) }), err
+}
+
+// PodsNamed returns the pods of all Jobs that have or had these names.
+func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) ([]corev1.Pod, error) {
+	var all []corev1.Pod
+	for _, job := range jobs {
+		var pods corev1.PodList
+		if err := j.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{clientjob.LabelSession: job}); err != nil {
+			return nil, fmt.Errorf("list the pods of Job %s: %w", job, err)
+		}
+		all = append(all, pods.Items...)
+	}
+	return all, nil
+}
+
+// hintAfter is how long a Job may be without pods, or a pod may take to start, before Hint reads
+// events to find the reason.
+const hintAfter = 5 * time.Second
+
+// Hint returns Kubernetes' last warning about a Job whose pods do not start, or about one of the
+// pods; "" if there is none. Only these warnings show problems of quotas, pod security and mounts.
+func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now time.Time) (string, error) {
+	stuck := stuckObject(job, pods)
+	if stuck == nil || now.Sub(job.CreationTimestamp.Time) <= hintAfter {
+		return "", nil
+	}
+	var events corev1.EventList
+	err := j.Reader.List(ctx, &events, client.InNamespace(stuck.GetNamespace()), client.MatchingFields{
+		"involvedObject.uid": string(stuck.GetUID()), "type": corev1.EventTypeWarning,
+	})
+	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
+		return "", fmt.Errorf("read the events of %s: %w", stuck.GetName(), err)
+	}
+	if len(events.Items) == 0 {
+		return "", nil
+	}
+	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return latest.Message, nil
+}
+
+// stuckObject returns the object whose events may explain a delay: a Job without pods, or the
+// first pod that is scheduled and does not run; nil if nothing is stuck.
+func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
+	if len(pods) == 0 {
+		return job
+	}
+	for i := range pods {
+		if pods[i].Status.Phase == corev1.PodPending {
+			return &pods[i]
+		}
+	}
+	return nil
+}

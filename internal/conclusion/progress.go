@@ -1,0 +1,85 @@
+package conclusion
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/kstatus"
+)
+
+// maxStep is the maximum length of a step in status, in bytes.
+const maxStep = 128
+
+// Progress holds the facts about how far a benchmark has come.
+type Progress struct {
+	Now         time.Time
+	Repetitions int32
+	// RunDuration is the planned duration of a run; 0 if unknown.
+	RunDuration time.Duration
+	// Step describes the current work; "" keeps the text in status.
+	Step string
+}
+
+// Write writes the progress into status.
+func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
+	ended := EndedRuns(*s)
+	progress := v1alpha1.Progress{
+		CompletedRuns: ended,
+		TotalRuns:     p.Repetitions,
+		Summary:       fmt.Sprintf("%d/%d runs", ended, p.Repetitions),
+		Step:          ellipsis.Cut(p.Step, maxStep),
+	}
+	if !kstatus.HasEnded(s.Conditions) {
+		if s.Progress != nil && progress.Step == "" {
+			progress.Step = s.Progress.Step
+		}
+		progress.EstimatedCompletionTime = p.estimate(*s, ended)
+	}
+	s.Progress = &progress
+}
+
+// estimate returns when the benchmark is expected to end; nil if unknown. It uses the planned
+// duration until the first run has ended. It changes only when a run ends, because each change
+// costs a write.
+func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.Time {
+	var before *metav1.Time
+	if s.Progress != nil {
+		before = s.Progress.EstimatedCompletionTime
+	}
+	if p.RunDuration == 0 || len(s.Runs) == 0 || before != nil && s.Progress.CompletedRuns == ended {
+		return before
+	}
+	left := time.Duration(p.Repetitions-ended) * p.RunDuration
+	if ended > 0 {
+		left = time.Duration(p.Repetitions-ended) * (p.Now.Sub(p.firstStart(s)) / time.Duration(ended))
+	}
+	return new(metav1.NewTime(p.Now.Add(left).Truncate(time.Second)))
+}
+
+// firstStart returns when the first run began.
+func (p Progress) firstStart(s v1alpha1.CephBenchmarkStatus) time.Time {
+	for _, run := range s.Runs {
+		if run.StartTime != nil {
+			return run.StartTime.Time
+		}
+	}
+	if s.StartTime == nil {
+		return p.Now
+	}
+	return s.StartTime.Time
+}
+
+// EndedRuns counts the runs that have ended, valid or not.
+func EndedRuns(s v1alpha1.CephBenchmarkStatus) int32 {
+	ended := int32(0)
+	for _, run := range s.Runs {
+		if run.State != v1alpha1.RunRunning {
+			ended++
+		}
+	}
+	return ended
+}
