@@ -58,7 +58,7 @@ func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 		return // The plan only renews the lock between other waits.
 	}
 	if p.removes {
-		m.removal.begin(p.run, now)
+		m.removal.Begin(p.run, now)
 	}
 	if m.waits.Note(p.patience.For, now) {
 		m.trouble = ""
@@ -87,7 +87,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepLock:
 		return r.takeLock(ctx, seen)
 	case stepPrepare:
-		return r.prepare(ctx, seen)
+		return r.prepare(ctx, seen, p)
 	case stepReplace:
 		return r.replaceJob(ctx, seen, p)
 	case stepMove:

@@ -1,6 +1,9 @@
 package cephbenchmark
 
 import (
+	"slices"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/target"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -34,6 +37,18 @@ func (f facts) disturbances(run int32) []quiescence.Disturbance {
 		}
 	}
 	return all
+}
+
+// abortingDisturbance returns the first disturbance that aborts the current run, or false.
+func (f facts) abortingDisturbance() (quiescence.Disturbance, bool) {
+	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
+		return quiescence.Disturbance{}, false
+	}
+	all := f.disturbances(f.currentRun())
+	if i := slices.IndexFunc(all, func(d quiescence.Disturbance) bool { return d.Action == v1alpha1.DisturbanceAbort }); i >= 0 {
+		return all[i], true
+	}
+	return quiescence.Disturbance{}, false
 }
 
 // disturbancesOf returns the disturbances during one task; none if it has not begun.

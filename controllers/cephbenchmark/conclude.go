@@ -21,9 +21,13 @@ import (
 // concludeRun turns the reports of a run into its outcome, valid or invalid with the reason, and
 // archives it. After the last run the benchmark has its result.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
-	wrong, err := r.endRun(ctx, seen, p.wrong)
-	if err != nil {
-		return effect{}, err
+	if p.wrong == "" && seen.misplacedErr != nil {
+		return effect{}, seen.misplacedErr
+	}
+	if p.wrong != "" {
+		if err := endRun(ctx, seen); err != nil {
+			return effect{}, err
+		}
 	}
 	session := seen.concluded(p.run)
 	told, err := seen.memory.gathering.Fetch(ctx, seen.script, p.run,
@@ -31,7 +35,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
-	run, err := session.Judge(p.run, wrong, p.fatal, told)
+	run, err := session.Judge(p.run, p.wrong, p.fatal, told)
 	if err != nil {
 		return effect{}, err
 	}
@@ -64,13 +68,9 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	return came, nil
 }
 
-// endRun stops the clients of a run that is invalid because of wrong. Otherwise it checks whether
-// the scratch pool is still on its OSDs. It returns why the run is invalid; "" if it is valid.
-func (r *Reconciler) endRun(ctx context.Context, seen facts, wrong string) (string, error) {
-	if wrong == "" {
-		return r.stillPlaced(ctx, seen)
-	}
-	return wrong, errors.Join(clientview.Each(ctx, seen.runners, cancel(seen.tasks)), clientview.Each(ctx, seen.background.runners, cancel(seen.background.tasks)))
+// endRun stops the clients of an invalid run.
+func endRun(ctx context.Context, seen facts) error {
+	return errors.Join(clientview.Each(ctx, seen.runners, cancel(seen.tasks)), clientview.Each(ctx, seen.background.runners, cancel(seen.background.tasks)))
 }
 
 // reporters returns the clients of these runners, in order.

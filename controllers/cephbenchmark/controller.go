@@ -32,6 +32,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/live"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -56,7 +57,7 @@ type Options struct {
 	Settings *settings.Settings
 	Rook     Rook
 	Ceph     tuning.Ceph
-	Lock     Lock
+	Lock     lock.Locker
 	Journals Journals
 	// Outages is the store of the journals of OSDs that are kept down.
 	Outages tuning.Store
@@ -91,7 +92,7 @@ type Reconciler struct {
 	settings  *settings.Settings
 	rook      Rook
 	ceph      tuning.Ceph
-	lock      Lock
+	lock      lock.Locker
 	journals  Journals
 	outages   outage.Operator
 	places    Namespaces

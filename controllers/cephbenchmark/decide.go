@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -29,7 +30,7 @@ const (
 	stepBegin step = "Begin"
 	// stepLock takes the cluster's lock, or a place in its queue.
 	stepLock step = "Lock"
-	// stepPrepare creates pool, Secret and Job.
+	// stepPrepare prepares the scratch pool, part by part, and then creates Secret and Job.
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
@@ -67,10 +68,12 @@ type plan struct {
 
 	move  workload.Move // for stepMove
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
-	wrong string        // for stepConcludeRun: why the run is invalid
+	wrong string        // for stepConcludeRun and stepRestoreOSDs: why the run is invalid
 	fatal bool          // for stepConcludeRun: no other run can be valid
 	// removes says that the plan waits, before that run, for PGs that OSDs are removing.
 	removes bool
+	// preparing is the part of the scratch pool's preparation that comes next.
+	preparing scratchpool.Next
 	// tearing is the part of the teardown that comes next, and last how the object ends with it.
 	tearing tearing
 	last    ending
@@ -142,8 +145,11 @@ func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
 	p.rule = name
-	if p.step == stepTearDown {
+	switch {
+	case p.step == stepTearDown:
 		p.tearing, _, _ = reconcile.First(tearDownRules(), seen)
+	case p.step == stepPrepare && seen.preparesPool():
+		p.preparing, _, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
 	}
 	return p
 }
@@ -153,7 +159,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: cmp.Or(string(p.tearing.part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: cmp.Or(string(p.tearing.part), string(p.preparing.Part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
 	if seen.atWork() && !seen.allRunsEnded() {
 		d.Run = int(seen.currentRun())

@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
+	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/task"
@@ -31,7 +32,7 @@ type memory struct {
 	waits   reconcile.Waiting
 	trouble string
 	// removal is the latest wait for PGs that OSDs remove.
-	removal removalWait
+	removal quiescence.Removal
 	// fromBeginning says that this process has followed the session since before it created its
 	// first object, and so knows all of its objects.
 	fromBeginning bool
@@ -87,6 +88,9 @@ func (m *memory) remember(f facts) {
 	}
 	if f.background.job != nil {
 		m.backgroundJob = f.background.job.UID
+	}
+	if f.pool.OSDMap != nil {
+		m.pool.Note(f.preparation())
 	}
 	m.pool.OSDs = f.osds()
 	m.reached = m.reached || f.answered

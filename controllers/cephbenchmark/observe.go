@@ -81,6 +81,14 @@ type facts struct {
 
 	outage outage.View
 
+	pool    scratchpool.View // observations of the scratch pool while it is being prepared
+	poolErr error
+
+	// misplaced is how the scratch pool left its OSDs during the run that has ended; "" if it did
+	// not. misplacedErr is why that is unknown.
+	misplaced    string
+	misplacedErr error
+
 	// inCeph says that Ceph may have anything of the session. It is observed before a teardown;
 	// inCephErr is why it is unknown.
 	inCeph    bool
@@ -121,6 +129,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 		return seen, nil
 	}
 	r.observeCluster(ctx, &seen)
+	r.observePool(ctx, &seen)
 	if seen.tearingDown() || b.Spec.Suspend {
 		seen.inCeph, seen.inCephErr = r.mayBeInCeph(ctx, seen)
 	}
@@ -133,6 +142,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	seen.memory.remember(seen)
 	seen.observeOutage()
 	seen.observeNext()
+	r.observePlacement(ctx, &seen)
 	seen.live.LookBetweenRuns(seen.betweenRuns())
 	return seen, nil
 }

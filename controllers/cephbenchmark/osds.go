@@ -7,6 +7,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // A scratch pool may be confined to some OSDs. Its preparation puts its placement groups on these
@@ -44,21 +45,25 @@ const maxOSDs = 256
 // osdsInStatus returns the OSDs of the scratch pool in the form of status.
 func (f facts) osdsInStatus() string { return ellipsis.Cut(clientjob.OSDsText(f.osds()), maxOSDs) }
 
-// stillPlaced describes how the scratch pool has left its OSDs during a run; "" if it has not.
-func (r *Reconciler) stillPlaced(ctx context.Context, seen facts) (string, error) {
+// observePlacement checks, after the phases of a run, whether the scratch pool is still on its OSDs.
+func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
+	if seen.allRunsEnded() || seen.next.Kind != workload.MoveEnd && (len(seen.logs) == 0 || !seen.phasesDone()) {
+		return
+	}
 	if seen.confined() == nil && seen.target().DeviceClass() == "" {
-		return "", nil
+		return
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
 	if err != nil {
-		return "", err
+		seen.misplacedErr = err
+		return
 	}
 	pgs, err := r.ceph.PGs(ctx, at)
 	if err != nil {
-		return "", err
+		seen.misplacedErr = err
+		return
 	}
 	if wrong := seen.target().Misplaced(pgs); wrong != "" {
-		return "OSDs: " + wrong, nil
+		seen.misplaced = "OSDs: " + wrong
 	}
-	return "", nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -52,24 +50,11 @@ func (f facts) unrested() []quiescence.Obstacle {
 	return f.memory.outage.Unrested(plan, f.Survey.Config, f.Survey.OSDMap, f.now)
 }
 
-// whyAbort returns why the run must not continue; "" if it may.
-func (f facts) whyAbort() string {
-	if f.script == nil || f.tasks == nil || f.allRunsEnded() {
-		return ""
-	}
-	for _, d := range f.disturbances(f.currentRun()) {
-		if d.Action == v1alpha1.DisturbanceAbort {
-			return fmt.Sprintf("%s: %s", d.Kind, d.Message)
-		}
-	}
-	return ""
-}
-
 // stopper returns what stops OSDs for this session, and brings them back.
 func (r *Reconciler) stopper(seen facts) outage.Stopper {
 	return outage.Stopper{
 		Operator: r.outages, Session: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
-		Guard: func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+		Guard: r.lockOf(seen).Fence,
 	}
 }
 
@@ -77,7 +62,7 @@ func (r *Reconciler) stopper(seen facts) outage.Stopper {
 func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch d := &seen.memory.outage; {
 	case p.step == stepRestoreOSDs:
-		again, err := r.stopper(seen).UnsetNoup(ctx, seen.outage.Plan, seen.whyAbort())
+		again, err := r.stopper(seen).UnsetNoup(ctx, seen.outage.Plan, p.wrong)
 		return effect{again: again}, err
 	case seen.outage.Step == outage.StepStop:
 		return now(), r.stopper(seen).StopOSDs(ctx, seen.outage.Plan, seen.outageCluster())
@@ -92,7 +77,8 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 // restoreOrphanedOSDs brings back OSDs that an earlier manager or a deleted object has stopped. A
 // sweep checks the journal in Ceph itself.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	return r.stopper(seen).RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark")
+	stopper := r.stopper(seen)
+	return stopper.RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark", stopper.EndsItself)
 }
 
 // restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up

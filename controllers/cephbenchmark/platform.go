@@ -2,11 +2,9 @@ package cephbenchmark
 
 import (
 	"context"
-	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
@@ -27,14 +25,6 @@ type Rook interface {
 	// DeleteScratchPool removes the pool if it belongs to owner, and reports whether it is gone,
 	// or why it is not.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
-}
-
-// Lock lets one holder at a time use a Ceph cluster.
-type Lock interface {
-	// Peek returns the holder. It asks only Kubernetes.
-	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
-	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
-	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
 // Journals has the settings that sweeps still have to restore in Ceph clusters.

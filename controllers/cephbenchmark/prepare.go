@@ -8,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine/place"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -19,22 +18,18 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
-// prepare creates the scratch pool, waits until the pool in Ceph equals the specified one, and
-// then creates the Job and the objects that its pods need.
-func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
+// prepare carries out the next part of the preparation of the scratch pool. Once the pool is
+// prepared, it creates the Job and the objects that its pods need.
+func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.job != nil {
 		return effect{again: time.Second}, r.makeClients(ctx, seen)
 	}
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
-	waits, err := r.preparePool(ctx, seen)
-	if o, final := finalFailure(err); final {
-		return failed(seen, o), nil
+	if seen.poolErr != nil {
+		return effect{}, seen.poolErr
 	}
-	if err != nil {
-		return effect{}, err
-	}
-	if !waits.IsDone() {
-		return effect{again: time.Second, outcome: preparing(string(waits))}, nil
+	if p.preparing.Part != scratchpool.PartNone {
+		return r.preparePool(ctx, seen, p.preparing)
 	}
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.Hurry() // The last observation of Ceph may be older than the pool.
@@ -42,21 +37,49 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts) (effect, error) {
 	return effect{edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
 }
 
-// preparePool takes the scratch pool of the target one step further.
-func (r *Reconciler) preparePool(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	want := seen.target().ScratchPool()
-	if want == nil {
-		return reconcile.Done, nil
+func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpool.Next) (effect, error) {
+	waits, err := r.preparer(seen).Do(ctx, next, seen.pool)
+	if o, final := finalFailure(err); final {
+		return failed(seen, o), nil
 	}
+	if err != nil || waits.IsDone() {
+		return now(), err
+	}
+	return effect{again: time.Second, outcome: preparing(string(waits))}, nil
+}
+
+// preparer returns what prepares the scratch pool.
+func (r *Reconciler) preparer(seen facts) scratchpool.Preparer {
 	return scratchpool.Preparer{
 		Preparation: &seen.memory.pool, Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster,
-		Want: *want, Use: seen.poolUse(), Now: seen.now, Settle: r.poolSettle,
-		Guard:     func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
-		Misplaced: func() string { return seen.target().Misplaced(seen.memory.pool.PGs) },
+		Want: *seen.target().ScratchPool(), Use: seen.poolUse(),
+		Guard: r.lockOf(seen).Fence,
 		Remove: func(ctx context.Context) (reconcile.Wait, error) {
 			return r.removePoolOf(ctx, seen, seen.poolUse().Owner)
 		},
-	}.Prepare(ctx)
+	}
+}
+
+// observePool observes the scratch pool while it is being prepared.
+func (r *Reconciler) observePool(ctx context.Context, seen *facts) {
+	if seen.preparesPool() && seen.Survey != nil && seen.memory.waits.For == forPreparation {
+		seen.pool, seen.poolErr = r.preparer(*seen).Observe(ctx, r.poolSettle, seen.now)
+	}
+}
+
+// preparesPool reports whether a scratch pool has to be prepared before the Job exists.
+func (f facts) preparesPool() bool {
+	return f.job == nil && f.spec.Template.Target.ScratchPool != nil && !f.tearingDown()
+}
+
+// preparation returns the facts that the rules of the preparation depend on.
+func (f facts) preparation() scratchpool.Facts {
+	t := f.target()
+	made := scratchpool.Facts{Preparation: f.memory.pool, View: f.pool, Want: *t.ScratchPool(), Now: f.now}
+	if f.memory.pool.PGs != nil {
+		made.Misplaced = t.Misplaced(f.memory.pool.PGs)
+	}
+	return made
 }
 
 // finalFailure returns the outcome of a benchmark whose pool can never be created; false for

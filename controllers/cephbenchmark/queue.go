@@ -48,11 +48,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	if waits, err := r.unrestored(ctx, seen); err != nil || !waits.IsDone() {
 		return queued(waits), err
 	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return effect{}, err
-	}
-	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
+	grant, err := r.lockOf(seen).Acquire(ctx)
 	switch held := seen.memory.lock; {
 	case lock.Lost(held, err, seen.now):
 		return lockLost(seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)), nil
@@ -150,22 +146,16 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return nil, nil // Its sweep has waited on its behalf.
 	}
 	return queue.Ahead(ctx, r.client, place, func() (bool, error) {
-		grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
+		grant, err := r.lockOf(seen).Peek(ctx)
 		return grant.Held, err
 	})
 }
 
-// fence verifies the lock. It must be called immediately before each change.
-func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return ceph.Fence{}, err
-	}
-	grant, err := r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), r.now())
-	if err != nil {
-		return ceph.Fence{}, fmt.Errorf("check the lock of the Ceph cluster: %w", err)
-	}
-	return grant.Fence(seen.fsid())
+// lockOf returns the lock of the benchmark's Ceph cluster.
+func (r *Reconciler) lockOf(seen facts) lock.Handle {
+	return lock.Handle{Lock: r.lock, FSID: seen.fsid(), Holder: seen.holder(), Now: r.now, Connect: func(ctx context.Context) (ceph.Connection, error) {
+		return r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	}}
 }
 
 // renewWithin is how long a teardown waits for the lock to be renewed.
@@ -181,7 +171,7 @@ func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewWithin)
 	defer cancel()
-	grant, err := r.renewLock(ctx, seen)
+	grant, err := r.lockOf(seen).Renew(ctx)
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "The lock of the Ceph cluster cannot be renewed during the benchmark's teardown")
 		return
@@ -192,31 +182,13 @@ func (r *Reconciler) keepLock(ctx context.Context, seen facts) {
 	}
 }
 
-// renewLock renews a held lock. It never takes a new one.
-func (r *Reconciler) renewLock(ctx context.Context, seen facts) (lock.Grant, error) {
-	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
-	if err != nil || !grant.Held {
-		return grant, err
-	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return lock.Grant{}, err
-	}
-	return r.lock.Acquire(ctx, at, seen.fsid(), seen.holder(), seen.now)
-}
-
 // releaseLock releases the cluster for the next holder.
 func (r *Reconciler) releaseLock(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	holder := seen.holder()
-	if holder.Kind != "CephBenchmark" {
+	if seen.holder().Kind != "CephBenchmark" {
 		return reconcile.Done, nil
 	}
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
+	if err := r.lockOf(seen).Release(ctx); err != nil {
 		return "", err
-	}
-	if err := r.lock.Release(ctx, at, seen.fsid(), holder); err != nil {
-		return "", fmt.Errorf("release the lock of the Ceph cluster: %w", err)
 	}
 	seen.memory.lock = nil
 	return reconcile.Done, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,7 +22,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 		return nil
 	}
 	after := statusAfter(seen, p, e, failure)
-	if seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < messageInterval(seen) && equalIgnoringMessages(seen.benchmark.Status, after.Status) {
+	if seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < messageInterval(seen) && kstatus.EqualIgnoringMessages(seen.benchmark, after) {
 		return nil
 	}
 	before := reasonOf(seen.benchmark)
@@ -81,22 +80,6 @@ func messageInterval(seen facts) time.Duration {
 		return minMessageIntervalAtEnd
 	}
 	return minMessageInterval
-}
-
-// equalIgnoringMessages reports whether two statuses differ at most in their messages.
-func equalIgnoringMessages(a, b v1alpha1.CephBenchmarkStatus) bool {
-	return equality.Semantic.DeepEqual(withoutMessages(a), withoutMessages(b))
-}
-
-func withoutMessages(s v1alpha1.CephBenchmarkStatus) *v1alpha1.CephBenchmarkStatus {
-	s = *s.DeepCopy()
-	for i := range s.Conditions {
-		s.Conditions[i].Message = ""
-	}
-	if s.Progress != nil {
-		s.Progress.Step = ""
-	}
-	return &s
 }
 
 // maxNote is the length of the longest note that an event may have, in bytes.

@@ -27,7 +27,7 @@ func stillRemoved(pgs int) func(*facts) {
 
 func TestWaitForRemoval(t *testing.T) {
 	since := func(run int32, ago time.Duration) func(*facts) {
-		return func(f *facts) { f.memory.removal.begin(run, f.now.Add(-ago)) }
+		return func(f *facts) { f.memory.removal.Begin(run, f.now.Add(-ago)) }
 	}
 	nothingMade := func(f *facts) { f.job = nil }
 	second := func(f *facts) {
@@ -77,14 +77,14 @@ func TestTheWaitForRemovalIsForOneRun(t *testing.T) {
 	pass(plan{step: stepWait}.atMost(time.Hour, "quiet for run 1", cleaningUp()), 30)
 	pass(removing(1), 40)
 	now := today().Add(time.Minute)
-	if got := m.removal.lasted(1, now); got != 50*time.Second {
+	if got := m.removal.Lasted(1, now); got != 50*time.Second {
 		t.Errorf("it has lasted %v, want 50s", got)
 	}
-	if got := m.removal.lasted(2, now); got != 0 {
+	if got := m.removal.Lasted(2, now); got != 0 {
 		t.Errorf("of the next run it has lasted %v already", got)
 	}
 	pass(removing(2), 50)
-	if got := m.removal.lasted(2, now); got != 10*time.Second {
+	if got := m.removal.Lasted(2, now); got != 10*time.Second {
 		t.Errorf("of the next run it has lasted %v, want 10s", got)
 	}
 }

@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,13 +87,14 @@ func concludeFromLogs(seen facts) (plan, bool) {
 	if pending {
 		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", clientview.LogAgain), true
 	}
-	run := seen.currentRun()
-	for _, p := range seen.script.Phases {
-		if !seen.tasks.All(workload.TaskID(run, p.Name), func(s task.State) bool { return s == task.Done }) {
-			return plan{}, false
-		}
-	}
-	return plan{step: stepConcludeRun, run: run}, true
+	return plan{step: stepConcludeRun, run: seen.currentRun(), wrong: seen.misplaced}, seen.phasesDone()
+}
+
+// phasesDone reports whether all clients have completed all phases of the current run.
+func (f facts) phasesDone() bool {
+	return f.tasks != nil && !slices.ContainsFunc(f.script.Phases, func(p workload.Phase) bool {
+		return !f.tasks.All(workload.TaskID(f.currentRun(), p.Name), func(s task.State) bool { return s == task.Done })
+	})
 }
 
 func failWithJob(seen facts) (plan, bool) {

@@ -111,7 +111,7 @@ func waitForRemoval(seen facts) (plan, bool) {
 		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // There is no message: the last observation is from the previous run, and the next one comes soon.
 	}
 	run := seen.currentRun()
-	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.lasted(run, seen.now))
+	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))
 	if why == "" {
 		return plan{}, false
 	}

@@ -74,7 +74,7 @@ func suspended() kstatus.Outcome {
 }
 
 func stallOnSettings(seen facts) (plan, bool) {
-	problem := notAllowed(seen.spec, seen.settings)
+	problem := seen.settings.Refusal(seen.spec.ClusterRef, seen.spec.Template)
 	if seen.atWork() {
 		return fail(v1alpha1.ReasonNotAllowed, problem), problem != ""
 	}

@@ -1,6 +1,8 @@
 package cephbenchmark
 
 import (
+	"fmt"
+
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/outage"
@@ -20,10 +22,14 @@ func refuseOutage(seen facts) (plan, bool) {
 
 // endOutage ends the outage in time. It precedes all rules that may take long or have to wait.
 func endOutage(seen facts) (plan, bool) {
+	d, aborts := seen.abortingDisturbance()
 	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
 	}}
-	return p, seen.osdsStopped() && (seen.outage.Step == outage.StepUnsetNoup || seen.whyAbort() != "")
+	if aborts {
+		p.wrong = fmt.Sprintf("%s: %s", d.Kind, d.Message)
+	}
+	return p, seen.osdsStopped() && (seen.outage.Step == outage.StepUnsetNoup || aborts)
 }
 
 // concludeFailedOutage ends a run whose outage has failed: the rest of its phase is not worth

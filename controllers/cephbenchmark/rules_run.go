@@ -13,12 +13,8 @@ func abortDisturbedRun(seen facts) (plan, bool) {
 	if seen.allRunsEnded() || !seen.begun(run) || seen.next.Kind == workload.MoveEnd {
 		return plan{}, false
 	}
-	for _, d := range seen.disturbances(run) {
-		if d.Action == v1alpha1.DisturbanceAbort {
-			return conclude(run, seen.forgottenOutage(run)+string(d.Kind)+": "+d.Message), true
-		}
-	}
-	return plan{}, false
+	d, aborts := seen.abortingDisturbance()
+	return conclude(run, seen.forgottenOutage(run)+string(d.Kind)+": "+d.Message), aborts
 }
 
 func concludeFailedRun(seen facts) (plan, bool) {
@@ -49,7 +45,7 @@ func concludeFailedRun(seen facts) (plan, bool) {
 }
 
 func concludeRunWithoutMore(seen facts) (plan, bool) {
-	return conclude(seen.currentRun(), ""), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
+	return conclude(seen.currentRun(), seen.misplaced), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
 }
 
 // conclude ends a run, which is valid if wrong is empty.

@@ -10,6 +10,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
@@ -28,6 +29,9 @@ func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
 		check(r.Name, r.Func)
 	}
 	for _, r := range tearDownRules() {
+		check(r.Name, r.Func)
+	}
+	for _, r := range scratchpool.Rules() {
 		check(r.Name, r.Func)
 	}
 }

@@ -184,7 +184,7 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	if seen.job != nil || m.madeJob != "" || len(seen.benchmark.Status.Runs) > 0 || m.hadLock || seen.rook == nil {
 		return true, nil
 	}
-	grant, err := r.lock.Peek(ctx, seen.fsid(), seen.holder())
+	grant, err := r.lockOf(seen).Peek(ctx)
 	if err != nil || grant.Held || m.fromBeginning {
 		return grant.Held, err
 	}

@@ -159,6 +159,29 @@ func Patch(ctx context.Context, c client.StatusClient, before, after client.Obje
 	return true, nil
 }
 
+// EqualIgnoringMessages reports whether the statuses of two objects differ at most in the messages
+// of conditions and in the step of the progress.
+func EqualIgnoringMessages(a, b client.Object) bool {
+	was, err := withoutMessages(a)
+	if err != nil {
+		return false
+	}
+	is, err := withoutMessages(b)
+	return err == nil && equality.Semantic.DeepEqual(was, is)
+}
+
+func withoutMessages(object client.Object) (map[string]any, error) {
+	status, err := statusOf(object)
+	conditions, _ := status["conditions"].([]any)
+	for _, condition := range conditions {
+		if fields, ok := condition.(map[string]any); ok {
+			delete(fields, "message")
+		}
+	}
+	unstructured.RemoveNestedField(status, "progress", "step")
+	return status, err
+}
+
 func sameStatus(before, after client.Object) (bool, error) {
 	was, err := statusOf(before)
 	if err != nil {

@@ -31,9 +31,10 @@ type Operator struct {
 	// does the same when it ends.
 	Store tuning.Store
 	// Writer is a name of this process that no earlier or later process has.
-	Writer  string
-	Doubts  *tuning.Doubts
-	Now     func() time.Time
+	Writer string
+	Doubts *tuning.Doubts
+	Now    func() time.Time
+	// Reached is called at each step of a change; nil does nothing.
 	Reached func(tuning.Step) error
 }
 
@@ -195,16 +196,27 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
 // stopped. The holder of the lock does so before anything else. A new holder reads the journal in
 // Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes may have been
-// deleted.
-func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
+// deleted. own reports whether the holder itself ends the outage of a journal.
+func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool, own func(*tuning.Journal) bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
 	}
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
-	if err != nil || left == nil || left.Done() && left.Writer == s.Writer && left.Sweep == s.owner() {
-		return reconcile.Done, err // A done journal of another process or session is restored again, because its OSDs may still be down.
+	if err != nil || left == nil || own(left) {
+		return reconcile.Done, err
+	}
+	if s.Cluster.Identities.OSDStopper == "" {
+		return "", fmt.Errorf("%s %s has stopped %s, and the operator has no identity that may unset noup: "+
+			"ask the administrator to name one in identities.osdStopper of the cluster", left.Sweep.KindOrSweep(), left.Sweep, Names(OSDsOf(left)))
 	}
 	return s.restore(ctx)
+}
+
+// EndsItself reports whether this process has unset noup for the session's own outage, which then
+// waits until the OSDs are up. A done journal of another process or session is restored again,
+// because its OSDs may still be down.
+func (s Stopper) EndsItself(left *tuning.Journal) bool {
+	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
 
 // RestoreOwn brings back the OSDs that the session has stopped. It reads the copy of the journal
@@ -264,6 +276,9 @@ func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	s.engine = s.newEngine(to, s.Guard, until, func(step tuning.Step) error {
 		if step == tuning.StepOriginalSent {
 			session.noupUnsetAt = s.Now()
+		}
+		if s.Reached == nil {
+			return nil
 		}
 		return s.Reached(step)
 	})

@@ -39,6 +39,29 @@ func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Du
 		removed(strays), within, removalCode)
 }
 
+// Removal is the wait, before one run, for PGs that OSDs are still removing. It is timed
+// separately, once for each run: other waits may interrupt it, and it must not use up the time
+// for the cluster to become quiescent. After a restart of the manager it begins again.
+type Removal struct {
+	run   int32
+	since time.Time
+}
+
+// Begin records when a run begins to wait; a repeated call changes nothing.
+func (w *Removal) Begin(run int32, now time.Time) {
+	if w.run != run {
+		*w = Removal{run: run, since: now}
+	}
+}
+
+// Lasted returns how long a run has waited.
+func (w Removal) Lasted(run int32, now time.Time) time.Duration {
+	if w.run != run {
+		return 0
+	}
+	return now.Sub(w.since)
+}
+
 func removed(strays ceph.Strays) string {
 	return fmt.Sprintf("%d OSDs still remove %d PGs of pools that were deleted or of data that was moved", strays.OSDs, strays.PGs)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,7 +32,7 @@ func storeOf(t *testing.T, hooks interceptor.Funcs, objects ...client.Object) St
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(hooks).Build()
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
-	b.Spec.RunID, b.Status.ObservedRunID = "1", "1"
+	b.Spec.RunID, b.Status.ObservedRunID, b.Status.StartTime = "1", "1", &metav1.Time{Time: time.Unix(1, 0)}
 	return Store{Client: c, Reader: c, Benchmark: b}
 }
 
@@ -88,8 +89,8 @@ func TestRunsAreReadUnlessTheyAreKnown(t *testing.T) {
 
 func TestPruneKeepsTheLatestSessions(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
-	for _, session := range []v1alpha1.RunID{"1", "2"} {
-		s.Benchmark.Spec.RunID, s.Benchmark.Status.ObservedRunID = session, session
+	for session, runID := range []v1alpha1.RunID{"1", "2"} {
+		s.Benchmark.Status.ObservedRunID, s.Benchmark.Status.StartTime = runID, &metav1.Time{Time: time.Unix(int64(session), 0)}
 		if _, _, err := s.Write(t.Context(), runOf(1, "")); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -38,6 +37,8 @@ type Preparation struct {
 	OSDMap *ceph.OSDMap
 	PGs    []ceph.PG
 
+	// ready says that Rook has called the pool ready.
+	ready bool
 	// chosen has the OSDs that this process has drawn. placed holds the placements that were sent
 	// to Ceph, by placement group.
 	chosen *placement.Chosen
@@ -55,8 +56,9 @@ type Maker interface {
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 }
 
-// Preparer prepares the scratch pool of a session. Nothing of a placement has to be restored: the
-// monitor drops the mappings of `osd pg-upmap` with the pool.
+// Preparer prepares the scratch pool of a session: a pass observes, [Rules] decide about the next
+// part, and Do carries it out. Nothing of a placement has to be restored: the monitor drops the
+// mappings of `osd pg-upmap` with the pool.
 type Preparer struct {
 	*Preparation
 
@@ -65,59 +67,74 @@ type Preparer struct {
 	Cluster settings.Cluster
 	Want    v1alpha1.ScratchPool
 	Use     rook.ScratchUse
-	Now     time.Time
-	// Settle is how long the PGs of a new pool have to be clean.
-	Settle time.Duration
 	// Guard verifies the lock of the Ceph cluster.
 	Guard tuning.Guard
-	// Misplaced describes how the pool's placement differs from the requested one, according to
-	// the preparation; "" if it does not.
-	Misplaced func() string
 	// Remove removes the pool of an owner.
 	Remove func(ctx context.Context) (reconcile.Wait, error)
 }
 
-// Prepare takes the pool one step further, and returns what it waits for. It creates the pool,
-// waits until the pool in Ceph is as specified, and moves its placement groups to the requested
-// OSDs before anything is written to it.
-func (p Preparer) Prepare(ctx context.Context) (reconcile.Wait, error) {
-	at, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
-	if err != nil {
-		return "", err
-	}
-	if err := p.choose(ctx, at); err != nil {
-		return "", err
-	}
-	osdMap, err := p.Ceph.OSDMap(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	if waits, err := p.create(ctx, osdMap); err != nil || !waits.IsDone() {
-		return waits, err
-	}
-	if osdMap, err = p.Ceph.OSDMap(ctx, at); err != nil {
-		return "", err
-	}
-	if waits, err := p.verify(ctx, osdMap); err != nil || !waits.IsDone() {
-		return waits, err
-	}
-	if waits, err := p.place(ctx, osdMap); err != nil || !waits.IsDone() {
-		p.cleanSince = time.Time{}
-		return waits, err
-	}
-	return p.settle(ctx, at, osdMap)
+// View has what a pass has observed of Ceph. It is zero before the preparation has begun.
+type View struct {
+	OSDMap *ceph.OSDMap
+	// OSDs are the OSDs to choose from; nil if they are chosen, or all are used.
+	OSDs []ceph.OSDLocation
+	// Status is nil until Rook has called the pool ready.
+	Status *ceph.Status
+	// Settled says that the placement groups have been clean for long enough. PGs are nil before.
+	Settled bool
+	PGs     []ceph.PG
 }
 
-// choose draws the OSDs of the pool, once.
-func (p Preparer) choose(ctx context.Context, at ceph.Connection) error {
-	if p.Want.OSDs == nil || p.chosen != nil {
-		return nil
-	}
-	tree, err := p.Ceph.OSDTree(ctx, at)
+// Observe reads what the next part of the preparation depends on. settle is how long the placement
+// groups of a new pool have to be clean.
+func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Time) (View, error) {
+	at, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
 	if err != nil {
-		return err
+		return View{}, err
 	}
-	chosen, err := placement.Choose(tree, placement.RequestOf(p.Want))
+	var v View
+	if p.Want.OSDs != nil && p.chosen == nil {
+		if v.OSDs, err = p.Ceph.OSDTree(ctx, at); err != nil {
+			return View{}, err
+		}
+	}
+	if v.OSDMap, err = p.Ceph.OSDMap(ctx, at); err != nil || !p.ready {
+		return v, err
+	}
+	if v.Status, err = p.Ceph.Status(ctx, at); err != nil {
+		return View{}, err
+	}
+	if v.Settled = v.Status.AllClean() && p.isSettled(p.Use.Continues, settle, now); v.Settled {
+		v.PGs, err = p.Ceph.PGs(ctx, at)
+	}
+	return v, err
+}
+
+// Do carries out a part, and returns what the preparation then waits for.
+func (p Preparer) Do(ctx context.Context, next Next, v View) (reconcile.Wait, error) {
+	switch next.Part {
+	case PartWait:
+		return next.Waits, nil
+	case PartLook: // The next pass observes, because the preparation has begun.
+		return reconcile.Done, nil
+	case PartChoose:
+		return reconcile.Done, p.choose(v.OSDs)
+	case PartCreate:
+		waits, err := p.create(ctx, v.OSDMap)
+		return cmp.Or(waits, next.Waits), err
+	case PartRecreate:
+		p.remade++
+		return p.remove(ctx, next.Waits)
+	case PartPlace:
+		return next.Waits, p.place(ctx, v.OSDMap)
+	default:
+		return "", fmt.Errorf("no action for part %q of the preparation", next.Part)
+	}
+}
+
+// choose draws the OSDs of the pool.
+func (p Preparer) choose(from []ceph.OSDLocation) error {
+	chosen, err := placement.Choose(from, placement.RequestOf(p.Want))
 	if err != nil {
 		return err
 	}
@@ -128,6 +145,7 @@ func (p Preparer) choose(ctx context.Context, at ceph.Connection) error {
 // create creates the pool if it does not exist, and waits until Rook calls it ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
 	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
+	p.ready = ready && err == nil
 	problem, known := errors.AsType[*rook.Error](err)
 	switch {
 	case known && problem.Reason == rook.ReasonScratchPoolDiffers:
@@ -141,47 +159,24 @@ func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wa
 }
 
 func (p Preparer) remove(ctx context.Context, removed reconcile.Wait) (reconcile.Wait, error) {
+	p.ready = false
 	waits, err := p.Remove(ctx)
 	return cmp.Or(waits, removed), err
 }
 
-// verify compares the pool in Ceph with the specified one: Rook calls a pool Ready even if Ceph
-// has refused its parameters.
-func (p Preparer) verify(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
-	if rook.Overtaken(p.Want, osdMap.Pools) && p.remade < maxRemakes {
-		p.remade++
-		return p.remove(ctx, "Recreating the scratch pool: the autoscaler changed its number of PGs before it was turned off.")
-	}
-	if wrong := rook.VerifyPool(p.Want, osdMap.Pools); len(wrong) > 0 {
-		p.cleanSince = time.Time{}
-		return reconcile.Wait("The scratch pool in Ceph differs from the requested one: " + strings.Join(wrong, "; ")), nil
-	}
-	return reconcile.Done, nil
-}
-
-// place sends Ceph the missing placements of the pool's placement groups, and waits if any was
-// missing.
-func (p Preparer) place(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
-	if p.Want.OSDs == nil {
-		return reconcile.Done, nil
-	}
+// place sends Ceph the missing placements of the pool's placement groups.
+func (p Preparer) place(ctx context.Context, osdMap *ceph.OSDMap) error {
 	if err := placement.SupportsUpmap(osdMap); err != nil {
-		return "", err
+		return err
 	}
-	waits := reconcile.Done
-	for _, pool := range osdMap.Pools {
-		if !slices.ContainsFunc(placement.Pools(p.Want), func(own ceph.Pool) bool { return own.Name == pool.Name }) {
-			continue
-		}
-		wanted := p.chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
-		for some := range slices.Chunk(placement.Missing(pool, wanted, osdMap, p.placed), ceph.MaxPlaced) {
-			waits = "Moving the placement groups of the scratch pool to its OSDs."
-			if err := p.send(ctx, pool, some); err != nil {
-				return "", err
+	for _, lacking := range p.missing(p.Want, osdMap) {
+		for some := range slices.Chunk(lacking.placements, ceph.MaxPlaced) {
+			if err := p.send(ctx, lacking.pool, some); err != nil {
+				return err
 			}
 		}
 	}
-	return waits, nil
+	return nil
 }
 
 // send checks the lock, and immediately sends Ceph the placements of some placement groups.
@@ -206,38 +201,4 @@ func (p Preparer) send(ctx context.Context, pool ceph.Pool, some []ceph.PGPlacem
 		p.placed[pg.ID(pool.ID)] = pg.OSDs
 	}
 	return nil
-}
-
-// settle waits until the placement groups of the pool are clean and on the requested OSDs.
-func (p Preparer) settle(ctx context.Context, at ceph.Connection, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
-	status, err := p.Ceph.Status(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	if !p.isClean(status, p.Use.Continues, p.Settle, p.Now) {
-		return "Creating the placement groups of the scratch pool.", nil
-	}
-	pgs, err := p.Ceph.PGs(ctx, at)
-	if err != nil {
-		return "", err
-	}
-	p.OSDMap, p.PGs = osdMap, pgs
-	if wrong := p.Misplaced(); wrong != "" {
-		return reconcile.Wait("The scratch pool is not on its OSDs yet: " + wrong + "."), nil
-	}
-	return reconcile.Done, nil
-}
-
-// isClean reports whether PGs have been clean for long enough: Ceph reports them as clean until it
-// learns of a change. For a pool that others have used, one clean report is enough, because its PGs
-// are not new.
-func (p *Preparation) isClean(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
-	if !status.AllClean() {
-		p.cleanSince = time.Time{}
-		return false
-	}
-	if p.cleanSince.IsZero() {
-		p.cleanSince = now
-	}
-	return used || now.Sub(p.cleanSince) >= settle
 }

@@ -1,0 +1,72 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/objectref"
+)
+
+// Locker has the locks of Ceph clusters.
+type Locker interface {
+	// Peek returns the holder. It asks only Kubernetes, not Ceph.
+	Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error)
+	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error)
+	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
+}
+
+// Handle is the lock of one Ceph cluster, for one holder.
+type Handle struct {
+	Lock   Locker
+	FSID   string
+	Holder objectref.Ref
+	// Connect returns the connection to the cluster.
+	Connect func(ctx context.Context) (ceph.Connection, error)
+	Now     func() time.Time
+}
+
+// Peek returns the holder of the lock. It asks only Kubernetes, not Ceph.
+func (h Handle) Peek(ctx context.Context) (Grant, error) {
+	return h.Lock.Peek(ctx, h.FSID, h.Holder)
+}
+
+// Acquire takes or renews the lock.
+func (h Handle) Acquire(ctx context.Context) (Grant, error) {
+	at, err := h.Connect(ctx)
+	if err != nil {
+		return Grant{}, err
+	}
+	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
+}
+
+// Renew renews a held lock. It never takes a new one.
+func (h Handle) Renew(ctx context.Context) (Grant, error) {
+	grant, err := h.Peek(ctx)
+	if err != nil || !grant.Held {
+		return grant, err
+	}
+	return h.Acquire(ctx)
+}
+
+// Fence verifies the lock. It must be called immediately before each change.
+func (h Handle) Fence(ctx context.Context) (ceph.Fence, error) {
+	grant, err := h.Acquire(ctx)
+	if err != nil {
+		return ceph.Fence{}, fmt.Errorf("check the lock of the Ceph cluster: %w", err)
+	}
+	return grant.Fence(h.FSID)
+}
+
+// Release releases the lock for the next holder.
+func (h Handle) Release(ctx context.Context) error {
+	at, err := h.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.Lock.Release(ctx, at, h.FSID, h.Holder); err != nil {
+		return fmt.Errorf("release the lock of the Ceph cluster: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package scratchpool
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/rook"
+)
+
+// Part is one part of the preparation of a scratch pool.
+type Part string
+
+const (
+	// PartNone means that the pool is prepared.
+	PartNone Part = ""
+	// PartWait waits for something that should happen by itself.
+	PartWait Part = "Wait"
+	// PartLook begins the preparation, so that the next pass observes Ceph.
+	PartLook Part = "LookAtCeph"
+	// PartChoose draws the OSDs to which the pool is confined.
+	PartChoose Part = "ChooseOSDs"
+	// PartCreate creates the pool, or asks Rook whether it is ready.
+	PartCreate Part = "CreateScratchPool"
+	// PartRecreate removes the pool, so that it is created again.
+	PartRecreate Part = "RecreateScratchPool"
+	// PartPlace moves the pool's placement groups to its OSDs.
+	PartPlace Part = "PlacePGs"
+)
+
+// Next is the next part of a preparation.
+type Next struct {
+	Part Part
+	// Waits says what the preparation waits for during the part; Done if only carrying out the
+	// part shows it.
+	Waits reconcile.Wait
+}
+
+// Facts has what the rules of a preparation depend on.
+type Facts struct {
+	Preparation
+	View
+
+	Want v1alpha1.ScratchPool
+	Now  time.Time
+	// Misplaced describes how the placement differs from the requested one, according to the
+	// PGs of the Preparation; "" if it does not.
+	Misplaced string
+}
+
+// Rules returns the rules of a preparation in order. The pool in Ceph must be as specified, and
+// its placement groups on the requested OSDs, before anything is written to it. If no rule
+// applies, the pool is prepared. Every part can be repeated.
+func Rules() []reconcile.Rule[Facts, Next] {
+	return []reconcile.Rule[Facts, Next]{
+		{Name: "beginPreparation", Func: beginPreparation}, // passes observe Ceph from now on
+		{Name: "chooseOSDs", Func: chooseOSDs},             // if the pool is confined to some
+		{Name: "createPool", Func: createPool},             // until Rook calls it ready
+		{Name: "recreatePool", Func: recreatePool},         // the autoscaler has changed its number of PGs
+		{Name: "correctPool", Func: correctPool},           // Ceph may have refused its parameters
+		{Name: "placePGs", Func: placePGs},                 // on the chosen OSDs
+		{Name: "waitForPGs", Func: waitForPGs},             // until they are clean, and stay so
+		{Name: "waitForPlacement", Func: waitForPlacement}, // until they are on the requested OSDs
+	}
+}
+
+func beginPreparation(f Facts) (Next, bool) { return Next{Part: PartLook}, f.View.OSDMap == nil }
+
+func chooseOSDs(f Facts) (Next, bool) {
+	return Next{Part: PartChoose}, f.Want.OSDs != nil && f.chosen == nil
+}
+
+func createPool(f Facts) (Next, bool) { return Next{Part: PartCreate}, !f.ready }
+
+func recreatePool(f Facts) (Next, bool) {
+	return Next{PartRecreate, "Recreating the scratch pool: the autoscaler changed its number of PGs before it was turned off."},
+		rook.Overtaken(f.Want, f.View.OSDMap.Pools) && f.remade < maxRemakes
+}
+
+// correctPool asks Rook again if the pool in Ceph is not as specified: Rook calls a pool Ready even
+// if Ceph has refused its parameters.
+func correctPool(f Facts) (Next, bool) {
+	wrong := rook.VerifyPool(f.Want, f.View.OSDMap.Pools)
+	return Next{PartCreate, reconcile.Wait("The scratch pool in Ceph differs from the requested one: " + strings.Join(wrong, "; "))}, len(wrong) > 0
+}
+
+func placePGs(f Facts) (Next, bool) {
+	return Next{PartPlace, "Moving the placement groups of the scratch pool to its OSDs."}, len(f.missing(f.Want, f.View.OSDMap)) > 0
+}
+
+func waitForPGs(f Facts) (Next, bool) {
+	return Next{PartWait, "Creating the placement groups of the scratch pool."}, !f.Settled
+}
+
+func waitForPlacement(f Facts) (Next, bool) {
+	return Next{PartWait, reconcile.Wait("The scratch pool is not on its OSDs yet: " + f.Misplaced + ".")}, f.Misplaced != ""
+}
+
+// Note remembers what a pass has observed: since when the placement groups are clean, and where
+// they are. Ceph reports them as clean until it learns of a change.
+func (p *Preparation) Note(f Facts) {
+	if next, _, _ := reconcile.First(Rules(), f); next.Part != PartNone && next.Part != PartWait || !f.Status.AllClean() {
+		p.cleanSince = time.Time{}
+		return
+	}
+	if p.cleanSince.IsZero() {
+		p.cleanSince = f.Now
+	}
+	if f.Settled {
+		p.OSDMap, p.PGs = f.View.OSDMap, f.View.PGs
+	}
+}
+
+// isSettled reports whether placement groups that are clean now have been so for long enough. Those
+// of a pool that others have used are not new.
+func (p *Preparation) isSettled(used bool, settle time.Duration, now time.Time) bool {
+	return used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle
+}
+
+// lacking has the placements that a pool in Ceph lacks.
+type lacking struct {
+	pool       ceph.Pool
+	placements []ceph.PGPlacement
+}
+
+// missing returns the pools whose placement groups are not all placed on the chosen OSDs.
+func (p *Preparation) missing(want v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
+	if want.OSDs == nil {
+		return nil
+	}
+	var all []lacking
+	for _, pool := range osdMap.Pools {
+		if !slices.ContainsFunc(placement.Pools(want), func(own ceph.Pool) bool { return own.Name == pool.Name }) {
+			continue
+		}
+		wanted := p.chosen.Spread(placement.Pool{Copies: pool.Size, PGs: pool.PGNum})
+		if some := placement.Missing(pool, wanted, osdMap, p.placed); len(some) > 0 {
+			all = append(all, lacking{pool, some})
+		}
+	}
+	return all
+}
