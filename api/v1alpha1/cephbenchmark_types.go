@@ -334,7 +334,8 @@ type ResultMark string
 
 // The marks.
 const (
-	// MarkCached means that the dataset fits into the caches of the OSDs.
+	// MarkCached means that the dataset fits into the caches of the OSDs. The data of a claim may
+	// be outside Ceph, for example on a local disk: then those caches do not matter.
 	MarkCached ResultMark = "Cached"
 	// MarkWarmed means that the dataset was read once before the phase. The caches of the OSDs
 	// then held as much of it as fits.

@@ -56,7 +56,7 @@ type CephTuningSweepStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// best is the best configuration so far.
+	// best is the best configuration so far: baseline if every other one is worse.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Best string `json:"best,omitempty"`
@@ -65,7 +65,8 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// verdict on best.
+	// verdict on best. If best is the baseline, it is Inferior: the verdict on the configuration
+	// that came closest.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
@@ -48,6 +49,9 @@ func sessionStories() map[string]story {
 			}
 			if !strings.HasPrefix(string(s.Status.Runs[0]), "1 1 4 -1.2") {
 				w.t.Errorf("sessions %q", s.Status.Runs)
+			}
+			if s.Status.Best != sweep.BaselineName || s.Status.Effect != "" {
+				w.t.Errorf("best %s %s", s.Status.Best, s.Status.Effect)
 			}
 			w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
 			if n := len(w.children()); n != 0 {

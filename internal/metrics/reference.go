@@ -132,7 +132,7 @@ func Labels() []Label {
 		{LabelReason, "Of a CR: the reason of its condition Ready, which is the column Phase of `kubectl get`. Of runs: why they are invalid."},
 		{LabelVerdict, "Of a sweep or a configuration: Superior, Better, Equivalent, Inferior, Inconclusive or Invalid. Of a benchmark: Passed, Failed, Inconclusive or Invalid. Empty while there is none."},
 		{LabelSummary, "The outcome in one sentence, or what to do. Empty while there is neither."},
-		{LabelBest, "The best configuration so far."},
+		{LabelBest, "The best configuration so far, or baseline if every other one is worse."},
 		{LabelMetric, "The objective of a sweep: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
 		{LabelBetter, "The direction in which the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies."},
 		{LabelConstraints, "The constraints of a sweep, for the best configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty without constraints, and before there is an interval."},

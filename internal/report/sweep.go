@@ -92,8 +92,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	return d
 }
 
-// inFigures states the figures of the winner and of the baseline in the objective's unit; ""
-// without a winner. The ratio of these two figures differs from the verdict's ratio, which compares
+// inFigures states the figures of the best configuration, or of the only candidate, and of the
+// baseline in the objective's unit; "" without one. The ratio of these two figures differs from the verdict's ratio, which compares
 // within blocks.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
@@ -101,8 +101,12 @@ func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions [
 	if sweepspec.IsInterleaved(s.Status.Plan) {
 		typical = func(index int32) string { return typicalOfWindows(objective.Metric, int(index), sessions) }
 	}
+	compared := s.Status.Best
+	if all := s.Status.Configurations; len(all) == 2 {
+		compared = all[1].Name // Best may be the baseline.
+	}
 	for _, c := range s.Status.Configurations {
-		if c.Index == 0 || c.Name != s.Status.Best {
+		if c.Index == 0 || c.Name != compared {
 			continue
 		}
 		if before, after := typical(0), typical(c.Index); before != "" && after != "" {

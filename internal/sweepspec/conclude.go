@@ -50,11 +50,24 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 			out.Configurations[i+1].Verdict, out.Configurations[i+1].Reason = "", ""
 		}
 		if row.Configuration == standing.Best && row.Assessment.Ratio > 0 {
-			out.Best = out.Configurations[i+1].Name
-			out.Effect = effectOf(math.Log(row.Assessment.Ratio))
+			out.lead(i+1, row.Assessment)
 		}
 	}
 	return out, nil
+}
+
+// lead makes a candidate the best configuration, with its effect, and reports whether it did so.
+// If the candidate is worse than the baseline, the baseline is the best, and has no effect.
+func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
+	if a.Verdict == stats.Inferior {
+		o.Best = o.Configurations[0].Name
+		return false
+	}
+	o.Best = o.Configurations[candidate].Name
+	if a.Ratio > 0 {
+		o.Effect = effectOf(math.Log(a.Ratio))
+	}
+	return true
 }
 
 // Conclude returns the outcome of an ended sweep. pools has the CephBlockPool of each existing
@@ -73,12 +86,10 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 		if row.Configuration != c.Best {
 			continue
 		}
-		out.Best = out.Configurations[i+1].Name
 		out.Verdict = v1alpha1.SweepVerdict(row.Assessment.Verdict)
-		if row.Assessment.Ratio > 0 {
-			out.Effect = effectOf(math.Log(row.Assessment.Ratio))
+		if out.lead(i+1, row.Assessment) {
+			out.Constraints = constraintResults(spec, row.Constraints)
 		}
-		out.Constraints = constraintResults(spec, row.Constraints)
 	}
 	after := ""
 	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {

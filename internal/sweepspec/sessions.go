@@ -613,15 +613,18 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		if a := f.Windows; s.Valid > 0 && a.Ratio > 0 {
 			row.Ratio = figure.Decimal(a.Ratio)
 			row.Low, row.High = interval(a.Interval)
-			if c == best {
-				out.Best, out.Effect = row.Name, effectOf(math.Log(a.Ratio))
-				out.Constraints = constraintResults(s.spec, f.Constraints)
-			}
 		}
 		if s.Stop != "" {
 			row.Verdict, row.Reason = v1alpha1.SweepVerdict(f.Verdict), ellipsis.Cut(whyOf(f), maxReason)
 		}
 		out.Configurations = append(out.Configurations, row)
+	}
+	if best > 0 && s.of(best).Windows.Ratio > 0 {
+		f := s.of(best)
+		// The effect is that of the windows, but the verdict may differ from theirs.
+		if leads := out.lead(best, stats.Assessment{Ratio: f.Windows.Ratio, Verdict: f.Verdict}); leads {
+			out.Constraints = constraintResults(s.spec, f.Constraints)
+		}
 	}
 	if s.Stop == "" {
 		return out, nil
