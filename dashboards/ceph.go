@@ -137,8 +137,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// osdPanels show Ceph's OSDs one by one. There is no panel for the apply latency of "ceph osd perf":
-// BlueStore reports its commit latency there, too.
+// osdPanels show Ceph's OSDs one by one.
 func osdPanels() []cog.Builder[dashboard.Panel] {
 	few := fmt.Sprintf(" With more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
 	eachOSD := func(width uint32, title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
@@ -159,7 +158,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 	return []cog.Builder[dashboard.Panel]{
 		eachOSD(8, "Commit latency by OSD",
-			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. The dashed line is the mean over all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
+			"How long each OSD takes to commit, as \"ceph osd perf\" reports it. On BlueStore, the apply latency is the same. The dashed line is the mean over all OSDs. One OSD that is far slower than the mean slows down every operation that waits for it.",
 			milliseconds, noCeph,
 			each(highest(byOSD(ofCeph(cephOSDCommit))), blue),
 			line{id: "mean", expression: fmt.Sprintf("avg(%s)", ofCeph(cephOSDCommit)), legend: "mean of all", color: fixed(grey), reference: true},
