@@ -245,6 +245,12 @@ func (l *Flags) Classes() *v1alpha1.Parameter {
 	return p
 }
 
+// FewestRuns limits the design Blocks to the smallest numbers that the API accepts.
+func FewestRuns(s *v1alpha1.Strategy) {
+	const fewest = 3
+	s.Design, s.Blocks, s.ConfirmationBlocks = v1alpha1.DesignBlocks, v1alpha1.Blocks{Min: fewest, Max: fewest}, fewest
+}
+
 // Scratch reports whether a scratch pool is created for the load.
 func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
 

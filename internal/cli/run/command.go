@@ -60,6 +60,9 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # Which of my StorageClasses is faster for this load?
   %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32
 
+  # The same with the fewest runs, which prove only large differences
+  %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32 --quick
+
   # A gate: fail if the file's expectations are not met
   %[1]s -f nightly.yaml -n cephtune-bench || echo "exit code $?"
 
@@ -73,6 +76,8 @@ type options struct {
 	gate limits
 	// repetitions applies only to benchmarks from flags.
 	repetitions int32
+	// quick applies only to several StorageClasses.
+	quick bool
 }
 
 // NewCommand returns the subcommand; program is the name under which the root was
@@ -108,6 +113,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	o.load.Add(cmd)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
+	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class with the fewest runs, which prove only large differences")
 	o.gate.addFlags(flags)
 	o.AddFlags(cmd, verdicts())
 }
@@ -138,6 +144,9 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("repetitions") {
 		given = append(given, "repetitions")
 	}
+	if o.quick {
+		given = append(given, "quick")
+	}
 	if len(given) > 0 {
 		return exit.UsageErrorf("--%s is for a benchmark from flags, but -f names a file: set it in the file", given[0])
 	}
@@ -152,6 +161,9 @@ func (o *options) checkClasses(cmd *cobra.Command) error {
 	}
 	if o.load.Classes() != nil && cmd.Flags().Changed("repetitions") {
 		return exit.UsageErrorf("--repetitions is for one StorageClass: a comparison of several repeats itself until it can decide")
+	}
+	if o.load.Classes() == nil && o.quick {
+		return exit.UsageErrorf("--quick compares several StorageClasses, such as --storage-class a,b: for one benchmark, use --repetitions 1")
 	}
 	return o.gate.check()
 }
@@ -203,10 +215,14 @@ func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object
 		return nil, err
 	}
 	if classes := o.load.Classes(); classes != nil {
+		var strategy v1alpha1.Strategy
+		if o.quick {
+			load.FewestRuns(&strategy)
+		}
 		return &v1alpha1.CephTuningSweep{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "run-"},
 			Spec: v1alpha1.CephTuningSweepSpec{
-				ClusterRef: ref, Template: template, Parameters: []v1alpha1.Parameter{*classes},
+				ClusterRef: ref, Template: template, Parameters: []v1alpha1.Parameter{*classes}, Strategy: strategy,
 				Objective: v1alpha1.Objective{MetricReference: v1alpha1.MetricReference{Phase: template.Phases[0].Name, Metric: o.load.Figure()}},
 			},
 		}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/load"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -19,9 +20,6 @@ type design struct {
 	// them.
 	notSwitched string
 }
-
-// fewestBlocks is the smallest number that the API accepts, of blocks and of confirmation blocks.
-const fewestBlocks = 3
 
 func (d *design) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or the fewest runs, which prove only large effects")
@@ -52,8 +50,11 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	if wanted != v1alpha1.DesignAuto {
 		strategy.Design = wanted
 	}
-	if wanted == v1alpha1.DesignBlocks || wanted == v1alpha1.DesignAuto && !d.quick {
-		d.fewest(strategy)
+	switch {
+	case wanted == v1alpha1.DesignBlocks && d.quick:
+		load.FewestRuns(strategy)
+		return nil
+	case wanted == v1alpha1.DesignBlocks, wanted == v1alpha1.DesignAuto && !d.quick:
 		return nil
 	}
 	permitted := sweepspec.Facts{MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }, MaySwitchPools: true}
@@ -64,17 +65,10 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	case len(reasons) > 0 && wanted == v1alpha1.DesignInterleaved:
 		return exit.UsageErrorf("--design interleaved is not possible: %s Use --design blocks, which compares separate runs", reasons[0])
 	case len(reasons) > 0:
-		d.notSwitched, strategy.Design = reasons[0], v1alpha1.DesignBlocks
-		d.fewest(strategy)
+		d.notSwitched = reasons[0]
+		load.FewestRuns(strategy)
 	}
 	return nil
-}
-
-// fewest limits the runs of the design Blocks for --quick.
-func (d *design) fewest(strategy *v1alpha1.Strategy) {
-	if d.quick {
-		strategy.Blocks, strategy.ConfirmationBlocks = v1alpha1.Blocks{Min: fewestBlocks, Max: fewestBlocks}, fewestBlocks
-	}
 }
 
 // refused says what to do if the operator does not permit switching the settings; "" if it
