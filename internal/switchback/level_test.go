@@ -85,15 +85,17 @@ func TestSimulatedFamilyOfQuickLooks(t *testing.T) {
 		{"a false loss beside a true one", 1, 0.1, 0.025, []stats.Verdict{stats.Inferior}},
 	}
 	for i, w := range worlds() {
-		for j, truth := range truths {
-			for _, size := range [][2]int{{2, 8}, {2, LastLook}, {6, LastLook}} {
-				q := question(true)
-				q.Candidates, q.LastLook = size[0], size[1]
-				effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, q.Candidates-1)...)
-				about := fmt.Sprintf("%-8s %d candidates, last look %2d: %s", w.name, q.Candidates, q.LastLook, truth.name)
-				w.wantFamilyRate(t, about, uint64(500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
+		t.Run(w.name, func(t *testing.T) {
+			for j, truth := range truths {
+				for _, size := range [][2]int{{2, 8}, {2, LastLook}, {6, LastLook}} {
+					q := question(true)
+					q.Candidates, q.LastLook = size[0], size[1]
+					effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, q.Candidates-1)...)
+					about := fmt.Sprintf("%-8s %d candidates, last look %2d: %s", w.name, q.Candidates, q.LastLook, truth.name)
+					w.wantFamilyRate(t, about, uint64(500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
+				}
 			}
-		}
+		})
 	}
 }
 

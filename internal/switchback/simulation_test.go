@@ -22,6 +22,7 @@ type world struct {
 	ratio     float64
 	sessionSD float64 // by how much ln(ratio) differs between sessions
 	tau       float64 // time constant in seconds with which a setting takes effect; 0: at once
+	plain     bool    // entries without permutation tests, which take most of the time, and so no carry-over is found
 	deferred  float64 // how much ln(figure) falls in the long run because of postponed work, τ 60 s
 
 	rng                        *rand.Rand
@@ -29,12 +30,21 @@ type world struct {
 	stalled                    int
 }
 
+// worlds returns assumed clusters.
 func worlds() []world {
 	return []world{
 		{name: "quiet", cv: 0.06, phi: 0.2, slow: 0.01},
 		{name: "typical", cv: 0.08, phi: 0.5, slow: 0.03},
 		{name: "noisy", cv: 0.15, phi: 0.5, slow: 0.08},
 		{name: "stalling", cv: 0.30, phi: 0.3, slow: 0.10, stalls: 0.01},
+	}
+}
+
+// recorded returns clusters with the noise of recordings (TestRecordingsLieWithinTheSimulation).
+func recorded() []world {
+	return []world{
+		{name: "lab-reads", cv: 0.19, slow: 0.13, plain: true},                            // session-randread-4k
+		{name: "lab-writes", cv: 0.39, phi: 0.46, slow: 0.33, stalls: 0.003, plain: true}, // session-randwrite-4k
 	}
 }
 
@@ -180,6 +190,9 @@ func (w *world) quick(t *testing.T, q Question, dwells map[int]stats.Contrast) (
 
 func (w *world) entry(t *testing.T, s Session) Entry {
 	t.Helper()
+	if w.plain {
+		return plainEntry(t, s.Number, effectsIn(t, s))
+	}
 	es, err := s.Entries()
 	if err != nil {
 		t.Fatal(err)
@@ -237,25 +250,27 @@ func TestSimulatedErrorRates(t *testing.T) {
 		{"a false loss", 1, false, 0.025, []stats.Verdict{stats.Inferior}},
 		{"a false Equivalent", 1.05, true, 0.05, []stats.Verdict{stats.Equivalent}},
 	}
-	for i, w := range worlds() {
-		for j, truth := range truths {
-			for _, sd := range []float64{-1, 0, 0.05} { // −1 is quick mode, whose claim has no sessions
-				w, q := w, question(sd < 0)
-				w.ratio, w.sessionSD = truth.ratio, max(0, sd)
-				seed := uint64(100 + 10*i + j)
-				rate, _ := rateOf(t, w, seed, n, q, truth.dwells, truth.wrong...)
-				se := math.Sqrt(truth.nominal * (1 - truth.nominal) / float64(n))
-				if rate > truth.nominal+2*se {
-					t.Logf("%s, %s, sd %v: %.1f%%, and again", w.name, truth.name, sd, 100*rate)
-					rate, _ = rateOf(t, w, seed+1000, n, q, truth.dwells, truth.wrong...)
-					se *= 1.5
-				}
-				t.Logf("%-8s %-18s sd between sessions %5.2f: %.1f%%", w.name, truth.name, sd, 100*rate)
-				if rate > truth.nominal+2*se {
-					t.Errorf("%s, sd %v: %s in %.1f%%, nominal %v", w.name, sd, truth.name, 100*rate, truth.nominal)
+	for i, w := range slices.Concat(worlds(), recorded()) {
+		t.Run(w.name, func(t *testing.T) {
+			for j, truth := range truths {
+				for _, sd := range []float64{-1, 0, 0.05} { // −1 is quick mode, whose claim has no sessions
+					w, q := w, question(sd < 0)
+					w.ratio, w.sessionSD = truth.ratio, max(0, sd)
+					seed := uint64(100 + 10*i + j)
+					rate, _ := rateOf(t, w, seed, n, q, truth.dwells, truth.wrong...)
+					se := math.Sqrt(truth.nominal * (1 - truth.nominal) / float64(n))
+					if rate > truth.nominal+2*se {
+						t.Logf("%s, %s, sd %v: %.1f%%, and again", w.name, truth.name, sd, 100*rate)
+						rate, _ = rateOf(t, w, seed+1000, n, q, truth.dwells, truth.wrong...)
+						se *= 1.5
+					}
+					t.Logf("%-8s %-18s sd between sessions %5.2f: %.1f%%", w.name, truth.name, sd, 100*rate)
+					if rate > truth.nominal+2*se {
+						t.Errorf("%s, sd %v: %s in %.1f%%, nominal %v", w.name, sd, truth.name, 100*rate, truth.nominal)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -265,15 +280,17 @@ func TestSimulatedMinutes(t *testing.T) {
 	if long() {
 		n = 25 * n
 	}
-	for i, w := range worlds() {
-		for _, ratio := range []float64{1.05, 1.10, 1.25} {
-			for _, quick := range []bool{true, false} {
-				q := question(quick)
-				q.Criteria.MinimumEffect, w.ratio, w.sessionSD = 0, ratio, 0.02
-				power, minutes := rateOf(t, w, uint64(200+i), n, q, false, stats.Superior, stats.Better)
-				t.Logf("%-8s %.2f quick %-5v: %3.0f%% in %4.1f min", w.name, ratio, quick, 100*power, minutes)
+	for i, w := range slices.Concat(worlds(), recorded()) {
+		t.Run(w.name, func(t *testing.T) {
+			for _, ratio := range []float64{1.05, 1.10, 1.25} {
+				for _, quick := range []bool{true, false} {
+					q := question(quick)
+					q.Criteria.MinimumEffect, w.ratio, w.sessionSD = 0, ratio, 0.02
+					power, minutes := rateOf(t, w, uint64(200+i), n, q, false, stats.Superior, stats.Better)
+					t.Logf("%-8s %.2f quick %-5v: %3.0f%% in %4.1f min", w.name, ratio, quick, 100*power, minutes)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -284,43 +301,47 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 		n = 25 * n
 	}
 	for i, w := range worlds()[:3] {
-		for _, tau := range []float64{2, 5, 10, 60} {
-			w := w
-			w.ratio, w.tau = 1.10, tau
-			same, _ := rateOf(t, w, uint64(300+i), n, question(false), true, stats.Equivalent)
+		t.Run(w.name, func(t *testing.T) {
+			for _, tau := range []float64{2, 5, 10, 60} {
+				w := w
+				w.ratio, w.tau = 1.10, tau
+				same, _ := rateOf(t, w, uint64(300+i), n, question(false), true, stats.Equivalent)
+				q := question(false)
+				q.Criteria.MinimumEffect = 0
+				gain, minutes := rateOf(t, w, uint64(300+i), n, q, true, stats.Superior, stats.Better)
+				t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%, better in %.1f%%, %.1f min", w.name, tau, 100*same, 100*gain, minutes)
+			}
+			w.ratio, w.deferred = 1.10, math.Log(1.10/0.93)
 			q := question(false)
 			q.Criteria.MinimumEffect = 0
-			gain, minutes := rateOf(t, w, uint64(300+i), n, q, true, stats.Superior, stats.Better)
-			t.Logf("%-8s 1.10 with τ %2.0f s: Equivalent in %.1f%%, better in %.1f%%, %.1f min", w.name, tau, 100*same, 100*gain, minutes)
-		}
-		w.ratio, w.deferred = 1.10, math.Log(1.10/0.93)
-		q := question(false)
-		q.Criteria.MinimumEffect = 0
-		without, _ := rateOf(t, w, uint64(310+i), n, q, false, stats.Superior, stats.Better)
-		with, _ := rateOf(t, w, uint64(310+i), n, q, true, stats.Superior, stats.Better)
-		t.Logf("%-8s long-run 0.93 that windows see as 1.10: better in %.1f%%, with dwells %.1f%%", w.name, 100*without, 100*with)
+			without, _ := rateOf(t, w, uint64(310+i), n, q, false, stats.Superior, stats.Better)
+			with, _ := rateOf(t, w, uint64(310+i), n, q, true, stats.Superior, stats.Better)
+			t.Logf("%-8s long-run 0.93 that windows see as 1.10: better in %.1f%%, with dwells %.1f%%", w.name, 100*without, 100*with)
+		})
 	}
 	for i, w := range worlds() {
-		w.ratio, w.rng = 1, rand.New(rand.NewPCG(2026, uint64(320+i)))
-		alarms, contradictions := 0, 0
-		for range 5 * n {
-			var entries []Entry
-			for s := range DefaultSessions {
-				entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0, window)))
+		t.Run(w.name, func(t *testing.T) {
+			w.ratio, w.rng = 1, rand.New(rand.NewPCG(2026, uint64(320+i)))
+			alarms, contradictions := 0, 0
+			for range 5 * n {
+				var entries []Entry
+				for s := range DefaultSessions {
+					entries = append(entries, w.entry(t, w.session(t, s, DefaultPairs/2, 0, window)))
+				}
+				f := judge(t, question(false), entries, map[int]stats.Contrast{1: w.dwells(t, 0)})
+				if f.Remedy != None {
+					alarms++
+				}
+				if f.Contradict {
+					contradictions++
+				}
 			}
-			f := judge(t, question(false), entries, map[int]stats.Contrast{1: w.dwells(t, 0)})
-			if f.Remedy != None {
-				alarms++
+			t.Logf("%-8s nothing hidden: carry-over alarms %.1f%%, dwells contradict %.1f%%",
+				w.name, 20*float64(alarms)/float64(n), 20*float64(contradictions)/float64(n))
+			if !(float64(alarms) <= 5*float64(n)*(0.05+3*math.Sqrt(0.05*0.95/float64(5*n)))) {
+				t.Errorf("%s: %d alarms of %d", w.name, alarms, 5*n)
 			}
-			if f.Contradict {
-				contradictions++
-			}
-		}
-		t.Logf("%-8s nothing hidden: carry-over alarms %.1f%%, dwells contradict %.1f%%",
-			w.name, 20*float64(alarms)/float64(n), 20*float64(contradictions)/float64(n))
-		if !(float64(alarms) <= 5*float64(n)*(0.05+3*math.Sqrt(0.05*0.95/float64(5*n)))) {
-			t.Errorf("%s: %d alarms of %d", w.name, alarms, 5*n)
-		}
+		})
 	}
 }
 

@@ -1,0 +1,132 @@
+// Command recording extracts a recording from the export of a sweep that switched settings: the
+// operations of each second of a session, as CSV with a header that says what was measured. The
+// simulations of package switchback are calibrated with recordings of settings that act alike.
+//
+//	go run ./hack/recording EXPORT > internal/switchback/testdata/LAB/NAME.csv
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/manifest"
+)
+
+func main() {
+	var out bytes.Buffer
+	err := errors.New("usage: recording EXPORT > FILE")
+	if len(os.Args) == 2 {
+		err = extract(&out, os.Args[1])
+	}
+	if err == nil {
+		_, err = out.WriteTo(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "recording:", err)
+		os.Exit(1)
+	}
+}
+
+// extract writes the recording of the last session in an export. Earlier sessions are void, or belong
+// to sweeps with several.
+func extract(w io.Writer, path string) error {
+	all, err := manifest.All(path, nil)
+	if err != nil {
+		return err
+	}
+	object, err := manifest.Main(path, all)
+	if err != nil {
+		return err
+	}
+	sweep, is := object.(*v1alpha1.CephTuningSweep)
+	if !is {
+		return fmt.Errorf("%s has no sweep", path)
+	}
+	var maps []corev1.ConfigMap
+	for _, item := range all {
+		if cm, is := item.(*corev1.ConfigMap); is {
+			maps = append(maps, *cm)
+		}
+	}
+	sessions, err := archive.SessionsIn(sweep, maps)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(sessions) == 0 {
+		return fmt.Errorf("%s has no session with switched settings", path)
+	}
+	s := sessions[len(sessions)-1]
+	if err := header(w, sweep, s); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return rows(w, s)
+}
+
+// header says what was measured, on what and when.
+func header(w io.Writer, sweep *v1alpha1.CephTuningSweep, s *archive.SwitchedSession) error {
+	template := &sweep.Spec.Template
+	at := slices.IndexFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == sweep.Spec.Objective.Phase })
+	pool := template.Target.ScratchPool
+	if at < 0 || template.Phases[at].Fio == nil || pool == nil || pool.Replicated == nil {
+		return errors.New("the objective is no phase of fio on a replicated scratch pool")
+	}
+	fio := template.Phases[at].Fio
+	env := sweep.Status.Environment
+	if env == nil {
+		return errors.New("the sweep has no status.environment")
+	}
+	_, err := fmt.Fprintf(w, "# Load: fio %s, %s, %d operations in flight, on an image of at most %s with %d replicas.\n# Cluster: Ceph %s, %d OSDs.\n# Began: %s, with windows of %s.\n# Settings: 0 is %s.\n# Result: %s\n",
+		fio.Pattern, fio.BlockSize.String(), fio.IODepth, pool.Image.Size.String(), pool.Replicated.Size,
+		env.CephVersion, env.OSDs, s.Evidence.Record.Began.UTC().Format(time.RFC3339), s.Evidence.Plan.Window,
+		strings.Join(numbered(s.Configurations), ", "), sweep.Status.Summary)
+	return err
+}
+
+// numbered puts the number of a configuration before each name except the first.
+func numbered(names []string) []string {
+	out := slices.Clone(names)
+	for i := 1; i < len(out); i++ {
+		out[i] = fmt.Sprintf("%d is %s", i, out[i])
+	}
+	return out
+}
+
+// rows writes the rows of the only client from the first switch to the end of the last window, in
+// milliseconds since the session began by the operator's clock. Each has the setting, and the time at
+// which Ceph acknowledged it for this window. Rows have no latency: with a constant number of operations
+// in flight, it only repeats their rate.
+func rows(w io.Writer, s *archive.SwitchedSession) error {
+	e := s.Evidence
+	if len(e.Clients) != 1 || len(e.Record.Switches) == 0 {
+		return fmt.Errorf("%d clients and %d windows, want one client", len(e.Clients), len(e.Record.Switches))
+	}
+	if _, err := fmt.Fprintln(w, "from_ms,to_ms,operations,setting,acknowledged_ms"); err != nil {
+		return err
+	}
+	window, client := 0, e.Clients[0]
+	for i := range client.Seconds {
+		row := &client.Seconds[i]
+		from, to := time.Duration(row.FromNanoseconds)-client.Offset, time.Duration(row.ToNanoseconds)-client.Offset
+		for window+1 < len(e.Record.Switches) && from >= e.Record.Switches[window+1].Acknowledged {
+			window++
+		}
+		at := e.Record.Switches[window]
+		if from < at.Acknowledged || (window+1 == len(e.Record.Switches) && to > at.Ended) {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%d,%d,%.0f,%d,%d\n", from.Milliseconds(), to.Milliseconds(), row.Operations, at.Setting, at.Acknowledged.Milliseconds()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

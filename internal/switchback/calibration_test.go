@@ -1,0 +1,242 @@
+package switchback
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/cephtune/cephtune/internal/stats"
+)
+
+// The simulation assumes noise. This computes the same figures from recordings, and compares the noise of
+// quads, on which the time of a verdict depends.
+func TestRecordingsLieWithinTheSimulation(t *testing.T) {
+	var simulated []float64
+	clusters := slices.Concat(worlds(), recorded())
+	for i, w := range clusters {
+		simulated = append(simulated, w.quadSD(t, uint64(600+i)))
+		t.Logf("%-12s simulates %2.0f%% per second, φ %.2f, slow %4.1f%%, stalls %.1f%%: quads differ by %.1f%%",
+			w.name, 100*w.cv, w.phi, 100*w.slow, 200*w.stalls, 100*simulated[i])
+	}
+	for i, r := range recordings(t) {
+		logs, stalled := r.logs()
+		w := r.calibrated()
+		quad, predicted := quadSD(r.cuts(t)...), w.quadSD(t, uint64(700+i))
+		t.Logf("%s: %d rows, %.1f%% within windows, %d stalled", r.name, len(logs), 100*withinWindows(logs), stalled)
+		t.Logf("  autocorrelation%s", autocorrelations(logs))
+		t.Logf("  like %.1f%% per second, φ %.2f, slow %.1f%%, stalls %.2f%%: quads differ by %.1f%%, predicted %.1f%%",
+			100*w.cv, w.phi, 100*w.slow, 200*w.stalls, 100*quad, 100*predicted)
+		t.Logf("  %s", r.cycles())
+		var quieter []string
+		for i, w := range clusters {
+			if simulated[i] <= quad {
+				quieter = append(quieter, w.name)
+			}
+		}
+		t.Logf("  clusters with quieter quads: %v", quieter)
+		if quad < slices.Min(simulated) || quad > slices.Max(simulated) {
+			t.Errorf("%s: quads differ by %.3f, outside of the simulated %.3f", r.name, quad, simulated)
+		}
+		if ratio := predicted / quad; ratio < 0.8 || ratio > 1.25 {
+			t.Errorf("%s: quads differ by %.3f, and by %.3f in a simulation with its noise", r.name, quad, predicted)
+		}
+	}
+}
+
+func (w world) quadSD(t *testing.T, seed uint64) float64 {
+	t.Helper()
+	w.rng = rand.New(rand.NewPCG(2026, seed))
+	return quadSD(w.session(t, 1, 2000, 0, window))
+}
+
+func autocorrelations(logs []float64) (text string) {
+	for _, lag := range []int{1, 5, 10, 30, 60, 120} {
+		text += fmt.Sprintf(", %.2f after %d s", covariance(logs, lag)/covariance(logs, 0), lag)
+	}
+	return text[1:]
+}
+
+// cycles describes the power at periods of 30 to 120 s beside that of the calibrated world, and the periods
+// at which a recording has more than that world has by chance in 1% of recordings.
+func (r recording) cycles() string {
+	logs, _ := r.logs()
+	w, power := r.calibrated(), periodogram(logs)
+	var have, want, all float64
+	text := ""
+	for i, p := range power {
+		all += p
+		period := float64(len(logs)) / float64(i+1)
+		expected := w.spectrum(1 / period)
+		if period >= 30 && period <= 120 {
+			have, want = have+p, want+expected
+		}
+		if p > expected*math.Log(float64(len(power))/0.01) {
+			text += fmt.Sprintf(" %.2f s (%.1f times)", period, p/expected)
+		}
+	}
+	return fmt.Sprintf("periods of 30 to 120 s have %.1f%% of the variance, %.2f of the expected; cycles:%s", 100*have/all, have/want, text)
+}
+
+// Random orders are assigned to recorded seconds, in which no setting acts. So each difference that the test
+// finds is false.
+func TestNoEffectInRecordings(t *testing.T) {
+	n := 2000
+	if long() {
+		n *= 10
+	}
+	limit := func(alpha float64) float64 { return alpha + 3*math.Sqrt(alpha*(1-alpha)/float64(n)) }
+	for i, r := range recordings(t) {
+		rng := rand.New(rand.NewPCG(2026, uint64(800+i)))
+		cuts := r.cuts(t)
+		quads := len(cuts[len(cuts)-1].Windows) / 4
+		last := 0
+		for _, look := range quickLooks() {
+			if look/2 <= quads {
+				last = look
+			}
+		}
+		for _, c := range []struct {
+			name  string
+			draws func() []float64
+		}{
+			{"8 pairs", func() []float64 { return effectsOf(t, rng, cuts, DefaultPairs/2) }},
+			{fmt.Sprintf("%d pairs", last), func() []float64 { return effectsOf(t, rng, cuts, last/2) }},
+			{"3 sessions of 8 pairs", func() []float64 { return meansOf(t, rng, cuts) }},
+		} {
+			rate := 0.0
+			for range n {
+				if differs(c.draws()) {
+					rate += 1 / float64(n)
+				}
+			}
+			t.Logf("%-14s %-22s p < 5%% in %.1f%% ± %.1f", r.name, c.name, 100*rate, 100*math.Sqrt(rate*(1-rate)/float64(n)))
+			if rate > limit(0.05) {
+				t.Errorf("%s, %s: p < 5%% in %v", r.name, c.name, rate)
+			}
+		}
+		gains, losses := falseVerdicts(t, rng, cuts, last, n)
+		t.Logf("%-14s looks up to %d pairs: a false gain in %.1f%%, a false loss in %.1f%%", r.name, last, 100*gains, 100*losses)
+		if gains > limit(0.05) || losses > limit(0.025) {
+			t.Errorf("%s: gains in %v, losses in %v", r.name, gains, losses)
+		}
+	}
+}
+
+// differs reports whether Student's t finds a difference at 5%, two-sided.
+func differs(effects []float64) bool {
+	k, err := stats.PairedDifferences(effects)
+	if err != nil {
+		return false
+	}
+	p := k.PGreater(0)
+	return min(p, 1-p) < 0.025
+}
+
+// effectsOf returns the effects in a session at a random time and with a random order. They are none if a
+// whole window stalled, since such a session fails.
+func effectsOf(t *testing.T, rng *rand.Rand, cuts []Session, quads int) []float64 {
+	t.Helper()
+	cut := cuts[rng.IntN(len(cuts))]
+	return effectsIn(t, part(t, cut, rng.IntN(len(cut.Windows)-4*quads+1), quads, rng.Uint64()))
+}
+
+func effectsIn(t *testing.T, s Session) []float64 {
+	t.Helper()
+	groups, err := s.groups()
+	if err != nil && !errors.Is(err, stats.ErrStalled) {
+		t.Fatal(err)
+	}
+	return effects(groups, 1)
+}
+
+// plainEntry returns a session's entry without the permutation tests. It is void if a window stalled.
+func plainEntry(t *testing.T, session int, effects []float64) Entry {
+	t.Helper()
+	e := Entry{Session: session, Candidate: 1, Groups: len(effects), P: 1, Void: len(effects) < 2}
+	if !e.Void {
+		k, err := stats.PairedDifferences(effects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Mean, e.StdDev = k.LogRatio, k.StdDev
+	}
+	return e
+}
+
+// meansOf returns the means of three sessions of 8 pairs that do not overlap.
+func meansOf(t *testing.T, rng *rand.Rand, cuts []Session) (means []float64) {
+	t.Helper()
+	const windows = 2 * DefaultPairs
+	cut := cuts[rng.IntN(len(cuts))]
+	for _, place := range rng.Perm(len(cut.Windows) / windows)[:DefaultSessions] {
+		own := effectsIn(t, part(t, cut, place*windows, DefaultPairs/2, rng.Uint64()))
+		sum := 0.0
+		for _, x := range own {
+			sum += x / float64(len(own))
+		}
+		if len(own) > 0 {
+			means = append(means, sum)
+		}
+	}
+	return means
+}
+
+// falseVerdicts returns how often the looks of a session in quick mode end with a gain, and with a loss.
+func falseVerdicts(t *testing.T, rng *rand.Rand, cuts []Session, last, n int) (gains, losses float64) {
+	t.Helper()
+	q := question(true)
+	q.LastLook = last
+	for range n {
+		all := effectsOf(t, rng, cuts, last/2)
+		for _, look := range QuickLooks(last) {
+			if look/2 > len(all) {
+				break // a void quad
+			}
+			f := judge(t, q, []Entry{plainEntry(t, 1, all[:look/2])}, nil)
+			switch f.Windows.Verdict {
+			case stats.Superior, stats.Better:
+				gains += 1 / float64(n)
+			case stats.Inferior:
+				losses += 1 / float64(n)
+			default:
+				continue
+			}
+			break
+		}
+	}
+	return gains, losses
+}
+
+// A switch slows the load while the command runs. The wash-out has to cover that: the first second that
+// counts must not be slower than the later ones.
+func TestWashOutCoversSwitches(t *testing.T) {
+	for _, r := range recordings(t) {
+		if r.switched[0] == r.switched[len(r.switched)-1] {
+			continue // Nothing was switched.
+		}
+		logs, _ := r.logs()
+		var bySecond [10][]float64
+		for i, row := range r.rows {
+			if at := int((row.From - r.switched[i]) / time.Second); at < len(bySecond) {
+				bySecond[at] = append(bySecond[at], logs[i])
+			}
+		}
+		text := ""
+		for at, own := range bySecond {
+			text += fmt.Sprintf(" %d s %+.0f%%", at, 100*stat.Mean(own, nil))
+		}
+		t.Logf("%s, after a switch:%s", r.name, text)
+		first, later := bySecond[3], slices.Concat(bySecond[4:9]...) // In the last second, the next switch may begin.
+		k := stat.Mean(first, nil) - stat.Mean(later, nil)
+		se := math.Sqrt(stat.Variance(first, nil)/float64(len(first)) + stat.Variance(later, nil)/float64(len(later)))
+		if k < -3*se {
+			t.Errorf("%s: the first second that counts differs by %.3f ± %.3f", r.name, k, se)
+		}
+	}
+}
