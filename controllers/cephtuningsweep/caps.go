@@ -29,7 +29,7 @@ func lacking(identity string, caps []string) string {
 	if len(caps) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md has what each change needs.",
+	return fmt.Sprintf("The mon caps of CephClient %s lack `%s`: add them (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md lists the caps of each change.",
 		identity, strings.Join(caps, ", "))
 }
 

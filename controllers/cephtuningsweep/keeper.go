@@ -105,7 +105,7 @@ func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 		known.failures = 0
 	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		logf.FromContext(ctx).Error(err, "Cannot restore what a sweep may have left in the Ceph cluster", "cluster", name, "nextAttempt", known.notBefore)
+		logf.FromContext(ctx).Error(err, "Cannot restore the settings that a sweep may have left changed", "cluster", name, "nextAttempt", known.notBefore)
 	}
 }
 
@@ -216,7 +216,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	}
 	if err != nil {
 		k.Counts.RestoreEnded(exporter.OutcomeFailed)
-		return errors.Join(fmt.Errorf("restore what sweep %s has left: %w", seen.self(), err), k.release(ctx, seen))
+		return errors.Join(fmt.Errorf("restore the settings that sweep %s left changed: %w", seen.self(), err), k.release(ctx, seen))
 	}
 	if waits, err := k.removePool(ctx, seen); err != nil || !waits.IsDone() {
 		return err
@@ -241,7 +241,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	k.Counts.RestoreEnded(outcome)
 	for _, t := range together(all) {
 		k.tell(seen.sweep, t.kind, t.reason, plan{step: stepRestoreOther}, t.message)
-		logf.FromContext(ctx).Info("Restored what a deleted sweep had changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
+		logf.FromContext(ctx).Info("Restored the settings that a deleted sweep left changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
 	}
 	return nil
 }

@@ -247,12 +247,12 @@ func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, erro
 // not handle, even if it can read the sweep.
 func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
 	if !r.Namespaces.Handles(left.Namespace) {
-		return nil, nil //nolint:nilnil // The docstring documents nil.
+		return nil, nil //nolint:nilnil // The doc comment explains nil.
 	}
 	s := &v1alpha1.CephTuningSweep{}
 	switch err := r.Reader.Get(ctx, types.NamespacedName{Namespace: left.Namespace, Name: left.Name}, s); {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // The docstring documents nil.
+		return nil, nil //nolint:nilnil // The doc comment explains nil.
 	case err != nil:
 		return nil, fmt.Errorf("look for sweep %s, whose settings are not restored: %w", left, err)
 	case string(s.UID) != left.UID:

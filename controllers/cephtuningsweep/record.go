@@ -232,7 +232,7 @@ func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 			return
 		}
 		setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{
-			Reason: v1alpha1.ReasonNotRestored, Message: "While the sweep runs: " + strings.Join(texts, ", ") + ".",
+			Reason: v1alpha1.ReasonNotRestored, Message: "While the sweep runs, Ceph has these values: " + strings.Join(texts, ", ") + ".",
 		})
 	}
 }

@@ -320,7 +320,7 @@ func (f facts) interrupted() (effect, error) {
 // need not wait for the restore. It returns nil without a verdict.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
 	if p.then != endsComplete {
-		return nil, nil //nolint:nilnil // The docstring documents nil.
+		return nil, nil //nolint:nilnil // The doc comment explains nil.
 	}
 	var pools map[v1alpha1.PoolName]string
 	if f.memory.survey != nil {
@@ -435,7 +435,7 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 		came.events = append(came.events, r.abandonPool(ctx, seen)...)
 		err := r.giveUpLock(ctx, seen)
 		if err != nil {
-			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock released: " + err.Error()})
+			came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonAbandoned, "The journal in Ceph could not be removed, or the lock could not be released: " + err.Error()})
 		}
 		if unrestarted, err = r.unrestarted(ctx, seen, report, "the restore was abandoned"); err != nil {
 			unrestarted = "Cannot tell which OSDs need a restart to take the restored values: " + err.Error()

@@ -51,7 +51,7 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}
 	return plan{step: stepRestoreOther, again: seen.pace.Settle, outcome: kstatus.Outcome{
 		Reason:  v1alpha1.ReasonRestoring,
-		Message: fmt.Sprintf("Restoring what the previous sweep, %s, changed.", seen.journal.Sweep),
+		Message: fmt.Sprintf("Restoring the settings that the previous sweep, %s, changed.", seen.journal.Sweep),
 	}}, true
 }
 

@@ -74,7 +74,7 @@ func rehearse(seen facts) (plan, bool) {
 // beginSession creates the benchmark of a session.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
-		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Making its pool and its clients."),
+		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Creating the pool and the clients of the session."),
 	}, seen.sessions != nil && seen.child == nil && seen.next.Action == sweep.RunSlot && seen.isRehearsed()
 }
 

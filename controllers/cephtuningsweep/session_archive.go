@@ -51,7 +51,7 @@ func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.N
 	if metav1.IsControlledBy(cm, seen.sweep) {
 		return "", nil
 	}
-	return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s is not of this sweep: keep what you need of it, and delete it", seen.run(), key.Name), nil
+	return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s does not belong to this sweep: save what you need from it, and delete it", seen.run(), key.Name), nil
 }
 
 // configMapMetadata returns an object for reading a ConfigMap without its data, which may take half a MiB.

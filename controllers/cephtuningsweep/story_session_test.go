@@ -422,7 +422,7 @@ func windowsInTheWay(w *world) {
 		w.t.Fatal(err)
 	}
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("ResultsNotKept", "is not of this sweep")
+	w.awaitEvent("ResultsNotKept", "does not belong to this sweep")
 	var got corev1.ConfigMap
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(other), &got); err != nil || got.Data["mine"] != "yes" || len(got.BinaryData) > 0 {
 		w.t.Errorf("the ConfigMap has %v, %d binary entries, %v", got.Data, len(got.BinaryData), err)

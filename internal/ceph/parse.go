@@ -734,7 +734,7 @@ func parseStop(out []byte) (*Stop, error) {
 		return nil, err
 	}
 	if raw.OK == nil {
-		return nil, errors.New("it lacks whether the OSD may be stopped")
+		return nil, errors.New("it does not say whether the OSD may be stopped")
 	}
 	return &Stop{OK: *raw.OK, OSDs: raw.OSDs, PGs: raw.PGs, BadPGs: raw.BadPGs}, nil
 }

@@ -383,7 +383,7 @@ func tunableWho(who ConfigWho) error {
 		return &InvalidError{fmt.Sprintf("section %q: only options of OSDs can be changed", who.Section)}
 	}
 	if who.Mask != "" {
-		return named("a mask, such as class:ssd or host:node-1,", who.Mask, maskForm)
+		return named("a mask such as class:ssd or host:node-1", who.Mask, maskForm)
 	}
 	return nil
 }

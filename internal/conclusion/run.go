@@ -150,7 +150,7 @@ func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence
 	spread := s.Notes.Spread[id]
 	switch {
 	case phase.StartTime == nil && len(phase.Clients) > 1:
-		return fmt.Sprintf("Phase %s: unknown whether the clients started together, because the manager restarted or lost contact with them", phase.Name)
+		return fmt.Sprintf("Phase %s: it is unknown whether the clients started together, because the manager restarted or lost contact with them", phase.Name)
 	case spread > MaxSpread:
 		return fmt.Sprintf("Phase %s: the clients started up to %d ms apart; %d ms are allowed", phase.Name, spread.Milliseconds(), MaxSpread.Milliseconds())
 	}

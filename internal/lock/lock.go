@@ -90,7 +90,7 @@ func (g Grant) Fence(fsid string) (ceph.Fence, error) {
 		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", g.Holder)
 	}
 	if g.Expires.Before(g.Asked.Add(ceph.LongestChange)) {
-		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster expires before a change under it could end, %s after its request: renew it first", ceph.LongestChange)
+		return ceph.Fence{}, fmt.Errorf("the lock of the Ceph cluster expires less than %s after it was requested, before a change could end: renew it first", ceph.LongestChange)
 	}
 	return ceph.Fence{FSID: fsid, Epoch: g.Epoch, Until: g.Asked.Add(ceph.ChangeTime)}, nil
 }

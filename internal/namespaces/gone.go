@@ -41,7 +41,7 @@ func NotFoundIfGone(ctx context.Context, reader client.Reader, namespace string,
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound,
-		Message: fmt.Sprintf("namespace %s is deleted or being deleted, and the manager's rights there with it", namespace),
+		Message: fmt.Sprintf("namespace %s is deleted or being deleted, which also removes the manager's rights there", namespace),
 	}}
 }
 

@@ -192,5 +192,5 @@ func (p Plan) unsafe(c Cluster) string {
 	if c.Stop.OK {
 		return ""
 	}
-	return "Ceph says that they are not ok to stop: " + c.Stop.Reason
+	return "Ceph says that the OSDs are not ok to stop: " + c.Stop.Reason
 }

@@ -77,7 +77,7 @@ func TestChoose(t *testing.T) {
 			hosts(1, 1, 1), Request{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "3 copies or chunks cannot be confined to 2 OSDs",
 		},
 		"more copies than hosts": {
-			hosts(3), Request{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in 1: use failureDomain osd",
+			hosts(3), Request{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in only 1: use failureDomain osd",
 		},
 		"the second of two pools": {
 			hosts(3, 3), Request{Count: 4, Pools: []Pool{{Copies: 2, PGs: 8}, {Copies: 3, PGs: 8}}, FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host",
@@ -309,16 +309,16 @@ func TestApart(t *testing.T) {
 		want    string // a part of the refusal; "" for none
 	}{
 		"a host for each copy":      {hosts(2, 2, 2), Request{Pools: pools(3), FailureDomain: "host"}, ""},
-		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host, and the OSDs are in 2: set scratchPool.failureDomain to a level that has enough, such as osd"},
+		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host, but the OSDs lie in only 2: set scratchPool.failureDomain to a level that has enough, such as osd"},
 		"the same, apart by OSD":    {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "osd"}, ""},
-		"more copies than OSDs":     {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in 2:"},
+		"more copies than OSDs":     {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in only 2:"},
 		"chunks that fit, metadata that do not": {
 			hosts(1, 1), Request{Pools: pools(2, 3), FailureDomain: "host"}, "3 copies or chunks",
 		},
 		"hosts of another device class do not count": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
 			Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "ssd"},
-			"the OSDs of device class ssd are in 2:",
+			"the OSDs of device class ssd lie in only 2:",
 		},
 		"any class will do": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Pools: pools(3), FailureDomain: "host"}, "",
@@ -327,7 +327,7 @@ func TestApart(t *testing.T) {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Up, o[0].In = false, false }), Request{Pools: pools(3), FailureDomain: "host"}, "",
 		},
 		"a host of another root": {
-			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(3), FailureDomain: "host"}, "in 2:",
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"] = "attic" }), Request{Pools: pools(3), FailureDomain: "host"}, "in only 2:",
 		},
 		"a level that there is not":                  {hosts(1, 1, 1), Request{Pools: pools(1), FailureDomain: "zone"}, "no OSD is in a CRUSH bucket of type zone"},
 		"a class that there is not, asked elsewhere": {hosts(1, 1, 1), Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "nvme"}, ""},

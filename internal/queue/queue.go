@@ -78,11 +78,11 @@ func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bo
 func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := reader.List(ctx, &benchmarks); err != nil {
-		return nil, fmt.Errorf("list those in the queue: %w", err)
+		return nil, fmt.Errorf("list the benchmarks in the queue: %w", err)
 	}
 	var sweeps v1alpha1.CephTuningSweepList
 	if err := reader.List(ctx, &sweeps); err != nil {
-		return nil, fmt.Errorf("list those in the queue: %w", err)
+		return nil, fmt.Errorf("list the sweeps in the queue: %w", err)
 	}
 	var all []Place
 	for i := range benchmarks.Items {

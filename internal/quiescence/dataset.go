@@ -28,7 +28,7 @@ const (
 // counts as large enough, and Auto is an error.
 func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes int64) (perClient int64, cached bool, err error) {
 	if clients < 1 {
-		return 0, false, fmt.Errorf("a dataset for %d clients", clients)
+		return 0, false, fmt.Errorf("the dataset is for %d clients, but must be for at least 1", clients)
 	}
 	wanted := cacheMultiple * osdCacheBytes
 	if spec.Size == "" || spec.Size == datasetAuto {

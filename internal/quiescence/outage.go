@@ -103,6 +103,6 @@ func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
 	if status.UpOSDs >= d.UpOSDs-down && status.InOSDs >= in {
 		return ""
 	}
-	return fmt.Sprintf("%d OSDs are up and %d in of %d, but only the %d that the benchmark stopped may be missing, of %d",
+	return fmt.Sprintf("%d of %[3]d OSDs are up and %[2]d are in; %[5]d were up before the outage, of which at most %[4]d may be missing",
 		status.UpOSDs, status.InOSDs, status.OSDs, down, d.UpOSDs)
 }

@@ -117,7 +117,7 @@ func (m *Match) Reference() figure.Reference {
 	case m.other != "":
 		return figure.Reference{Unusable: fmt.Sprintf("%s measured another workload (%s): give both the same target and template", m.name, ellipsis.Cut(m.other, 80))}
 	case !Complete(m.benchmark):
-		return figure.Reference{Unusable: m.name + " is not Complete: wait for it, and run again with another runID"}
+		return figure.Reference{Unusable: m.name + " is not Complete: wait for it, and then run this benchmark again with another runID"}
 	}
-	return figure.Reference{Unusable: m.name + " keeps no valid run: run it again, and then this benchmark"}
+	return figure.Reference{Unusable: m.name + " has no valid run left: run it again, and then run this benchmark again"}
 }

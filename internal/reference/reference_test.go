@@ -85,7 +85,7 @@ func TestWhichRunsOfAReferenceCount(t *testing.T) {
 		},
 		"a background load": {func(_ *archive.Run, d *quiescence.Detail) { d.Background = "write" }, "another workload (background: ", 0},
 		"no environment":    {func(r *archive.Run, _ *quiescence.Detail) { r.Environment = json.RawMessage{} }, "its environment was not recorded", 0},
-		"an invalid run":    {func(r *archive.Run, _ *quiescence.Detail) { r.State = v1alpha1.RunInvalid }, "nightly keeps no valid run: run it again", 0},
+		"an invalid run":    {func(r *archive.Run, _ *quiescence.Detail) { r.State = v1alpha1.RunInvalid }, "nightly has no valid run left: run it again", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ofReference(metav1.ConditionTrue)

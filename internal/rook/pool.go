@@ -269,7 +269,7 @@ func ownedBy(o *unstructured.Unstructured, owner objectref.Ref) error {
 	default:
 		return &Error{
 			Reason:  ReasonScratchPoolTaken,
-			Message: fmt.Sprintf("CephBlockPool %s is the scratch pool of %s: wait for it to end, or delete the CephBlockPool if it no longer exists", key, o.GetAnnotations()[annotationOwner]),
+			Message: fmt.Sprintf("CephBlockPool %s is the scratch pool of %s: wait until that ends, or delete the CephBlockPool if its owner no longer exists", key, o.GetAnnotations()[annotationOwner]),
 		}
 	}
 }

@@ -47,7 +47,7 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 		differ("has size %d, not %d", pool.Size, size)
 	}
 	if !settledPGs(pool) {
-		differ("is changing its number of PGs: %d now, target %d, placement %d of %d",
+		differ("is changing its number of PGs: pg_num is %d of %d, pgp_num %d of %d",
 			pool.PGNum, pool.PGNumTarget, pool.PGPlacementNum, pool.PGPlacementTarget)
 	}
 	for _, param := range slices.Sorted(maps.Keys(params)) {

@@ -72,7 +72,7 @@ func TestVerifyPool(t *testing.T) {
 		"a number of PGs on its way": {
 			want:  copies(map[string]v1alpha1.ParameterValue{"pg_num": "32"}),
 			pools: []ceph.Pool{pool(func(p *ceph.Pool) { p.PGPlacementNum = 16 })},
-			diffs: []string{"pool cephtune-scratch is changing its number of PGs: 32 now, target 32, placement 16 of 32"},
+			diffs: []string{"pool cephtune-scratch is changing its number of PGs: pg_num is 32 of 32, pgp_num 16 of 32"},
 		},
 		"chunks": {want: erasureCoded, pools: []ceph.Pool{pool(plain), data}},
 		"chunks instead of copies, and too few": {

@@ -107,7 +107,7 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	case err != nil:
 		return answeredCourse{}, err
 	case e.since.IsZero():
-		return answeredCourse{}, refuse(NotReady, "the tool of task %s does not run yet", id)
+		return answeredCourse{}, refuse(NotReady, "the engine of task %s does not run yet", id)
 	case from < 0 || from > len(e.course):
 		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), from)
 	}

@@ -39,7 +39,7 @@ func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr strin
 	format, _ := engine.Lookup(m.Format)
 	if m.LogPrefix != "" && format.AttachLogs != nil {
 		if err := format.AttachLogs(measured, root.FS(), m.LogPrefix); err != nil {
-			measured.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "there is no course of the run: " + err.Error()})
+			measured.Warn(result.Warning{Code: result.WarnSeriesDropped, Message: "the run has no time series: " + err.Error()})
 		}
 	}
 	return measured, nil

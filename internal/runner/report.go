@@ -45,7 +45,7 @@ func dropSeries(r *task.Report) {
 	}
 	r.Result.Warn(result.Warning{
 		Code:    result.WarnSeriesDropped,
-		Message: fmt.Sprintf("the course of the run was left out, because the report had more than %d MiB", task.MaxReportBytes>>20),
+		Message: fmt.Sprintf("the time series was left out, because the report had more than %d MiB", task.MaxReportBytes>>20),
 	})
 }
 
@@ -90,7 +90,7 @@ func readReport(r io.Reader, memory int64) (*task.Report, error) {
 func validateReport(report *task.Report) error {
 	switch {
 	case !isID(report.ID):
-		return fmt.Errorf("the report names a task %q", report.ID)
+		return fmt.Errorf("the report has the invalid task ID %q", report.ID)
 	case !report.State.Ended():
 		return fmt.Errorf("the report of task %s has the state %s, which is not a final one", report.ID, report.State)
 	case (report.Result != nil) && report.State != task.Done:

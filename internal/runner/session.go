@@ -163,7 +163,7 @@ func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.since.IsZero() {
-		return 0, refuse(NotStarted, "the tool of task %s could not be started", id)
+		return 0, refuse(NotStarted, "the engine of task %s could not be started", id)
 	}
 	return time.Since(e.since), nil
 }

@@ -34,7 +34,7 @@ func validate(t *task.Task, programs []string) *Error {
 	case len(t.Steps) > maxSteps:
 		return refuse(Invalid, "task %s has %d steps, more than %d", t.ID, len(t.Steps), maxSteps)
 	case !(t.RestSeconds >= 0 && t.RestSeconds <= maxRestSeconds): // This form also refuses NaN.
-		return refuse(Invalid, "task %s has a rest of %v s, want one of 0 to %d", t.ID, t.RestSeconds, maxRestSeconds)
+		return refuse(Invalid, "task %s rests for %v s, want 0 to %d s", t.ID, t.RestSeconds, maxRestSeconds)
 	case len(t.Steps) > 0 && !isTimeout(t.StepsTimeoutSeconds):
 		return refuse(Invalid, "task %s has a deadline for its steps of %v s, want one above 0 and at most a week", t.ID, t.StepsTimeoutSeconds)
 	case t.Measure != nil && !isTimeout(t.MeasureTimeoutSeconds):

@@ -61,7 +61,7 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 		g.notBefore, g.notAfter = notBefore, notAfter
 	case notAfter.Before(g.notBefore.Add(-c.plan.Timing.ClockError)), notBefore.After(g.notAfter.Add(c.plan.Timing.ClockError)):
 		if g.lost == nil {
-			g.lost = fmt.Errorf("client %d: its clock goes at another rate than the operator's", client)
+			g.lost = fmt.Errorf("client %d: its clock runs faster or slower than the operator's", client)
 		}
 	case !c.fixed && !notAfter.Before(g.notBefore) && !notBefore.After(g.notAfter):
 		if notBefore.After(g.notBefore) {

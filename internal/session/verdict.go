@@ -72,7 +72,7 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
 	}
 	if q.Candidates != e.Plan.Candidates {
-		return s, false, fmt.Errorf("%w: a session of %d candidates, asked about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
+		return s, false, fmt.Errorf("%w: the session has %d candidates, but the question is about %d", stats.ErrParameter, e.Plan.Candidates, q.Candidates)
 	}
 	of, has, err := e.Session(q, q.Objective)
 	if err != nil || !has {

@@ -261,7 +261,7 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 			best.Sentence())
 	}
 	if c.WeakOrder {
-		parts = append(parts, "Values were visited up and down in turn, which is weaker than a random order.")
+		parts = append(parts, "Values were measured in ascending and descending order, which is weaker than a random order.")
 	}
 	return strings.Join(parts, " ")
 }

@@ -66,7 +66,7 @@ func (e Event) String() string {
 	case ConfirmationStarted:
 		return fmt.Sprintf("%s won the race by %s and is confirmed in at most %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
 	case ConfirmationIsShort:
-		return fmt.Sprintf("the budget holds only %d blocks of confirmation", e.Count)
+		return fmt.Sprintf("the budget has room for only %d blocks of confirmation", e.Count)
 	case SweepStopped:
 		return "the sweep ends: " + e.Stop.clause()
 	}
@@ -113,7 +113,7 @@ func (s StopCode) clause() string {
 	case MaxBlocksReached:
 		return "all blocks of the race are done"
 	case BudgetSpent:
-		return "the budget does not hold another step"
+		return "the budget has no room for another step"
 	case TooManyFailedRuns:
 		return "too many runs failed"
 	case TooManyRejectedBlocks:

@@ -122,7 +122,7 @@ func (s Settings) validate() error {
 	case s.ConfirmationBlocks < stats.MinRuns:
 		return fmt.Errorf("%d confirmation blocks, want at least %d", s.ConfirmationBlocks, stats.MinRuns)
 	case s.ControlInterval < 0:
-		return fmt.Errorf("a control every %d runs", s.ControlInterval)
+		return fmt.Errorf("ControlInterval is %d, but must not be negative", s.ControlInterval)
 	case s.MaxFailedRuns < 0 || s.MaxRejectedBlocks < 0:
 		return fmt.Errorf("a negative limit of failed runs or rejected blocks")
 	case min(s.Budget.Time, s.Budget.Reserve, s.Expected.Time) < 0 || min(s.Budget.Bytes, s.Expected.Bytes) < 0:

@@ -65,7 +65,7 @@ func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*B
 				limit.Metric, limit.Pool, figure.Human(metric, last), bad, demand(limit))}, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // The docstring documents nil.
+	return nil, nil //nolint:nilnil // The doc comment explains nil.
 }
 
 func (u PoolUse) figure(m v1alpha1.ForeignClientMetric) float64 {

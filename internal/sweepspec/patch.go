@@ -133,7 +133,7 @@ func (d *patchDraft) render(objects int) (v1alpha1.WinnerPatch, error) {
 		name = ""
 		d.notes = append([]string{"For the pool of metadata."}, d.notes...)
 	case "":
-		d.notes = append([]string{"For the pool that serves such a load: scratch pools were measured."}, d.notes...)
+		d.notes = append([]string{"Apply this patch to the pool that serves such a load: the sweep measured scratch pools."}, d.notes...)
 	default:
 		metadata["name"] = name
 	}

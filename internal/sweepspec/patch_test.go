@@ -64,7 +64,7 @@ spec:
 			`{parameters: [{name: a, poolOption: {option: size}, values: ["2"]}]}`,
 			map[string]cephvalue.Value{"a": cephvalue.Of("2")},
 			`CephBlockPool 
-# For the pool that serves such a load: scratch pools were measured.
+# Apply this patch to the pool that serves such a load: the sweep measured scratch pools.
 apiVersion: ceph.rook.io/v1
 kind: CephBlockPool
 metadata:

@@ -336,9 +336,9 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	}
 	switch {
 	case fixed.Budget.Time > 0 && after.Time > fixed.Budget.Time:
-		return "budget.duration does not hold another session"
+		return "budget.duration has no room for another session"
 	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
-		return "budget.bytesWritten does not hold another session"
+		return "budget.bytesWritten has no room for another session"
 	case s.ledgerIsFull():
 		return "status.runs has no room for another session"
 	}
@@ -535,7 +535,7 @@ func (s *Sessions) adviceFor(what string) string {
 	case s.ledgerIsFull():
 		return fmt.Sprintf("status.runs has no room for %s. Use fewer sessions, or design Blocks.", what)
 	case s.tooManyVoid:
-		return fmt.Sprintf("too many sessions were void for %s. Read their events, or use design Blocks.", what)
+		return fmt.Sprintf("too many sessions were void to go on with %s. Read their events, or use design Blocks.", what)
 	}
 	return fmt.Sprintf("give the budget room for %s, or use design Blocks.", what)
 }
@@ -552,11 +552,11 @@ func (s *Sessions) missing(a stats.Assessment) string {
 	}
 	switch {
 	case m.Needed == 0 || m.Needed > mostMissing:
-		return fmt.Sprintf(" More of the same would not decide; Equivalent takes %s.", minutes)
+		return fmt.Sprintf(" More windows would not decide; the verdict Equivalent needs %s.", minutes)
 	case m.Toward == stats.Equivalent:
-		return fmt.Sprintf(" Equivalent would take about %s, and %s.", more(m.Needed, of), minutes)
+		return fmt.Sprintf(" The verdict Equivalent needs about %s, and %s.", more(m.Needed, of), minutes)
 	}
-	return fmt.Sprintf(" About %s would decide; Equivalent takes %s.", more(m.Needed, of), minutes)
+	return fmt.Sprintf(" About %s would decide; the verdict Equivalent needs %s.", more(m.Needed, of), minutes)
 }
 
 func more(n int, of string) string {

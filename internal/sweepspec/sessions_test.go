@@ -225,7 +225,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"windows are too few": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070), by 8 pairs of windows in 1 session." +
-				" Equivalent would take about 11 more pairs of windows, and design Blocks, in which a setting holds for minutes.",
+				" The verdict Equivalent needs about 11 more pairs of windows, and design Blocks, in which a setting holds for minutes.",
 		},
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
@@ -235,7 +235,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007), by 8 pairs of windows in 1 session." +
-				" About 12 more pairs of windows would decide; Equivalent takes design Blocks, in which a setting holds for minutes.",
+				" About 12 more pairs of windows would decide; the verdict Equivalent needs design Blocks, in which a setting holds for minutes.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 		"they agree about a gain":            {general, append(sessions(0.3), held(1.35)), 0, "Superior", "ThisCluster", "which agrees"},
 		"they contradict a gain":             {general, append(sessions(0.3), held(0.93)), 0, "Inconclusive", "ThisCluster", "0.930, which contradicts the windows"},
 		"a void session of dwells":           {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0)), 1, "", "", ""},
-		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "too many sessions were void for dwells"},
+		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "too many sessions were void to go on with dwells"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, plan, planner := sessionPlan(t, strings.Replace(c.patch, reads, general, 1))

@@ -56,7 +56,7 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	case spec.Template.Target.ScratchPool == nil:
 		return v1alpha1.MadeForRun, "the target is not a scratch pool"
 	case !SharesPool(spec):
-		return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s is about the pool", aboutPool(spec))
+		return v1alpha1.MadeForRun, fmt.Sprintf("parameter %s changes the pool", aboutPool(spec))
 	case state == v1alpha1.InitialStateFresh || state == v1alpha1.InitialStateRollback:
 		return v1alpha1.MadeForRun, fmt.Sprintf("initialState is %s", state)
 	}

@@ -23,7 +23,7 @@ type DeniedError struct {
 // Error implements error.
 func (e *DeniedError) Error() string {
 	daemon, grants := capsFor(e.Setting)
-	return fmt.Sprintf("%v: the caps of CephClient %s do not allow it: add to its %s caps `%s` (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md has what each change needs",
+	return fmt.Sprintf("%v: the caps of CephClient %s do not allow it: add to its %s caps `%s` (with Helm, the values `options` and `powers` add them); docs/cephx-caps.md lists the caps of each change",
 		e.Err, e.User, daemon, strings.Join(grants, ", "))
 }
 

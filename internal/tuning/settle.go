@@ -146,7 +146,7 @@ func splitting(sample Sample, change Change) []string {
 	if !slices.ContainsFunc(numbers, func(n int) bool { return n != wanted }) {
 		return nil
 	}
-	text := fmt.Sprintf("pool %s has %d PGs, placed as %d, on the way to %d", pool.Name, pool.PGNum, pool.PGPlacementNum, wanted)
+	text := fmt.Sprintf("pool %s has %d PGs and pgp_num %d, on the way to %d", pool.Name, pool.PGNum, pool.PGPlacementNum, wanted)
 	if !sample.Status.ManagerActive {
 		text += ", and no active manager continues it"
 	}

@@ -64,7 +64,7 @@ func TestSettling(t *testing.T) {
 		said      string
 	}{
 		"pg_num": {
-			want: split, done: true, took: 42 * time.Second, said: "pool p has 40 PGs, placed as 32, on the way to 64",
+			want: split, done: true, took: 42 * time.Second, said: "pool p has 40 PGs and pgp_num 32, on the way to 64",
 		},
 		"an option of OSDs": {
 			want: []Change{config("osd_max_backfills", "3")}, done: true, took: 30 * time.Second,
@@ -155,7 +155,7 @@ func TestUnrest(t *testing.T) {
 		}, "the state of 2 of 64 PGs"},
 		"a target that is not reached":      {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGNum = 31 }, "on the way to 32"},
 		"a merge that is pending":           {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGNumPending = 31 }, "on the way to 32"},
-		"a placement behind":                {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGPlacementNum = 31 }, "placed as 31"},
+		"a placement behind":                {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGPlacementNum = 31 }, "pgp_num 31"},
 		"a placement that goes elsewhere":   {func(s *Sample) { s.Facts.OSDMap.Pools[0].PGPlacementTarget = 31 }, "on the way to 32"},
 		"a pool that was removed meanwhile": {func(s *Sample) { s.Facts.OSDMap.Pools = nil }, "there is no pool p"},
 	}

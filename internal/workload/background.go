@@ -33,7 +33,7 @@ func PlaceOfBackground(owner string, places []place.Place) place.Place {
 // NewBackground returns the background load of a template, or nil if it has none.
 func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, error) {
 	if spec == nil {
-		return nil, nil //nolint:nilnil // The docstring documents nil.
+		return nil, nil //nolint:nilnil // The doc comment explains nil.
 	}
 	load, err := engine.BackgroundOf(*spec)
 	if err != nil {

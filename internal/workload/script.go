@@ -153,7 +153,7 @@ func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Tim
 		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
 	}
 	if id, busy := background.Unfinished(); busy && strings.HasPrefix(id, "background-") && id != BackgroundID(run) {
-		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier background", Background: true}
+		return Move{Kind: MoveCancel, ID: id, Step: "ending the background load of an earlier run", Background: true}
 	}
 	if mv, done := s.prefill(tasks); !done {
 		return mv
@@ -442,7 +442,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	case tasks.Begun(run) && status.State != task.Measuring:
 		// A new runner has replaced the one with which the run began.
 		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
-			Reason: ReportLost, Message: "the runner no longer knows it, though the run has begun",
+			Reason: ReportLost, Message: "the runner no longer knows the task, although the run has begun",
 		}}), false
 	case tasks.Begun(run):
 		return Move{}, true

@@ -43,7 +43,7 @@ func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 		f.ramp = spec.Ramp.Seconds()
 	}
 	if f.seconds <= 0 || f.ramp < 0 {
-		return nil, errors.New("duration must be above 0, ramp not below")
+		return nil, errors.New("duration must be above 0, and ramp must not be below 0")
 	}
 	jobs := spec.Jobs
 	if len(jobs) == 0 {

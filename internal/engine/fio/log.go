@@ -519,6 +519,6 @@ func detectLog(head []byte) bool {
 func refuseLog(io.Reader, parse.Options) (*result.Result, error) {
 	return nil, &parse.SyntaxError{
 		Want:  "a report with totals (fio --output-format=json+)",
-		Found: "a log of fio, which is the course of a run without its totals",
+		Found: "a log of fio, which has the time series of a run without its totals",
 	}
 }

@@ -157,7 +157,7 @@ func randomOptions(spec v1alpha1.Fio) ([]string, error) {
 		}[d.Type]
 		theta, err := strconv.ParseFloat(d.Theta, 64)
 		if !ok || err != nil || !(theta >= 0 && theta < 1000) {
-			return nil, fmt.Errorf("distribution %q of theta %q must be Zipf, Pareto or Normal of a number below 1000", d.Type, d.Theta)
+			return nil, fmt.Errorf("distribution %q with theta %q must be Zipf, Pareto or Normal, with a theta from 0 to below 1000", d.Type, d.Theta)
 		}
 		options = append(options, "--random_distribution="+name+":"+strconv.FormatFloat(theta, 'f', -1, 64))
 	}

@@ -375,7 +375,7 @@ func (p *textParser) issuedLine(rest []byte) error {
 			value, values, _ = bytes.Cut(values, []byte(","))
 			n, okValue := parse.Int(bytes.TrimSpace(value))
 			if !ok || !okValue {
-				return p.unexpected("three whole numbers behind " + part.label)
+				return p.unexpected("three whole numbers after " + part.label)
 			}
 			part.into[k] = n
 		}

@@ -137,7 +137,7 @@ func (l *Lines) Err() error {
 	case errors.As(l.err, &syntax):
 		return l.err
 	}
-	return fmt.Errorf("reading behind line %d: %w", l.number, l.err)
+	return fmt.Errorf("read the output after line %d: %w", l.number, l.err)
 }
 
 // maxExcerpt is the length to which a quoted line is cut.

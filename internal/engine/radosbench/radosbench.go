@@ -242,7 +242,7 @@ func (b *bench) build() *result.Result {
 	if b.tooLong {
 		res.Warn(result.Warning{
 			Code:    result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+			Message: fmt.Sprintf("the run has more than %d rows, so its time series was not kept", maxRows),
 		})
 	}
 	return res

@@ -194,7 +194,7 @@ func (p *parser) elapsedLine(rest []byte) error {
 	seconds, rest := parse.Field(rest)
 	var ok bool
 	if p.elapsed, ok = parse.Int(seconds); !ok {
-		return p.unexpected("whole seconds behind elapsed:")
+		return p.unexpected("whole seconds after elapsed:")
 	}
 	return p.tally(&p.total, rest, "ops:", "ops/sec:", "bytes/sec:")
 }
@@ -211,7 +211,7 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 		t.operations, ok = parse.Int(value)
 	}
 	if !ok {
-		return p.unexpected("a whole number behind " + operations)
+		return p.unexpected("a whole number after " + operations)
 	}
 	*into = t
 	if t.operations == 0 {
@@ -222,7 +222,7 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 		t.operationsPerSecond, ok = parse.Float(value)
 	}
 	if !ok {
-		return p.unexpected("a finite number behind " + rate)
+		return p.unexpected("a finite number after " + rate)
 	}
 	t.precision = precision(value, t.operationsPerSecond)
 	label, rest := parse.Field(rest)
@@ -366,7 +366,7 @@ func (p *parser) build(seconds float64) *result.Result {
 	if p.tooLong {
 		res.Warn(result.Warning{
 			Code:    result.WarnSeriesDropped,
-			Message: fmt.Sprintf("the run has more than %d rows, so its course was not kept", maxRows),
+			Message: fmt.Sprintf("the run has more than %d rows, so its time series was not kept", maxRows),
 		})
 	}
 	return res

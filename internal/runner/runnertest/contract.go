@@ -159,6 +159,6 @@ func (c *contract) until(id string, reached func(task.State) bool) task.Status {
 			}
 		}
 	}
-	c.Fatalf("%s did not get there", id)
+	c.Fatalf("%s did not reach the state", id)
 	return task.Status{}
 }
