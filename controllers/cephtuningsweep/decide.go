@@ -184,8 +184,8 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits how long the plan may be repeated for the same wait. After that, the outcome is
-// late.
+// atMost limits how long the plan may be repeated for the same wait. After that time, late becomes
+// the outcome.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

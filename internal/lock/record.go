@@ -90,7 +90,7 @@ func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, no
 	return r.write(ctx, at, wanted)
 }
 
-// Drop removes the record, if it belongs to that holder and epoch.
+// Drop removes the record, if it belongs to the holder and epoch of the Lease.
 func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) error {
 	found, there, err := r.read(ctx, at)
 	if err != nil {

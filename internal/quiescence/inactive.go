@@ -21,8 +21,8 @@ const (
 // Inactive tracks placement groups that are inactive in consecutive samples, so that their
 // clients wait. The zero value is ready for the first sample.
 //
-// It tracks single placement groups. In a pool that splits or merges, some placement group
-// is peering at almost any moment, but none for long.
+// Inactive tracks each placement group separately. In a pool that splits or merges, some placement
+// group is peering at almost any moment, but none for long.
 type Inactive struct {
 	looked time.Time
 	since  map[string]time.Time // by ID

@@ -28,8 +28,8 @@ func (f Figure) directionName() result.DirectionName {
 	}
 }
 
-// done returns the operations of a row that a figure covers. For a load that only reads, reads are all
-// operations.
+// done returns those operations of a row that belong to the figure. For a load that only reads,
+// reads are all operations.
 func (f Figure) done(second *result.Second) *result.Done {
 	parts := second.Parts()
 	if d, ok := parts[f.directionName()]; ok {

@@ -31,7 +31,7 @@ const (
 	writeRate    = 100 << 20 // bytes per second that a cluster takes
 	smallRate    = 2000      // small writes per second
 	unknownPGs   = 32        // if the number of the pool's PGs is unknown
-	stepsOfBlock = 2         // a change and its reversal, for a confirmation block
+	stepsOfBlock = 2         // a confirmation block makes each change twice: to the winner and back
 
 	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool,
 	// because they sleep in between (osd_delete_sleep_hdd). Other OSDs take seconds.

@@ -132,9 +132,9 @@ const (
 	someOSDs = 32
 )
 
-// osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster it
-// chooses all. In a large one it chooses those with entries of their own and others at equal
-// distances, shifted with each turn.
+// osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster it chooses
+// all. In a large one it chooses those with entries of their own in the central configuration, and
+// others at equal distances, shifted with each turn.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {

@@ -44,8 +44,8 @@ func (s *Script) resets() bool {
 	return s.initialState == v1alpha1.InitialStateFresh || s.initialState == v1alpha1.InitialStateRollback
 }
 
-// resetData rolls datasets back before the first phase of a run, if they may have been
-// overwritten since they were prefilled.
+// resetData resets datasets before the first phase of a run, if they may have been overwritten
+// since they were prefilled: it prefills them again or rolls them back.
 func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 	if !s.resets() || tasks.Begun(run) || !tasks.usedBefore(run) {
 		return Move{}, true
@@ -67,7 +67,7 @@ func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// resetTask returns the task that rolls back a client's part of a dataset.
+// resetTask returns the task that resets a client's part of a dataset.
 func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 	for _, own := range d.load.Datasets(c) {
 		if own.Key != d.key {
@@ -82,7 +82,7 @@ func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 	return task.Task{ID: id}
 }
 
-// resetID returns the ID of the task that rolls a dataset back before a run.
+// resetID returns the ID of the task that resets a dataset before a run.
 func resetID(run int32, key string) string { return fmt.Sprintf("initial-%d-%s", run, key) }
 
 // Found returns the state of the data that a run finds; "" if no phase uses prefilled data. The
