@@ -215,6 +215,15 @@ func TestDecide(t *testing.T) {
 			}),
 			want: stepWait, wantReason: v1alpha1.ReasonUnschedulable, wantMessage: "0/3 nodes",
 		},
+		"a new pod that has no node yet": {
+			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
+				f.job.CreationTimestamp.Time = today().Add(-9 * time.Second)
+				f.pods[0].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+				}}}
+			}),
+			want: stepWait, wantReason: v1alpha1.ReasonPreparing, wantMessage: "New pods are waiting for a node and their volumes.",
+		},
 		"and that none takes within the time for it": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
 				f.job.CreationTimestamp.Time = today().Add(-6 * time.Minute)

@@ -124,11 +124,20 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
+// scheduleWithin is how long a new pod may have no node before that is reported. Kubernetes calls
+// a pod unschedulable while it binds the pod's volume, which usually takes seconds.
+const scheduleWithin = 10 * time.Second
+
 // podsWaiting returns why the pods do not run yet, or false if all of them do.
 func (f facts) podsWaiting() (kstatus.Outcome, bool) {
+	job := f.job
 	o, waits := clientview.Waiting(f.pods, int(f.spec.Template.Clients.Count), f.hint)
 	if !waits && f.hasBackground() {
-		return clientview.BackgroundWaiting(f.background.pods, f.hint)
+		job = f.background.job
+		o, waits = clientview.BackgroundWaiting(f.background.pods, f.hint)
+	}
+	if o.Reason == v1alpha1.ReasonUnschedulable && job != nil && f.now.Sub(job.CreationTimestamp.Time) < scheduleWithin {
+		return preparing("New pods are waiting for a node and their volumes."), true
 	}
 	return o, waits
 }

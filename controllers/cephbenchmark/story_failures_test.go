@@ -107,6 +107,7 @@ func noNodeTakesAPod(w *world) {
 		}}}
 	}
 	b := w.benchmark("b", oneWrite)
+	w.wait(scheduleWithin)
 	w.untilReason(b, v1alpha1.ReasonUnschedulable, "0/3 nodes")
 	w.wait(6 * time.Minute)
 	w.untilFailed(b, v1alpha1.ReasonUnschedulable, "within 5m0s", "0/3 nodes")
