@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -158,14 +157,9 @@ func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, 
 			return err
 		})
 	case workload.MoveStart:
-		return r.start(ctx, seen, runners, p.move.ID)
+		return effect{}, clientview.Start(ctx, runners, p.move.ID, &seen.memory.noted, r.now())
 	case workload.MoveCancel:
-		return effect{again: time.Second}, clientview.Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
-			if status, there := tasks[i][p.move.ID]; !there || status.State.Ended() {
-				return nil
-			}
-			return c.Cancel(ctx, p.move.ID)
-		})
+		return effect{again: time.Second}, clientview.Cancel(ctx, runners, tasks, p.move.ID)
 	case workload.MoveDropCaches:
 		return now(), r.dropCaches(ctx, seen, p.move.ID)
 	case workload.MoveReadPilot:
@@ -173,21 +167,6 @@ func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, 
 	default:
 		return effect{}, fmt.Errorf("no action for move %q", p.move.Kind)
 	}
-}
-
-// start gives all clients, or the background load, the signal to measure.
-func (r *Reconciler) start(ctx context.Context, seen facts, runners map[int]clientview.View, id string) (effect, error) {
-	seen.memory.noted.StartedAt[id] = r.now()
-	spread, err := clientview.Start(ctx, runners, id)
-	if err != nil {
-		// Some clients may be running. Their task is cancelled, which makes the run invalid.
-		delete(seen.memory.noted.StartedAt, id)
-		seen.memory.noted.NotStarted[id] = err.Error()
-		cancelled := clientview.Each(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
-		return effect{}, errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
-	}
-	seen.memory.noted.Spread[id] = spread
-	return effect{}, nil
 }
 
 // dropTimeout is how long OSDs may take to drop their caches.

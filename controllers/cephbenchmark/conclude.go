@@ -25,7 +25,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 		return effect{}, seen.misplacedErr
 	}
 	if p.wrong != "" {
-		if err := endRun(ctx, seen); err != nil {
+		if err := cancelAll(ctx, seen); err != nil {
 			return effect{}, err
 		}
 	}
@@ -68,9 +68,9 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	return came, nil
 }
 
-// endRun stops the clients of an invalid run.
-func endRun(ctx context.Context, seen facts) error {
-	return errors.Join(clientview.Each(ctx, seen.runners, cancel(seen.tasks)), clientview.Each(ctx, seen.background.runners, cancel(seen.background.tasks)))
+// cancelAll stops the clients and the background load.
+func cancelAll(ctx context.Context, seen facts) error {
+	return errors.Join(clientview.CancelAll(ctx, seen.runners, seen.tasks), clientview.CancelAll(ctx, seen.background.runners, seen.background.tasks))
 }
 
 // reporters returns the clients of these runners, in order.

@@ -58,7 +58,8 @@ type Options struct {
 	Rook     Rook
 	Ceph     tuning.Ceph
 	Lock     lock.Locker
-	Journals Journals
+	// Journals keeps the settings that sweeps still have to restore in Ceph clusters.
+	Journals tuning.Store
 	// Outages is the store of the journals of OSDs that are kept down.
 	Outages tuning.Store
 	// Writer is a name of this process that no earlier or later process has.
@@ -93,7 +94,7 @@ type Reconciler struct {
 	rook      Rook
 	ceph      tuning.Ceph
 	lock      lock.Locker
-	journals  Journals
+	journals  tuning.Store
 	outages   outage.Operator
 	places    Namespaces
 	keepEvery time.Duration

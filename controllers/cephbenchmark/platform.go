@@ -8,7 +8,6 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/settings"
-	"github.com/cephtune/cephtune/internal/tuning"
 )
 
 // Rook is the part of Rook that the controller needs.
@@ -25,12 +24,6 @@ type Rook interface {
 	// DeleteScratchPool removes the pool if it belongs to owner, and reports whether it is gone,
 	// or why it is not.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
-}
-
-// Journals has the settings that sweeps still have to restore in Ceph clusters.
-type Journals interface {
-	// Load returns the journal of a cluster, or nil if it does not exist.
-	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
 
 // Namespaces says where benchmarks may run.

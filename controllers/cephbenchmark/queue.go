@@ -104,15 +104,8 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (reconcil
 	if err != nil {
 		return "", err
 	}
-	here, err := r.journals.Load(ctx, seen.fsid())
-	if err != nil {
-		return "", err
-	}
-	left, err := tuning.NewConfigKey(r.ceph, at).Load(ctx, seen.fsid())
-	if err != nil {
-		return "", err
-	}
-	if left, err = tuning.Newest(here, left); err != nil || unrestoredBy(left).IsDone() {
+	left, err := tuning.NewMirrored(r.journals, tuning.NewConfigKey(r.ceph, at)).Load(ctx, seen.fsid())
+	if err != nil || unrestoredBy(left).IsDone() {
 		return reconcile.Done, err
 	}
 	if _, err := r.releaseLock(ctx, seen); err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/task"
-	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // tearDown carries out the next part of a teardown, and ends it after the last part.
@@ -72,9 +71,9 @@ func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing)
 	case partRestoreOSDs:
 		return r.restoreOwnOSDs(ctx, seen)
 	case partCancelBackground:
-		return next.waits, clientview.Each(ctx, background.runners, cancel(background.tasks))
+		return next.waits, clientview.CancelAll(ctx, background.runners, background.tasks)
 	case partCancelClients:
-		return next.waits, clientview.Each(ctx, seen.runners, cancel(seen.tasks))
+		return next.waits, clientview.CancelAll(ctx, seen.runners, seen.tasks)
 	case partCleanBackground:
 		err := clientview.Each(ctx, background.runners, cleanUp(func(int) []task.Command { return seen.backgroundCleanup() }))
 		seen.memory.backgroundCleanupFailed = logged(ctx, err, "The background load could not remove its data, so the manager does")
@@ -121,18 +120,6 @@ func (r *Reconciler) removeLeftovers(ctx context.Context, seen facts) (reconcile
 		return "", err
 	}
 	return seen.leftovers().Remove(ctx, r.ceph, at)
-}
-
-// cancel returns a call that cancels a runner's unfinished task.
-func cancel(tasks workload.Tasks) func(context.Context, int, runner.Client) error {
-	return func(ctx context.Context, i int, c runner.Client) error {
-		for id, status := range tasks[i] {
-			if !status.State.Ended() {
-				return c.Cancel(ctx, id)
-			}
-		}
-		return nil
-	}
 }
 
 // cleanUp returns a call that makes a runner remove its data.

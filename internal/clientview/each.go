@@ -2,12 +2,14 @@ package clientview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cephtune/cephtune/internal/runner"
+	"github.com/cephtune/cephtune/internal/workload"
 )
 
 // RequestTimeout is the timeout of one request to a runner.
@@ -29,16 +31,47 @@ func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Contex
 	return group.Wait()
 }
 
-// Start gives all runners the signal to measure. It returns an upper bound of the time between
-// their starts.
-func Start(ctx context.Context, runners map[int]View, id string) (spread time.Duration, err error) {
+// Start gives all runners the signal to measure, and notes the time of the signal and how far the
+// starts were apart. If a runner does not get the signal, Start cancels the task on all of them,
+// because some may be running, which makes the run invalid.
+func Start(ctx context.Context, runners map[int]View, id string, notes *workload.Notes, now time.Time) error {
+	notes.StartedAt[id] = now
 	starts := make([]runner.Started, len(runners))
-	err = Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+	err := Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 		started, err := c.Start(ctx, id)
 		starts[i] = started
 		return err
 	})
-	return spreadOf(starts), err
+	if err != nil {
+		delete(notes.StartedAt, id)
+		notes.NotStarted[id] = err.Error()
+		cancelled := Each(ctx, runners, func(ctx context.Context, _ int, c runner.Client) error { return c.Cancel(ctx, id) })
+		return errors.Join(fmt.Errorf("start %s on all clients: %w", id, err), cancelled)
+	}
+	notes.Spread[id] = spreadOf(starts)
+	return nil
+}
+
+// Cancel cancels a task on the runners that have not ended it.
+func Cancel(ctx context.Context, runners map[int]View, tasks workload.Tasks, id string) error {
+	return Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+		if status, there := tasks[i][id]; !there || status.State.Ended() {
+			return nil
+		}
+		return c.Cancel(ctx, id)
+	})
+}
+
+// CancelAll cancels the unfinished task of each runner.
+func CancelAll(ctx context.Context, runners map[int]View, tasks workload.Tasks) error {
+	return Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
+		for id, status := range tasks[i] {
+			if !status.State.Ended() {
+				return c.Cancel(ctx, id)
+			}
+		}
+		return nil
+	})
 }
 
 // spreadOf returns an upper bound of the time between the clients' starts: the time from the
