@@ -203,7 +203,7 @@ func slowest(counter string) string {
 	}, "rate(%s[$__rate_interval])", "increase(%s[$__range] @ end())")
 }
 
-// top draws the figure with the format drawn. It keeps the OSDs that are highest with the format
+// top returns the figure in the format drawn, for the OSDs with the highest figures in the format
 // chosen.
 func top(figure func(window string) string, drawn, chosen string) string {
 	return fmt.Sprintf("%s and topk(%d, %s)", figure(drawn), mostOSDs, figure(chosen))

@@ -65,7 +65,7 @@ func (s *study) axes() (axes, error) {
 func (a axes) panel(name string, r run, legend bool) (*plot.Plot, error) {
 	p := newPanel(name + ": " + filepath.Base(r.Source))
 	p.X.Label.Text, p.Y.Label.Text = "seconds", a.label+", "+a.unit.symbol
-	// The text is to the right of its line, because the viewer's font may be wider.
+	// In the legend, text is to the right of its line: a wider font of the viewer then covers no line.
 	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 4, 4
 	if len(r.Course) == 0 {
 		p.Title.Text += " (no values over time)"

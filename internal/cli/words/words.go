@@ -98,7 +98,7 @@ func (s *Seconds) Set(text string) error {
 	return nil
 }
 
-// Type implements pflag.Value. Help shows it.
+// Type implements pflag.Value. The command's help shows the name that it returns.
 func (*Seconds) Type() string { return "duration" }
 
 func (s *Seconds) String() string { return time.Duration(*s).String() }
