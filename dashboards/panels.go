@@ -148,6 +148,9 @@ type line struct {
 	reference bool
 }
 
+// wholeTicks is the length of an axis whose ticks are whole numbers.
+const wholeTicks = 4
+
 // graph draws series over time.
 func graph(a about, lines ...line) *timeseries.PanelBuilder {
 	builder := begin(timeseries.NewPanelBuilder(), a).
@@ -161,6 +164,10 @@ func graph(a about, lines ...line) *timeseries.PanelBuilder {
 		Tooltip(common.NewVizTooltipOptionsBuilder().
 			Mode(common.TooltipDisplayModeMulti).
 			Sort(common.SortOrderDescending))
+	if a.unit == count {
+		// An axis to 1 has ticks at fractions. Grafana labels them with the text for missing data.
+		builder.AxisSoftMax(wholeTicks)
+	}
 	for _, line := range lines {
 		properties := []dashboard.DynamicConfigValue{property("color", line.color)}
 		if line.unit != "" {

@@ -67,9 +67,10 @@ func latest(series string, labels ...string) string {
 }
 
 // quantile returns a quantile of a histogram, by labels. window is a format with a function over a
-// range, such as "increase(%s[6h])".
+// range, such as "increase(%s[6h])". Without observations, the quantile would be NaN, and the panel
+// would be empty without saying why: the comparison removes NaN.
 func quantile(q, histogram, window string, labels ...string) string {
-	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s))",
+	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s)) >= 0",
 		q, strings.Join(append([]string{"le"}, labels...), ","),
 		fmt.Sprintf(window, histogram+"_bucket"))
 }
