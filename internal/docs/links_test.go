@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,31 @@ func broken(t *testing.T, all map[string]*page, from *page, link string) string 
 		return "there is no such heading"
 	}
 	return ""
+}
+
+// TestLinksOfCommandsLeadSomewhere checks the links to pages that commands print.
+func TestLinksOfCommandsLeadSomewhere(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root(t), "internal", "cli", "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`https://github\.com/cephtune/cephtune/blob/main/([\w./#-]+)`)
+	all, found := pages(t), 0
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(string(code), -1) {
+			found++
+			if problem := broken(t, all, &page{path: "README.md"}, match[1]); problem != "" {
+				t.Errorf("%s: %s: %s", filepath.Base(file), match[0], problem)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("found no links")
+	}
 }
 
 // TestEveryPageCanBeFound checks that links from the index lead to every page of docs.

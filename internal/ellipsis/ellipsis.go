@@ -1,6 +1,7 @@
 // Package ellipsis shortens texts to the room in a field of the API or in a message.
 //
-// It has no dependencies, so that pure packages can use it.
+// It is a package of its own because the runner, the controllers and the pure packages below them
+// use it, and share no other package.
 package ellipsis
 
 import "strings"

@@ -1,5 +1,8 @@
 // Package objectref names objects of Kubernetes in the manager: who holds a lock, waits in a
 // queue or owns a pool.
+//
+// It is a package of its own because journals use it, and must not import locks with their client
+// of Kubernetes.
 package objectref
 
 import (

@@ -1,4 +1,7 @@
 // Package version has the program's version.
+//
+// It is a package of its own because all three programs print their versions, and
+// images/operator/build names the variable to the linker.
 package version
 
 import "runtime/debug"

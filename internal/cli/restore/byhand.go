@@ -11,9 +11,11 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cephvalue"
-	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
+
+// byHandPage says how to restore settings of Ceph without the operator.
+const byHandPage = "https://github.com/cephtune/cephtune/blob/main/docs/safety.md#by-hand"
 
 // byHand returns the ceph command that restores a setting.
 func byHand(e tuning.Entry) string {
@@ -46,7 +48,7 @@ func byHand(e tuning.Entry) string {
 		}
 		return fmt.Sprintf("ceph config set %s %s %s", quoted(who), s.Option, quoted(was.Text))
 	}
-	return "see " + manual.ByHand
+	return "see " + byHandPage
 }
 
 // poolValue returns the argument for `osd pool set` that restores an option of a pool, also if

@@ -20,7 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
-	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/journals"
@@ -38,7 +37,7 @@ OSDs that a benchmark keeps down; cephbenchmark/NAME shows only these.
 
 The operator restores everything by itself, and keeps trying until Ceph answers. It accepts
 settings that you restore by hand meanwhile. Restore them from the top of the table to its end,
-as ` + manual.ByHand + `
+as ` + byHandPage + `
 says.
 
 --abandon makes the operator abandon the restore, for a Ceph cluster that is gone for good. The
@@ -228,7 +227,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		terminal.WriteTable(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
 		fmt.Fprintf(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
-	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", manual.ByHand)
+	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", byHandPage)
 	_, err := io.WriteString(out, text.String())
 	return err
 }

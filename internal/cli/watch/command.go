@@ -17,9 +17,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
-	"github.com/cephtune/cephtune/internal/cli/manual"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
+
+// verdictsPage says what the words of a verdict mean.
+const verdictsPage = "https://github.com/cephtune/cephtune/blob/main/docs/reading-a-verdict.md"
 
 const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and print its outcome.
 
@@ -34,7 +36,7 @@ rights to list pods and to read their logs; "kubectl logs" shows the same. In a 
 line every ten seconds. --live=false turns this off.
 
 The current leader may still lose: only the verdict counts. Its words are explained in
-` + manual.Verdicts + `
+` + verdictsPage + `
 
 If the connection breaks, it reconnects, for up to two minutes without an answer. It follows a
 suspended object until it is resumed. Interrupting this command does not stop the object: to end

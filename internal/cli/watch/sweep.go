@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/cli/manual"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -260,7 +259,7 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	}
 	rows = append(rows,
 		[]string{fmt.Sprintf("kubectl -n %s describe cephsweep %s", s.Namespace, s.Name), "events: the outcome of each block, and why runs are excluded"},
-		[]string{manual.Verdicts, "what the verdicts mean, and how often they are wrong"},
+		[]string{verdictsPage, "what the verdicts mean, and how often they are wrong"},
 	)
 	out.WriteString("\n")
 	terminal.WriteTable(out, []string{"NEXT", ""}, rows)
