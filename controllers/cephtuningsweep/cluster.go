@@ -99,6 +99,16 @@ func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) 
 	return tuning.Known{Help: s.help, OSDs: osds, Owned: s.owned, OpQueue: s.opQueue}, nil
 }
 
+// knownNow returns the observer's connection, and the facts that changes are judged by.
+func (r *Reconciler) knownNow(ctx context.Context, seen facts) (ceph.Connection, tuning.Known, error) {
+	to, err := r.connect(ctx, seen)
+	if err != nil {
+		return ceph.Connection{}, tuning.Known{}, err
+	}
+	about, err := r.known(ctx, seen, to.Observer)
+	return to.Observer, about, err
+}
+
 // settingsOf returns the settings of changes.
 func settingsOf(changes []sweepspec.Change) []tuning.Setting {
 	var settings []tuning.Setting

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -64,9 +65,8 @@ type memory struct {
 	// engine changes settings through the connections in connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// outageTuner brings up orphaned OSDs through the connections in outageTunerOf.
-	outageTuner   *tuning.Engine
-	outageTunerOf tuning.Cluster
+	// outage has the connections through which orphaned OSDs are brought up.
+	outage outage.Session
 	// noOrphanedOSDs reports that a check since the lock was taken has found no orphaned OSDs in
 	// Ceph, except the sweep's own.
 	noOrphanedOSDs bool

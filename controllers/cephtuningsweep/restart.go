@@ -153,11 +153,7 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	if len(options) == 0 {
 		return nil, nil
 	}
-	to, err := r.connect(ctx, seen)
-	if err != nil {
-		return nil, err
-	}
-	about, err := r.known(ctx, seen, to.Observer)
+	at, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +162,7 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 		if _, asked := help[option]; asked {
 			continue
 		}
-		of, err := r.Ceph.ConfigHelp(ctx, to.Observer, option)
+		of, err := r.Ceph.ConfigHelp(ctx, at, option)
 		if err != nil {
 			return nil, err
 		}

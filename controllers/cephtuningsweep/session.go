@@ -206,16 +206,12 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	if err != nil {
 		return loopPlan{}, err
 	}
-	to, err := r.connect(ctx, seen)
+	at, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return loopPlan{}, err
 	}
-	about, err := r.known(ctx, seen, to.Observer)
-	if err != nil {
-		return loopPlan{}, err
-	}
-	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: to.Observer, about: about}
-	if c.pool, err = r.ownPool(ctx, seen, to.Observer); err != nil {
+	c := &switched{ceph: r.Ceph, engine: seen.memory.switching.engine, sweep: seen.self(), at: at, about: about}
+	if c.pool, err = r.ownPool(ctx, seen, at); err != nil {
 		return loopPlan{}, err
 	}
 	var names []string
@@ -227,7 +223,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
-		cluster: c, try: c.try, quiet: quietOf(r.Ceph, to.Observer, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
+		cluster: c, try: c.try, quiet: quietOf(r.Ceph, at, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
 			return r.Courses.Course(ctx, child, phase, from)
 		},

@@ -35,14 +35,21 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	if err != nil {
 		return effect{}, err
 	}
-	want, err := r.wanted(ctx, seen, engine)
+	about, err := r.known(ctx, seen, seen.memory.connected.Observer)
+	if err != nil {
+		return effect{}, err
+	}
+	if about.Journal, err = engine.Journal(ctx); err != nil {
+		return effect{}, err
+	}
+	want, err := r.wanted(ctx, seen, about)
 	if errors.Is(err, errJournalGone) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
 	}
 	if err != nil {
 		return poolGone(err)
 	}
-	if forbidden, err := r.forbidden(ctx, seen, engine); err != nil || forbidden != "" {
+	if forbidden, err := r.forbidden(ctx, seen, about); err != nil || forbidden != "" {
 		return seen.endsForbidden(forbidden), err
 	}
 	applied, err := engine.Apply(ctx, seen.self(), want)
@@ -67,17 +74,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 // forbidden says why the next configuration must not be applied; "" if it may. The plan was
 // checked when it was made, but since then the administrator may have narrowed the bounds, and
 // a user with edit rights may have inserted other values.
-func (r *Reconciler) forbidden(ctx context.Context, seen facts, engine *tuning.Engine) (string, error) {
-	at := seen.memory.connected.Observer
-	about, err := r.known(ctx, seen, at)
-	if err != nil {
-		return "", err
-	}
+func (r *Reconciler) forbidden(ctx context.Context, seen facts, about tuning.Known) (why string, err error) {
 	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
-	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, at, tuning.SettingsOf(changes)); err != nil {
-		return "", err
-	}
-	if about.Journal, err = engine.Journal(ctx); err != nil {
+	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
 		return "", err
 	}
 	var all []string
@@ -121,13 +120,8 @@ func poolGone(err error) (effect, error) {
 
 // wanted returns all values that Ceph must have: those that stop Ceph's own activity, and the
 // configuration.
-func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engine) ([]tuning.Change, error) {
-	at := seen.memory.connected.Observer
-	about, err := r.known(ctx, seen, at)
-	if err != nil {
-		return nil, err
-	}
-	now, err := tuning.ReadFacts(ctx, r.Ceph, at, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
+func (r *Reconciler) wanted(ctx context.Context, seen facts, about tuning.Known) ([]tuning.Change, error) {
+	now, err := tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +130,11 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, engine *tuning.Engi
 	if err != nil {
 		return nil, err
 	}
-	journal, err := engine.Journal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if journal == nil && seen.changedCeph() {
+	if about.Journal == nil && seen.changedCeph() {
 		return nil, errJournalGone
 	}
 	none := []tuning.Change{} // An empty slice, unlike nil, means that no change is needed.
-	return append(none, slices.Concat(holding(journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
+	return append(none, slices.Concat(holding(about.Journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
 }
 
 // holding returns the changes in the journal that stop Ceph's own activity, except those that
@@ -212,19 +202,15 @@ func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 // lookWhetherSettled takes one sample of a cluster after a change. It returns a *dangerError
 // if the cluster is in danger, because the sweep may be the cause.
 func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []tuning.Change, so *tuning.Settling, patience tuning.Patience) (tuning.Settled, error) {
-	to, err := r.connect(ctx, seen)
-	if err != nil {
-		return tuning.Settled{}, err
-	}
-	about, err := r.known(ctx, seen, to.Observer)
+	at, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return tuning.Settled{}, err
 	}
 	sample := tuning.Sample{At: r.Now()}
-	if sample.Facts, err = tuning.ReadFacts(ctx, r.Ceph, to.Observer, tuning.SettingsOf(want)); err != nil {
+	if sample.Facts, err = tuning.ReadFacts(ctx, r.Ceph, at, tuning.SettingsOf(want)); err != nil {
 		return tuning.Settled{}, err
 	}
-	if sample.Status, err = r.Ceph.Status(ctx, to.Observer); err != nil {
+	if sample.Status, err = r.Ceph.Status(ctx, at); err != nil {
 		return tuning.Settled{}, err
 	}
 	if err := r.endangeredByChange(ctx, seen, sample.Status, 0); err != nil {
@@ -246,15 +232,11 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	if len(want) == 0 {
 		return nil, true, nil
 	}
-	to, err := r.connect(ctx, seen)
+	at, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, false, err
 	}
-	about, err := r.known(ctx, seen, to.Observer)
-	if err != nil {
-		return nil, false, err
-	}
-	proof, err := tuning.Prove(ctx, r.Ceph, to.Observer, want, about, seen.run())
+	proof, err := tuning.Prove(ctx, r.Ceph, at, want, about, seen.run())
 	if err != nil {
 		return nil, false, err
 	}
@@ -395,11 +377,7 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Chan
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
 		return slot.want, nil
 	}
-	to, err := r.connect(ctx, seen)
-	if err != nil {
-		return nil, err
-	}
-	about, err := r.known(ctx, seen, to.Observer)
+	_, about, err := r.knownNow(ctx, seen)
 	if err != nil {
 		return nil, err
 	}

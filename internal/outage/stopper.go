@@ -229,6 +229,19 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	return s.restore(ctx)
 }
 
+// RestoreAny brings back the OSDs of any journal. With exceptOwn, it leaves the holder's own outage to
+// the benchmark that runs it. It reads the copy of the journal in Ceph only if requested.
+func (s Stopper) RestoreAny(ctx context.Context, inCeph, exceptOwn bool) (reconcile.Wait, error) {
+	left, err := s.left(ctx, inCeph)
+	if err != nil || left == nil || exceptOwn && left.Sweep.UID == s.owner().UID {
+		return reconcile.Done, err
+	}
+	if s.Cluster.Identities.OSDStopper == "" {
+		return "", fmt.Errorf("%s are kept down by a deleted benchmark, and %w", Names(OSDsOf(left)), errNoStopper)
+	}
+	return s.restore(ctx)
+}
+
 // left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only if
 // requested, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
@@ -253,11 +266,13 @@ func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {
 	return waits, err
 }
 
+var errNoStopper = errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
+
 // connect makes the engine that stops OSDs and brings them back. It makes a new engine if keys or
 // monitors have changed, or if a deadline is given.
 func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	if s.Cluster.Identities.OSDStopper == "" {
-		return errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
+		return errNoStopper
 	}
 	observer, err := s.observer(ctx)
 	if err != nil {
