@@ -86,12 +86,8 @@ func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 
 // nodesOfRun returns the nodes of the clients in the first run of the run ID, as far as known.
 func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
-	words := strings.Fields(s.Annotations[AnnotationNodes])
-	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
-		return nil
-	}
 	var nodes []v1alpha1.NodeName
-	for _, word := range words[1:] {
+	for _, word := range notedNodes(s) {
 		if !strings.HasPrefix(word, ofBackground) {
 			nodes = append(nodes, v1alpha1.NodeName(word))
 		}
@@ -105,17 +101,22 @@ const ofBackground = "background:"
 
 // backgroundNodesOfRun returns the node of the background load in the first run of the run ID.
 func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
-	words := strings.Fields(s.Annotations[AnnotationNodes])
-	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
-		return nil
-	}
 	var nodes []v1alpha1.NodeName
-	for _, word := range words[1:] {
+	for _, word := range notedNodes(s) {
 		if node, ok := strings.CutPrefix(word, ofBackground); ok {
 			nodes = append(nodes, v1alpha1.NodeName(node))
 		}
 	}
 	return nodes
+}
+
+// notedNodes returns the words that noteNodes has written for the run ID.
+func notedNodes(s *v1alpha1.CephTuningSweep) []string {
+	words := strings.Fields(s.Annotations[AnnotationNodes])
+	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
+		return nil
+	}
+	return words[1:]
 }
 
 // noteNodes records the nodes of the first run's clients in an annotation, because status has

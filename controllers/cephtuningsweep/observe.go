@@ -134,14 +134,9 @@ func (f *facts) observePlan() {
 	if f.ledger, f.planErr = sweepspec.ReadLedger(status.Runs); f.planErr != nil {
 		return
 	}
-	planned, err := sweepspec.PlanOf(&f.sweep.Spec, status.Plan)
-	if err == nil {
-		f.planner, err = sweep.New(planned)
+	if f.planner, f.planErr = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan); f.planErr == nil {
+		f.next, f.planErr = f.planner.Next(sweepspec.Runs(f.ledger))
 	}
-	if err == nil {
-		f.next, err = f.planner.Next(sweepspec.Runs(f.ledger))
-	}
-	f.planErr = err
 }
 
 // observeChild reads the benchmark of the next run.

@@ -179,11 +179,7 @@ func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1a
 	if err != nil {
 		return nil, err
 	}
-	planned, err := sweepspec.PlanOf(spec, first)
-	if err != nil {
-		return nil, err
-	}
-	planner, err := sweep.New(planned)
+	planner, err := sweepspec.PlannerOf(spec, first)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +292,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 		if len(sweepspec.DeviceClasses(spec)) == 0 {
 			demand.DeviceClass = target.ScratchPool.DeviceClass
 		}
-		demand.OnOSDs = fewestOSDs(spec)
+		demand.OnOSDs = sweepspec.FewestOSDs(spec)
 	}
 	if target.ExistingPool != nil {
 		demand.Pool = dataPool(target.ExistingPool)

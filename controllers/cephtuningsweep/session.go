@@ -73,10 +73,7 @@ func (f *facts) observeSessions() {
 	status := &f.sweep.Status
 	entries, err := sweepspec.ReadSessions(status.Runs)
 	if err == nil {
-		var planned sweep.Plan
-		if planned, err = sweepspec.PlanOf(&f.sweep.Spec, status.Plan); err == nil {
-			f.planner, err = sweep.New(planned)
-		}
+		f.planner, err = sweepspec.PlannerOf(&f.sweep.Spec, status.Plan)
 	}
 	if err == nil {
 		f.sessions, err = sweepspec.SessionsOf(&f.sweep.Spec, status.Plan, entries)

@@ -13,11 +13,7 @@ import (
 // an offered rate. Such a figure makes a configuration look better merely because it has fewer
 // operations in flight.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
-	figures := []v1alpha1.MetricReference{spec.Objective.MetricReference}
-	for _, c := range spec.Constraints {
-		figures = append(figures, c.MetricReference)
-	}
-	return slices.DeleteFunc(figures, func(ref v1alpha1.MetricReference) bool {
+	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
 		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)
 	})
 }

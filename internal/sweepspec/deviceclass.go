@@ -20,21 +20,13 @@ func DeviceClasses(spec *Spec) []string {
 		return nil
 	}
 	p := spec.Parameters[at]
-	values := slices.Clone(p.Values)
-	for _, c := range spec.Configurations {
-		values = append(values, c.Values[string(p.Name)])
-	}
-	baseline := v1alpha1.ParameterValue("")
-	if spec.Baseline != nil {
-		baseline = spec.Baseline.Values[string(p.Name)]
-	}
-	if pool := spec.Template.Target.ScratchPool; pool != nil && baseline == "" {
-		baseline = v1alpha1.ParameterValue(pool.DeviceClass)
-	}
-	values = append(values, baseline)
-	classes := make([]string, 0, len(values))
-	for _, value := range values {
+	var classes []string
+	for _, value := range valuesOf(spec, p) {
 		classes = append(classes, string(value))
+	}
+	pool, isGiven := spec.Template.Target.ScratchPool, spec.Baseline != nil && spec.Baseline.Values[string(p.Name)] != ""
+	if pool != nil && !isGiven {
+		classes = append(classes, pool.DeviceClass)
 	}
 	slices.Sort(classes)
 	return slices.DeleteFunc(slices.Compact(classes), func(class string) bool { return class == "" })

@@ -108,7 +108,7 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
 		each += (poolTime + e.removal()) * time.Duration(e.pools) / time.Duration(e.maxRuns)
-		if e.confines() {
+		if ConfinesOSDs(e.spec) {
 			each += time.Duration(e.total.pgs) * placeTime / time.Duration(e.maxRuns)
 		}
 	} else {
@@ -116,11 +116,7 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	}
 	restore := restoreTime
 	if ChangesCeph(e.spec) {
-		settle := askTime + settleFor
-		if own := e.spec.Guardrails.SettleFor; own != nil {
-			settle = askTime + own.Duration
-		}
-		each, restore = each+settle, restore+settle
+		each, restore = each+e.settle(), restore+e.settle()
 		restore += time.Duration(e.largest.pgs/stepsOfBlock) * pgTime
 	}
 	each += time.Duration(e.total.restarts) * osdTime / time.Duration(e.maxRuns)
@@ -128,6 +124,14 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore.Round(time.Second)}
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
+}
+
+// settle returns how long a change takes to settle without moving data.
+func (e *estimator) settle() time.Duration {
+	if own := e.spec.Guardrails.SettleFor; own != nil {
+		return askTime + own.Duration
+	}
+	return askTime + settleFor
 }
 
 // removal returns how long the first run on a scratch pool waits, at most, until OSDs have removed the
@@ -144,11 +148,6 @@ func (e *estimator) removal() time.Duration {
 		return 0
 	}
 	return quiescence.RemovalWithin(e.spec.Quiescence)
-}
-
-// confines reports whether runs confine the PGs of their pools to chosen OSDs.
-func (e *estimator) confines() bool {
-	return e.spec.Template.Target.ScratchPool.OSDs != nil || VariesOSDCount(e.spec)
 }
 
 // ofTemplate returns the duration of a run of a template, and the number of bytes that it writes.

@@ -172,11 +172,7 @@ func (s story) play(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := PlanOf(&object.Spec, status.Plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		planner, err := sweep.New(plan)
+		planner, err := PlannerOf(&object.Spec, status.Plan)
 		if err != nil {
 			t.Fatal(err)
 		}

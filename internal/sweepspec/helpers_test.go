@@ -114,11 +114,7 @@ func draft(t testing.TB, spec *Spec, facts Facts) (*v1alpha1.SweepPlan, *sweep.P
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := PlanOf(spec, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	planner, err := sweep.New(planned)
+	planner, err := PlannerOf(spec, plan)
 	if err != nil {
 		t.Fatal(err)
 	}

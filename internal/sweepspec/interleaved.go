@@ -2,7 +2,6 @@ package sweepspec
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -22,14 +21,13 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	if spec.Template.Outage != nil {
 		because("The benchmark has an outage.")
 	}
-	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
-	cut := at >= 0 && engine.TraitsOf(&spec.Template.Phases[at]).Windows
-	of := append([]v1alpha1.MetricReference{spec.Objective.MetricReference}, constrained(spec)...)
-	for _, r := range of {
+	phase, exists := sessionPhase(spec)
+	cut := exists && engine.TraitsOf(&phase).Windows
+	for _, r := range references(spec) {
 		switch {
 		case r.Phase != spec.Objective.Phase:
 			because("A constraint is about phase %s, and the objective about phase %s.", r.Phase, spec.Objective.Phase)
-		case cut && !inWindows(spec.Template.Phases[at], r.Metric):
+		case cut && !inWindows(phase, r.Metric):
 			because("%s of phase %s is not reported for each second.", r.Metric, r.Phase)
 		}
 	}
@@ -88,14 +86,6 @@ const (
 	defaultMaxBlocks          = 12
 	defaultConfirmationBlocks = 8
 )
-
-func constrained(spec *Spec) []v1alpha1.MetricReference {
-	references := make([]v1alpha1.MetricReference, 0, len(spec.Constraints))
-	for _, c := range spec.Constraints {
-		references = append(references, c.MetricReference)
-	}
-	return references
-}
 
 // inWindows reports whether a metric can be computed for windows of a few seconds. All engines count
 // operations, bytes and the sum of latencies, and some also have histograms. The maximum latency of a window

@@ -111,16 +111,12 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
-	settle := askTime + settleFor
-	if own := e.spec.Guardrails.SettleFor; own != nil {
-		settle = askTime + own.Duration
-	}
 	configurations := time.Duration(len(e.configurations))
-	unmeasured, pair := podsTime+configurations*settle, configurations*(window+switchTime)
+	unmeasured, pair := podsTime+configurations*e.settle(), configurations*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
 	}
-	ramp, restore := Ramp(e.spec), (restoreTime + settle).Round(time.Second)
+	ramp, restore := Ramp(e.spec), (restoreTime + e.settle()).Round(time.Second)
 	if plan.Pairs == 0 {
 		plan.Pairs = switchback.DefaultPairs
 		if plan.Sessions == 1 {
@@ -245,10 +241,8 @@ func writesInSession(spec *Spec) bool {
 // Ramp returns the warm-up time of a session's load.
 func Ramp(spec *Spec) time.Duration {
 	phase, _ := sessionPhase(spec)
-	if load, err := engine.LoadOf(phase); err == nil {
-		return time.Duration(load.Timing().RampSeconds * float64(time.Second))
-	}
-	return 0
+	ramp, _, _ := PhaseTiming(phase) // 0 for a phase that admission would have refused
+	return ramp
 }
 
 // SessionPlan returns the order of settings in the next session, and its timing.

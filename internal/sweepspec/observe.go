@@ -57,12 +57,8 @@ func (e Evidence) judge(spec *Spec) (v1alpha1.SweepRunValidity, string, []float6
 	if failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == "True" {
 		return v1alpha1.SweepRunFailed, failed.Message, nil
 	}
-	references := []v1alpha1.MetricReference{spec.Objective.MetricReference}
-	for _, c := range spec.Constraints {
-		references = append(references, c.MetricReference)
-	}
 	var values []float64
-	for _, r := range references {
+	for _, r := range references(spec) {
 		value, validity, why := read(status.Phases, r)
 		if why != "" {
 			return validity, why, nil

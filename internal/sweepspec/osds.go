@@ -16,6 +16,34 @@ func VariesOSDCount(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.OSDCount != nil })
 }
 
+// ConfinesOSDs reports whether a sweep confines its scratch pools to some OSDs.
+func ConfinesOSDs(spec *Spec) bool {
+	pool := spec.Template.Target.ScratchPool
+	return pool != nil && (pool.OSDs != nil || VariesOSDCount(spec))
+}
+
+// FewestOSDs returns the smallest number of OSDs of any configuration's scratch pool; 0 for all OSDs.
+func FewestOSDs(spec *Spec) int {
+	var counts []int
+	if pool := spec.Template.Target.ScratchPool; pool != nil && pool.OSDs != nil {
+		counts = append(counts, int(pool.OSDs.Count))
+	}
+	for _, p := range spec.Parameters {
+		if p.OSDCount == nil {
+			continue
+		}
+		for _, value := range valuesOf(spec, p) {
+			count, _ := strconv.Atoi(string(value)) // Admission has refused values that are not numbers.
+			counts = append(counts, count)
+		}
+	}
+	counts = slices.DeleteFunc(counts, func(count int) bool { return count <= 0 })
+	if len(counts) == 0 {
+		return 0
+	}
+	return slices.Min(counts)
+}
+
 // setOSDCount confines the scratch pool to the given number of OSDs.
 func setOSDCount(pool *v1alpha1.ScratchPool, value cephvalue.Value) {
 	count, err := strconv.ParseInt(value.Text, 10, 32)

@@ -42,6 +42,24 @@ func TestBaselineOfOSDs(t *testing.T) {
 	}
 }
 
+func TestFewestOSDs(t *testing.T) {
+	six := `{template: {target: {scratchPool: {replicated: {size: 1}, osds: {count: 6}}}}, parameters: [{name: osds, osdCount: {}, values: ["4", "3"]}]`
+	for name, tc := range map[string]struct {
+		patch string
+		want  int
+	}{
+		"all":                      {`{}`, 0},
+		"those of the template":    {onOSDs, 1},
+		"those of a value":         {six + "}", 3},
+		"those of the baseline":    {six + `, baseline: {values: {osds: "2"}}}`, 2},
+		"those of a configuration": {`{parameters: [{name: osds, osdCount: {}}], configurations: [{name: a, values: {osds: "7"}}, {name: b}]}`, 7},
+	} {
+		if got := FewestOSDs(&specOf(t, tc.patch).Spec); got != tc.want {
+			t.Errorf("%s: got %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
 // A number of OSDs changes no existing object, and its patch has nothing for Git.
 func TestOSDsAreNoSetting(t *testing.T) {
 	spec := &specOf(t, onOSDs).Spec

@@ -62,11 +62,7 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 		return nil, err
 	}
 	plan := &v1alpha1.SweepPlan{PlannerVersion: sweep.Version, SpecDigest: digest, Seed: &seed, Baseline: baseline, Refusals: facts.Refusals}
-	planned, err := PlanOf(spec, plan)
-	if err != nil {
-		return nil, err
-	}
-	planner, err := sweep.New(planned)
+	planner, err := PlannerOf(spec, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +76,8 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 		plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 6.
 		e.fixSessions(plan)
 	}
-	if planned, err = PlanOf(spec, plan); err != nil {
+	planned, err := PlanOf(spec, plan)
+	if err != nil {
 		return nil, err
 	}
 	if planner, err = sweep.New(planned); err != nil {

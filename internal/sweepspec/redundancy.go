@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,14 +61,7 @@ func RawBytesPerByte(spec *Spec) float64 {
 		if p.Redundancy == nil {
 			continue
 		}
-		values := slices.Clone(p.Values)
-		if spec.Baseline != nil {
-			values = append(values, spec.Baseline.Values[string(p.Name)])
-		}
-		for _, c := range spec.Configurations {
-			values = append(values, c.Values[string(p.Name)])
-		}
-		for _, value := range values {
+		for _, value := range valuesOf(spec, p) {
 			if redundancy.MatchString(string(value)) {
 				of := pool
 				setRedundancy(&of, plannerValue(value))

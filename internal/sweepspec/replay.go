@@ -8,7 +8,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/stats"
-	"github.com/cephtune/cephtune/internal/sweep"
 )
 
 // minGroups is the minimum number of window groups in a valid session: fewer give no estimate of the noise.
@@ -135,11 +134,7 @@ func verdictsOf(s *v1alpha1.CephTuningSweep, entries []SessionEntry) (Outcome, e
 	if err != nil {
 		return Outcome{}, err
 	}
-	planned, err := PlanOf(&s.Spec, s.Status.Plan)
-	if err != nil {
-		return Outcome{}, err
-	}
-	planner, err := sweep.New(planned)
+	planner, err := PlannerOf(&s.Spec, s.Status.Plan)
 	if err != nil {
 		return Outcome{}, err
 	}

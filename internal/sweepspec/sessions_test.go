@@ -33,11 +33,7 @@ func sessionPlan(t *testing.T, patch string) (*Spec, *v1alpha1.SweepPlan, *sweep
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := PlanOf(spec, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	planner, err := sweep.New(planned)
+	planner, err := PlannerOf(spec, plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,15 @@ func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	return sweep.Plan{Version: int(fixed.PlannerVersion), Space: space, Settings: values}, nil
 }
 
+// PlannerOf returns the planner of [PlanOf]'s plan.
+func PlannerOf(spec *Spec, fixed *v1alpha1.SweepPlan) (*sweep.Planner, error) {
+	plan, err := PlanOf(spec, fixed)
+	if err != nil {
+		return nil, err
+	}
+	return sweep.New(plan)
+}
+
 func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 	blocks := spec.Strategy.Blocks
 	out := sweep.Settings{
@@ -143,6 +152,15 @@ func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 		}
 	}
 	return out, err
+}
+
+// references lists the figures that a sweep compares, the objective's first.
+func references(spec *Spec) []v1alpha1.MetricReference {
+	all := []v1alpha1.MetricReference{spec.Objective.MetricReference}
+	for _, c := range spec.Constraints {
+		all = append(all, c.MetricReference)
+	}
+	return all
 }
 
 func referenceName(r v1alpha1.MetricReference) string {

@@ -96,6 +96,19 @@ func isErasureCoded(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter) bool {
 	return scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata
 }
 
+// valuesOf returns all values that a spec has for a parameter: those to try, and those of the baseline and
+// of configurations. They are empty where these do not mention the parameter.
+func valuesOf(spec *Spec, p v1alpha1.Parameter) []v1alpha1.ParameterValue {
+	values := slices.Clone(p.Values)
+	if spec.Baseline != nil {
+		values = append(values, spec.Baseline.Values[string(p.Name)])
+	}
+	for _, c := range spec.Configurations {
+		values = append(values, c.Values[string(p.Name)])
+	}
+	return values
+}
+
 func isWithin(value cephvalue.Value, low, high int) bool {
 	n, err := strconv.Atoi(value.Text)
 	return err == nil && low <= n && n <= high
