@@ -76,11 +76,12 @@ vet: ## Run go vet.
 	go vet ./...
 
 .PHONY: lint
-lint: ## Run the linters for Go and shell, and look for code that only tests reach.
+lint: ## Run the linters for Go and shell, look for code that only tests reach, and compile the plugin for all systems.
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run
 	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
 	hack/deadcode
+	for os in windows darwin; do GOOS=$$os go vet ./cmd/kubectl-cephtune || exit 1; done
 	hack/shellcheck
 	$(MAKE) workflows
 

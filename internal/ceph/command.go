@@ -84,9 +84,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.find(p), args...) //nolint:gosec // There is no shell, and the names were checked.
 	cmd.Env = environment(os.Environ())
-	// A process group of its own lets its child processes be killed with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	killWithChildren(cmd)
 	cmd.WaitDelay = killedFor
 	return cmd
 }
