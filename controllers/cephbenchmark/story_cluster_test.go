@@ -368,7 +368,7 @@ func copiesThatCannotBeKeptApart(w *world) {
 		}
 	})
 	b := w.benchmark("b", oneWrite)
-	w.untilFailed(b, v1alpha1.ReasonNotPossible, "failure domains of type host", "in 1:", "scratchPool.failureDomain")
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "failure domains of type host", "in only 1:", "scratchPool.failureDomain")
 	if w.rook.made > 0 {
 		w.t.Error("a pool was made")
 	}
