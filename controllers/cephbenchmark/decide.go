@@ -70,11 +70,12 @@ type plan struct {
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
 	wrong string        // for stepConcludeRun and stepRestoreOSDs: why the run is invalid
 	fatal bool          // for stepConcludeRun: no other run can be valid
-	// removes says that the plan waits, before that run, for PGs that OSDs are removing.
+	// removes says that the plan waits before a run until OSDs have removed the PGs of deleted
+	// pools.
 	removes bool
 	// preparing is the part of the scratch pool's preparation that comes next.
 	preparing scratchpool.Next
-	// tearing is the part of the teardown that comes next, and last how the object ends with it.
+	// tearing is the next part of the teardown, and last says what follows the teardown.
 	tearing tearing
 	last    ending
 }
@@ -194,7 +195,7 @@ const (
 )
 
 // atMost limits how long the plan may be repeated while it waits for the same thing. After that,
-// the outcome is late.
+// the benchmark fails with the outcome in late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

@@ -73,8 +73,8 @@ func (p Part) from(document *Run) bool {
 	return dropped
 }
 
-// fromBackground drops the part from the background load. Its only client has the combined
-// result.
+// fromBackground drops the part from the background load. The load has one client, so there are
+// no separate series, histograms and results of clients to drop.
 func (p Part) fromBackground(b *Background) (dropped bool) {
 	switch {
 	case b == nil:

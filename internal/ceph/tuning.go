@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxAsked is how many OSDs one call asks for their running configuration. askedAtOnce is how
-	// many of them it asks at a time, because each takes a process if the conversation fails.
+	// many of them it asks at a time: without a conversation, each question takes a process.
 	maxAsked    = 256
 	askedAtOnce = 4
 	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
@@ -74,9 +74,9 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	return answers, nil
 }
 
-// running asks for the running configuration of one OSD. `config show` alone leaves out options
-// at their default, and asking for an option by its name does not return the source of its
-// value.
+// running asks for the whole running configuration of one OSD, defaults included, and selects the
+// options: `config show` leaves out options at their default, and asking for an option by its name
+// does not return the source of its value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
 	all, err := ask(ctx, c, at, runningConfigVerb.question, parseConfigShow, osdName(osd))
 	if err != nil {

@@ -130,9 +130,10 @@ func frameProblems(err error) (map[string]string, error) {
 }
 
 // StandaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after
-// the other, and each leaves a report. A task without a report is running if no later task has
-// one. Otherwise its report is lost. A lost report is a failure, because the outcome is unknown.
-// No measurement is valid after a failed preparation. StandaloneStatuses is a pure function.
+// the other, and each leaves a report. The task after the last report is running, and later
+// tasks have not begun. All other missing reports are lost; in a complete log, every missing
+// report is. A lost report is a failure, because the outcome is unknown. No measurement is valid
+// after a failed preparation. StandaloneStatuses is a pure function.
 func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	last := -1
 	for i, t := range planned {

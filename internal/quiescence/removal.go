@@ -89,7 +89,8 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 
 // looksForRemoval returns the samples that have a count of stray PGs: the last one before a phase,
 // and all during it. OSDs are not asked during a run, so the last sample before the run serves all
-// of its phases. Only a restarted manager has such a sample from the middle of a run.
+// of its phases. If the manager restarts during a run, a sample during the run may have a count
+// too.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {

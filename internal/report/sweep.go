@@ -93,8 +93,8 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 }
 
 // inFigures states the figures of the best configuration, or of the only candidate, and of the
-// baseline in the objective's unit; "" without one. The ratio of these two figures differs from the verdict's ratio, which compares
-// within blocks.
+// baseline in the objective's unit; "" if either figure is missing. The ratio of these two figures
+// differs from the verdict's ratio, which compares within blocks.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -116,7 +116,7 @@ func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions [
 	return ""
 }
 
-// rollback shows the values from before the patches, as the plan has fixed them.
+// rollback shows the values that the settings had before the patches: the baseline of the plan.
 func rollback(s *v1alpha1.CephTuningSweep) []Part {
 	if len(s.Status.Patches) == 0 || s.Status.Plan == nil {
 		return nil
@@ -265,8 +265,8 @@ func constraints(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// restored says whether Ceph has its original settings. A sweep that varies only scratch pools and
-// the load may change no setting.
+// restored says whether Ceph has its original settings. A sweep without the condition Restored
+// has changed none, for example because it varies only the load.
 func restored(s *v1alpha1.CephTuningSweep) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
 	if c == nil {

@@ -1,5 +1,5 @@
-// Package scratchpool has the code for scratch pools that both controllers share: a sweep lets
-// its benchmarks share a pool, and the owner of a pool removes it.
+// Package scratchpool is the code that both controllers use for scratch pools: a sweep lets its
+// benchmarks share a pool, and the owner of a pool removes it.
 package scratchpool
 
 import (

@@ -19,9 +19,9 @@
 //
 // A block is one visit to each live configuration and to the baseline. Its order is drawn from the
 // seed, so that no trend and no after-effect of a change favours any of them. Controls are further
-// runs of the baseline. They stand between candidates where a block has many, or at both ends if
-// values are visited in turn. Candidates are then compared with the baseline interpolated between
-// the controls.
+// runs of the baseline. They stand between the candidates of a block that has many, or at both
+// ends of a block that visits values in ascending or descending order. Candidates are then compared
+// with the baseline interpolated between the controls.
 //
 // The package reads no clock and has no access to a cluster or to Kubernetes.
 package sweep

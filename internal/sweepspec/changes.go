@@ -15,7 +15,7 @@ type Change struct {
 	Config *v1alpha1.ConfigParameter
 	Pool   v1alpha1.PoolName
 	Option v1alpha1.OptionName
-	// Value is the value to set, or unset.
+	// Value is the value to set. The zero value unsets the option.
 	Value cephvalue.Value
 }
 

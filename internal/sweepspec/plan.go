@@ -27,8 +27,8 @@ type Facts struct {
 	DatasetBytes int64
 	// NeedRestart lists the parameters that OSDs read only when they start.
 	NeedRestart []v1alpha1.ParameterName
-	// MaySwitch reports whether an option may be switched under a running load, and whether OSDs
-	// take it at run time; nil allows none.
+	// MaySwitch reports whether an option may be switched under a running load: the operator
+	// config has to allow it, and OSDs have to take the option at run time. nil allows none.
 	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// MaySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	MaySwitchPools bool
@@ -112,8 +112,9 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	return nil
 }
 
-// Strength says in one sentence which effect a plan can prove. If a plan can prove only huge
-// effects, it also says how to prove smaller ones: few blocks at a high confidence decide nothing.
+// Strength says in one sentence which effect a plan can prove. With few blocks and a high
+// confidence, a plan can prove only huge effects. The sentence then says how to prove smaller
+// ones.
 func Strength(plan *v1alpha1.SweepPlan) string {
 	switch plan.SmallestEffect {
 	case "":

@@ -37,7 +37,7 @@ func randomise(groups []choice, rng *rand.Rand) float64 {
 	return float64(count) / (draws + 1)
 }
 
-// asMuch counts the orders of the groups whose sum is at least missing.
+// asMuch counts the orders of the groups whose contrasts add up to the parameter missing or more.
 func asMuch(groups []choice, missing float64) int {
 	if len(groups) == 0 {
 		if missing <= tiny {
@@ -52,7 +52,7 @@ func asMuch(groups []choice, missing float64) int {
 	return n
 }
 
-// carryoverDraws is smaller than draws, because a score is compared with only one level.
+// carryoverDraws is smaller than draws, because a score is compared with only one significance level.
 const carryoverDraws = 1999
 
 // score compares a statistic with drawn ones, and returns the normal score of its mid-p. Scores of
@@ -88,7 +88,7 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 }
 
 // lagScore tests whether the previous setting predicts a window. It subtracts the estimated effect from
-// the figures, and fits for each drawn order both its own effect and that of the previous setting.
+// the figures. For each drawn order, it then fits the effects of the current and of the previous setting.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	for _, x := range effects(groups, candidate) {

@@ -43,7 +43,7 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 }
 
 // Demand returns the data and PGs that the benchmark adds to the cluster. The writes of
-// time-bound phases are not known beforehand; room limits them.
+// time-bound phases are not known beforehand: Room limits them.
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
 	if t.Reserved {

@@ -27,8 +27,8 @@ type Figure struct {
 	// run.
 	Task    string
 	Elapsed time.Duration
-	// Rate has the sums of the clients' rates, and the mean latency of all their operations. A
-	// value that one client does not report is 0.
+	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The
+	// mean is 0 if a client does not report its own.
 	Rate parse.Rate
 	// Clients counts the clients that the figure includes. Of counts all clients.
 	Clients, Of int

@@ -20,7 +20,7 @@ const (
 // live reads the output of a running fio: status lines or, with --status-interval and JSON+,
 // cumulative reports. The differences between reports are exact, including bins. Before fio
 // reports, it waits until each job has finished an operation, so a stall of all operations of a
-// job delays the report. fio takes the time of a report after that wait.
+// job delays the report. The timestamp of a report is from after that wait.
 type live struct {
 	open   []byte
 	inside bool
@@ -150,8 +150,8 @@ func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 }
 
 // done returns the difference of two counts. It counts the operations with a recorded latency,
-// so that operations and latencies agree: different totals in one report may differ by a few
-// operations.
+// so that operations and latencies agree: the number of all operations in a report may differ
+// from that number by a few.
 func done(before, after direction) (*result.Done, bool) {
 	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
 	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies in a ramp.
@@ -212,7 +212,7 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 
 // keeper implements [parse.Keeper]. It holds two reports at most.
 type keeper struct {
-	around io.Writer // must not fail, because Write never fails
+	around io.Writer // must not fail: Write ignores its errors
 
 	line, open, last []byte
 	inside, tooLong  bool
