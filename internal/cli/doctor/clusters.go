@@ -107,7 +107,7 @@ func warnings(o *unstructured.Unstructured) string {
 	}
 	slices.Sort(codes)
 	if len(codes) == 0 {
-		return "an unknown version"
+		return "an unrecorded problem"
 	}
 	return strings.Join(codes, ", ")
 }
