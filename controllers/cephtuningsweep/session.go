@@ -149,7 +149,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	from := make([]int, seen.child.Spec.Template.Clients.Count)
 	courses, err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from)
 	if err != nil {
-		return effect{again: seen.pace.Settle, outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil //nolint:nilerr // The clients are not at work yet.
+		return effect{again: seen.pace.Settle, outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil
 	}
 	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
 		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil

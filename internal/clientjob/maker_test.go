@@ -17,13 +17,13 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-func makerOf(t *testing.T, objects ...client.Object) Maker {
+func makerOf(t *testing.T) Maker {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).Build()
 	return Maker{Client: c, Reader: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
 }
 

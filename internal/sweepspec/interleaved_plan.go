@@ -111,8 +111,8 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	if plan.Sessions == 0 {
 		plan.Sessions = switchback.DefaultSessions
 	}
-	configurations := time.Duration(len(e.configurations))
-	unmeasured, pair := podsTime+configurations*e.settle(), configurations*(window+switchTime)
+	configurations := len(e.configurations)
+	unmeasured, pair := podsTime+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
 	}
