@@ -291,7 +291,7 @@ func inPlace(w *world) {
 	if s.Status.Best != "pg_num=64" || s.Status.Verdict != v1alpha1.VerdictSuperior {
 		w.t.Errorf("verdict %s on %s, want Superior on pg_num=64: %s", s.Status.Verdict, s.Status.Best, s.Status.Summary)
 	}
-	if !strings.Contains(s.Status.Summary, "in turn") {
+	if !strings.Contains(s.Status.Summary, "weaker than a random order") {
 		w.t.Errorf("summary %q does not say that the design is the weaker one", s.Status.Summary)
 	}
 	w.wantState(before)
