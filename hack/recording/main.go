@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
@@ -52,13 +50,7 @@ func extract(w io.Writer, path string) error {
 	if !is {
 		return fmt.Errorf("%s has no sweep", path)
 	}
-	var maps []corev1.ConfigMap
-	for _, item := range all {
-		if cm, is := item.(*corev1.ConfigMap); is {
-			maps = append(maps, *cm)
-		}
-	}
-	sessions, err := archive.SessionsIn(sweep, maps)
+	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

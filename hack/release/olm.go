@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -66,14 +70,21 @@ func (r *release) objects() ([]*unstructured.Unstructured, error) {
 	}
 	text = regexp.MustCompile(`\bcephtune-config-[a-z0-9]{10}\b`).ReplaceAll(text, []byte("cephtune-config"))
 	var all []*unstructured.Unstructured
-	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(document, &object.Object); err != nil {
 			return nil, err
 		}
 		all = append(all, object)
 	}
-	return all, nil
 }
 
 // bundle sorts the objects.
@@ -83,8 +94,22 @@ func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) 
 		return nil, err
 	}
 	b := &bundle{csv: csv}
-	granted := map[string]bool{} // kinds and names of roles and bindings that are part of the CSV
-	spec := &csv.Spec.InstallStrategy.StrategySpec
+	granted, err := b.grant(objects)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
+		if err := b.add(object, granted[object.GetKind()+object.GetName()]); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// grant writes the rights of the operator's service account into the CSV. It returns the kinds and
+// names of the roles and bindings from which OLM then creates its own.
+func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, error) {
+	spec, granted := &b.csv.Spec.InstallStrategy.StrategySpec, map[string]bool{}
 	for _, object := range objects {
 		inCluster := object.GetKind() == "ClusterRoleBinding"
 		inNamespace := object.GetKind() == "RoleBinding" && object.GetNamespace() == operatorNamespace
@@ -102,24 +127,28 @@ func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) 
 			spec.Permissions = permit(spec.Permissions, rules)
 		}
 	}
-	for _, object := range objects {
-		own := object.GetNamespace() == "" || object.GetNamespace() == operatorNamespace
-		switch kind := object.GetKind(); {
-		case own && (kind == "ServiceAccount" || granted[kind+object.GetName()]): // OLM creates it from the CSV.
-		case kind == "Deployment":
-			deployment := v1alpha1.StrategyDeploymentSpec{Name: object.GetName(), Label: object.GetLabels()}
-			if err := into(&deployment.Spec, object, "spec"); err != nil {
-				return nil, err
-			}
-			spec.DeploymentSpecs = append(spec.DeploymentSpecs, deployment)
-		case !own || kind == "Namespace" || kind == "ConfigMap":
-			b.access = append(b.access, object)
-		default:
-			object.SetNamespace("") // OLM creates it in the operator's namespace.
-			b.manifests = append(b.manifests, object)
+	return granted, nil
+}
+
+// add puts an object where it belongs: into the CSV, beside it, or into access.yaml.
+func (b *bundle) add(object *unstructured.Unstructured, granted bool) error {
+	own := object.GetNamespace() == "" || object.GetNamespace() == operatorNamespace
+	switch kind := object.GetKind(); {
+	case own && (kind == "ServiceAccount" || granted): // OLM creates it from the CSV.
+	case kind == "Deployment":
+		spec := &b.csv.Spec.InstallStrategy.StrategySpec
+		deployment := v1alpha1.StrategyDeploymentSpec{Name: object.GetName(), Label: object.GetLabels()}
+		if err := into(&deployment.Spec, object, "spec"); err != nil {
+			return err
 		}
+		spec.DeploymentSpecs = append(spec.DeploymentSpecs, deployment)
+	case !own || kind == "Namespace" || kind == "ConfigMap":
+		b.access = append(b.access, object)
+	default:
+		object.SetNamespace("") // OLM creates it in the operator's namespace.
+		b.manifests = append(b.manifests, object)
 	}
-	return b, nil
+	return nil
 }
 
 // rulesOf returns the role that a binding names, and its rules.

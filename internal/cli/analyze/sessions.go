@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/exit"
@@ -87,13 +85,7 @@ func (o *options) replay(path string, w io.Writer) error {
 	if !is || !sweepspec.IsInterleaved(sweep.Status.Plan) {
 		return fmt.Errorf("%s: only a CephTuningSweep with the design Interleaved can be judged again from its export; for others, see kubectl cephtune report -f %s", path, path)
 	}
-	var maps []corev1.ConfigMap
-	for _, item := range all {
-		if cm, is := item.(*corev1.ConfigMap); is {
-			maps = append(maps, *cm)
-		}
-	}
-	sessions, err := archive.SessionsIn(sweep, maps)
+	sessions, err := archive.SessionsIn(sweep, manifest.ConfigMaps(all))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -95,12 +95,7 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	if !is {
 		return side{}, nil, exit.UsageErrorf("%q: only CephBenchmarks can be compared; the configurations of a sweep are in its report", arg.typed)
 	}
-	var maps []corev1.ConfigMap
-	for _, o := range objects {
-		if cm, is := o.(*corev1.ConfigMap); is && metav1.IsControlledBy(cm, b) {
-			maps = append(maps, *cm)
-		}
-	}
+	maps := slices.DeleteFunc(manifest.ConfigMaps(objects), func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, b) })
 	if len(maps) == 0 {
 		return side{}, nil, fmt.Errorf("%s has no results: write it with \"kubectl cephtune export cephbenchmark/%s\"", arg.name, b.Name)
 	}

@@ -67,6 +67,17 @@ func Only(path string, all []client.Object) (client.Object, error) {
 	return found, nil
 }
 
+// ConfigMaps returns the ConfigMaps among the objects of a file: the archives of an export.
+func ConfigMaps(all []client.Object) []corev1.ConfigMap {
+	var maps []corev1.ConfigMap
+	for _, o := range all {
+		if cm, is := o.(*corev1.ConfigMap); is {
+			maps = append(maps, *cm)
+		}
+	}
+	return maps
+}
+
 // All reads every object of a file, from several documents and from Lists as written by kubectl.
 // It ignores unknown fields, because the file may come from a cluster with a later version.
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
