@@ -217,7 +217,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a new pod that has no node yet": {
 			seen: atWork(withTask(task.Ready, ""), func(f *facts) {
-				f.job.CreationTimestamp.Time = today().Add(-9 * time.Second)
+				f.pods[0].CreationTimestamp.Time = today().Add(-9 * time.Second)
 				f.pods[0].Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
 				}}}

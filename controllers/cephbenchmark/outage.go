@@ -78,7 +78,7 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 // sweep checks the journal in Ceph itself.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	stopper := r.stopper(seen)
-	return stopper.RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark", stopper.EndsItself)
+	return stopper.RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark")
 }
 
 // restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up

@@ -150,7 +150,7 @@ func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	}
 	job := seen.job
 	if job == nil {
-		in := clientjob.Input{Spec: seen.spec, DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
+		in := clientjob.Input{DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
 		if seen.memory.standalone {
 			in.StandaloneFrom = seen.currentRun()
 		}

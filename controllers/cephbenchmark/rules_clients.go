@@ -87,7 +87,7 @@ func concludeFromLogs(seen facts) (plan, bool) {
 	if pending {
 		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", clientview.LogAgain), true
 	}
-	return plan{step: stepConcludeRun, run: seen.currentRun(), wrong: seen.misplaced}, seen.phasesDone()
+	return conclude(seen.currentRun(), seen.misplaced), seen.phasesDone()
 }
 
 // phasesDone reports whether all clients have completed all phases of the current run.
@@ -130,13 +130,14 @@ const scheduleWithin = 10 * time.Second
 
 // podsWaiting returns why the pods do not run yet, or false if all of them do.
 func (f facts) podsWaiting() (kstatus.Outcome, bool) {
-	job := f.job
-	o, waits := clientview.Waiting(f.pods, int(f.spec.Template.Clients.Count), f.hint)
+	pods := f.pods
+	o, waits := clientview.Waiting(pods, int(f.spec.Template.Clients.Count), f.hint)
 	if !waits && f.hasBackground() {
-		job = f.background.job
-		o, waits = clientview.BackgroundWaiting(f.background.pods, f.hint)
+		pods = f.background.pods
+		o, waits = clientview.BackgroundWaiting(pods, f.hint)
 	}
-	if o.Reason == v1alpha1.ReasonUnschedulable && job != nil && f.now.Sub(job.CreationTimestamp.Time) < scheduleWithin {
+	isNew := func(pod corev1.Pod) bool { return f.now.Sub(pod.CreationTimestamp.Time) < scheduleWithin }
+	if o.Reason == v1alpha1.ReasonUnschedulable && slices.ContainsFunc(pods, isNew) {
 		return preparing("New pods are waiting for a node and their volumes."), true
 	}
 	return o, waits

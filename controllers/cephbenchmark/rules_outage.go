@@ -22,6 +22,9 @@ func refuseOutage(seen facts) (plan, bool) {
 
 // endOutage ends the outage in time. It precedes all rules that may take long or have to wait.
 func endOutage(seen facts) (plan, bool) {
+	if !seen.osdsStopped() {
+		return plan{}, false
+	}
 	d, aborts := seen.abortingDisturbance()
 	p := plan{step: stepRestoreOSDs, progress: "bringing OSDs back", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonRestoringOSDs, Message: "The outage is over: bringing its OSDs back.",
@@ -29,7 +32,7 @@ func endOutage(seen facts) (plan, bool) {
 	if aborts {
 		p.wrong = fmt.Sprintf("%s: %s", d.Kind, d.Message)
 	}
-	return p, seen.osdsStopped() && (seen.outage.Step == outage.StepUnsetNoup || aborts)
+	return p, seen.outage.Step == outage.StepUnsetNoup || aborts
 }
 
 // concludeFailedOutage ends a run whose outage has failed: the rest of its phase is not worth

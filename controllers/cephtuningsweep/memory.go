@@ -67,8 +67,8 @@ type memory struct {
 	connected tuning.Cluster
 	// outage has the connections through which orphaned OSDs are brought up.
 	outage outage.Session
-	// noOrphanedOSDs reports that a check since the lock was taken has found no orphaned OSDs in
-	// Ceph, except the sweep's own.
+	// noOrphanedOSDs reports that nothing is left to do about orphaned OSDs, except the sweep's own:
+	// since the lock was taken, none were found, or all were brought up.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant

@@ -14,6 +14,7 @@ import (
 // Input is the input of a session, which its Job stores in annotations. It stays the same even if
 // the benchmark or the cluster changes later.
 type Input struct {
+	// Spec is the spec from which the Job is made. MakeJob sets it.
 	Spec v1alpha1.CephBenchmarkSpec
 	// DatasetBytes is how much each client prefills, and RoomBytes how much it may write in
 	// addition.

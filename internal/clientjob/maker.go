@@ -23,6 +23,7 @@ type Maker struct {
 // MakeJob creates the Job of the clients, with its sealed input.
 func (m Maker) MakeJob(ctx context.Context, j Spec, in Input) (*batchv1.Job, error) {
 	job := JobOf(j)
+	in.Spec = j.Spec
 	var err error
 	if job.Annotations, err = in.annotations(); err != nil {
 		return nil, err

@@ -1,17 +1,21 @@
 package clientjob
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -23,7 +27,12 @@ func makerOf(t *testing.T) Maker {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).Build()
+	// The API server gives each object a UID of its own.
+	identify := interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+		o.SetUID(uuid.NewUUID())
+		return c.Create(ctx, o, opts...)
+	}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(identify).Build()
 	return Maker{Client: c, Reader: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
 }
 
@@ -38,7 +47,7 @@ func specOf() Spec {
 
 func TestInputOfASessionIsReadBack(t *testing.T) {
 	m, j := makerOf(t), specOf()
-	in := Input{Spec: j.Spec, DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}, StandaloneFrom: 2}
+	in := Input{DatasetBytes: 1 << 30, RoomBytes: 5, OSDs: []int{3, 1}, StandaloneFrom: 2}
 	job, err := m.MakeJob(t.Context(), j, in)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +55,7 @@ func TestInputOfASessionIsReadBack(t *testing.T) {
 	got, err := InputOf(job)
 	got.OSDs = OSDsOf(job)
 	got.StandaloneFrom, _ = StandaloneFrom(job)
+	in.Spec = j.Spec
 	if diff := cmp.Diff(in, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -87,7 +97,7 @@ func TestBackgroundJobIsMadeOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := m.MakeBackground(t.Context(), j, clients); err != nil || again != first {
+	if again, err := m.MakeBackground(t.Context(), j, clients); err != nil || again != first || first == "" {
 		t.Errorf("%s, %v; want the first one, %s", again, err, first)
 	}
 	other := clients.DeepCopy()
@@ -113,5 +123,8 @@ func TestJobIsMarkedSuspendedAndRemoved(t *testing.T) {
 		if err := m.Remove(t.Context(), removed); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := m.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); !apierrors.IsNotFound(err) {
+		t.Errorf("after its removal, reading the Job gives %v", err)
 	}
 }

@@ -58,8 +58,8 @@ func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) (
 	return all, nil
 }
 
-// hintAfter is how long a Job may be without pods, or a pod may take to start, before Hint reads
-// events to find the reason.
+// hintAfter is how long after the creation of a Job its pods may be missing or pending, before Hint
+// reads events to find the reason.
 const hintAfter = 5 * time.Second
 
 // Hint returns Kubernetes' last warning about a Job whose pods do not start, or about one of the
@@ -84,7 +84,7 @@ func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now
 }
 
 // stuckObject returns the object whose events may explain a delay: a Job without pods, or the
-// first pod that is scheduled and does not run; nil if nothing is stuck.
+// first pod that is pending; nil if nothing is stuck.
 func stuckObject(job *batchv1.Job, pods []corev1.Pod) client.Object {
 	if len(pods) == 0 {
 		return job

@@ -196,26 +196,25 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
 // stopped. The holder of the lock does so before anything else. A new holder reads the journal in
 // Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes may have been
-// deleted. own reports whether the holder itself ends the outage of a journal.
-func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool, own func(*tuning.Journal) bool) (reconcile.Wait, error) {
+// deleted. An outage that endsItself is left alone.
+func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
 	}
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
-	if err != nil || left == nil || own(left) {
+	if err != nil || left == nil || s.endsItself(left) {
 		return reconcile.Done, err
 	}
 	if s.Cluster.Identities.OSDStopper == "" {
-		return "", fmt.Errorf("%s %s has stopped %s, and the operator has no identity that may unset noup: "+
-			"ask the administrator to name one in identities.osdStopper of the cluster", left.Sweep.KindOrSweep(), left.Sweep, Names(OSDsOf(left)))
+		return "", fmt.Errorf("%s %s has stopped %s, and %w", left.Sweep.KindOrSweep(), left.Sweep, Names(OSDsOf(left)), errNoStopper)
 	}
 	return s.restore(ctx)
 }
 
-// EndsItself reports whether this process has unset noup for the session's own outage, which then
+// endsItself reports whether this process has unset noup for the session's own outage, which then
 // waits until the OSDs are up. A done journal of another process or session is restored again,
 // because its OSDs may still be down.
-func (s Stopper) EndsItself(left *tuning.Journal) bool {
+func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
 

@@ -98,16 +98,21 @@ func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Ti
 			return View{}, err
 		}
 	}
-	if v.OSDMap, err = p.Ceph.OSDMap(ctx, at); err != nil || !p.ready {
-		return v, err
+	if v.OSDMap, err = p.Ceph.OSDMap(ctx, at); err != nil {
+		return View{}, err
+	}
+	if !p.ready {
+		return v, nil
 	}
 	if v.Status, err = p.Ceph.Status(ctx, at); err != nil {
 		return View{}, err
 	}
-	if v.Settled = v.Status.AllClean() && p.isSettled(p.Use.Continues, settle, now); v.Settled {
-		v.PGs, err = p.Ceph.PGs(ctx, at)
+	if v.Settled = p.isSettled(v.Status, p.Use.Continues, settle, now); v.Settled {
+		if v.PGs, err = p.Ceph.PGs(ctx, at); err != nil {
+			return View{}, err
+		}
 	}
-	return v, err
+	return v, nil
 }
 
 // Do carries out a part, and returns what the preparation then waits for.
@@ -169,9 +174,9 @@ func (p Preparer) place(ctx context.Context, osdMap *ceph.OSDMap) error {
 	if err := placement.SupportsUpmap(osdMap); err != nil {
 		return err
 	}
-	for _, lacking := range p.missing(p.Want, osdMap) {
-		for some := range slices.Chunk(lacking.placements, ceph.MaxPlaced) {
-			if err := p.send(ctx, lacking.pool, some); err != nil {
+	for _, l := range p.missing(p.Want, osdMap) {
+		for some := range slices.Chunk(l.placements, ceph.MaxPlaced) {
+			if err := p.send(ctx, l.pool, some); err != nil {
 				return err
 			}
 		}

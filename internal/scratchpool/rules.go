@@ -115,10 +115,10 @@ func (p *Preparation) Note(f Facts) {
 	}
 }
 
-// isSettled reports whether placement groups that are clean now have been so for long enough. Those
-// of a pool that others have used are not new.
-func (p *Preparation) isSettled(used bool, settle time.Duration, now time.Time) bool {
-	return used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle
+// isSettled reports whether the placement groups are clean, and have been so for long enough. Those of
+// a pool that others have used are not new.
+func (p *Preparation) isSettled(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
+	return status.AllClean() && (used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle)
 }
 
 // lacking has the placements that a pool in Ceph lacks.

@@ -1,6 +1,7 @@
 package scratchpool
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,6 +29,20 @@ func prepared(change func(*Facts)) Facts {
 	return f
 }
 
+// drawn returns three chosen OSDs on three hosts.
+func drawn(t *testing.T) *placement.Chosen {
+	t.Helper()
+	var all []ceph.OSDLocation
+	for id := range 3 {
+		all = append(all, ceph.OSDLocation{ID: id, Up: true, In: true, Buckets: map[string]string{"host": strconv.Itoa(id)}})
+	}
+	chosen, err := placement.Choose(all, placement.Request{Count: 3, FailureDomain: "host", Pools: []placement.Pool{{Copies: 3, PGs: 8}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &chosen
+}
+
 func TestNextPartOfAPreparation(t *testing.T) {
 	confined := func(f *Facts) { f.Want.OSDs = &v1alpha1.OSDSelection{Count: 3} }
 	chosen := func(f *Facts) {
@@ -50,6 +65,11 @@ func TestNextPartOfAPreparation(t *testing.T) {
 		"its PGs are on other OSDs":     {func(f *Facts) { f.Misplaced = "PG 1.0 is on osd.7" }, PartWait, "waitForPlacement"},
 		"it is prepared":                {func(*Facts) {}, PartNone, ""},
 		"it is prepared on chosen OSDs": {chosen, PartNone, ""},
+		"its PGs are not placed": {func(f *Facts) {
+			chosen(f)
+			f.View.OSDMap.Pools[0] = prepared(func(*Facts) {}).View.OSDMap.Pools[0]
+			f.chosen = drawn(t)
+		}, PartPlace, "placePGs"},
 		"the autoscaler was faster": {func(f *Facts) {
 			f.Want.Parameters = map[string]v1alpha1.ParameterValue{"pg_num": "16"}
 		}, PartRecreate, "recreatePool"},
@@ -85,7 +105,7 @@ func TestPoolIsCleanOnceItHasSettled(t *testing.T) {
 		p, settled := &Preparation{ready: true}, false
 		for second, status := range c.looks {
 			now := begin.Add(time.Duration(second) * time.Second)
-			settled = status.AllClean() && p.isSettled(c.used, 3*time.Second, now) // as Observe does
+			settled = p.isSettled(status, c.used, 3*time.Second, now)
 			p.Note(prepared(func(f *Facts) {
 				f.Preparation, f.Now, f.Status, f.Settled, f.View.PGs = *p, now, status, settled, []ceph.PG{{ID: "1.0"}}
 			}))

@@ -1,5 +1,5 @@
-// Package scratchpool is the code that both controllers use for scratch pools: a sweep lets its
-// benchmarks share a pool, and the owner of a pool removes it.
+// Package scratchpool prepares, shares and removes scratch pools. A benchmark prepares its pool, a
+// sweep lets its benchmarks share one, and the owner of a pool removes it.
 package scratchpool
 
 import (

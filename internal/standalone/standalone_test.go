@@ -74,9 +74,8 @@ func TestTasksBeginWithTheRunAndEndWithTheCleanup(t *testing.T) {
 	if got := strings.Join(ids, " "); got != "r2-p1 "+leftovers.TaskID || !tasks[len(tasks)-1].Always {
 		t.Errorf("tasks %s: want those of run 2, and then the cleanup in any case", got)
 	}
-	if s.Cleanup = nil; true {
-		if tasks, err = s.Tasks(); err != nil || len(tasks) != 1 {
-			t.Errorf("%d tasks, %v: want none for a cleanup without commands", len(tasks), err)
-		}
+	s.Cleanup = nil
+	if tasks, err = s.Tasks(); err != nil || len(tasks) != 1 {
+		t.Errorf("%d tasks, %v: want none for a cleanup without commands", len(tasks), err)
 	}
 }
