@@ -172,7 +172,7 @@ var benchmarkCases = map[string]specCase{
 	"a node that is none":      {`{template: {clients: {nodes: ["Node 1"]}}}`, "should match"},
 	"too few nodes":            {`{template: {clients: {nodes: [node-1], count: 2, spread: Required}}}`, "spread Required needs a node for each client"},
 	"metadata PGs of a pool":   {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {pg_num: "8"}}}}}}}`, ""},
-	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not hold size or min_size: use the field size"},
+	"metadata copies twice":    {`{template: {target: {scratchPool: {replicated: null, erasureCoded: {dataChunks: 2, codingChunks: 1, metadata: {parameters: {size: "2"}}}}}}}`, "parameters must not contain size or min_size: use the field size"},
 	"clients without memory":   {`{template: {clients: {resources: {memory: "0"}}}}`, "must be between 128Mi and 1Ti"},
 	"clients of half a CPU":    {`{template: {clients: {resources: {cpu: 500m}}}}`, ""},
 	"a dataset of a size":      {`{template: {dataset: {size: 20Gi}}}`, ""},
@@ -307,11 +307,11 @@ var benchmarkCases = map[string]specCase{
 	"an expectation of a percentile of fio": {expect(`{phase: fio, metric: LatencyP99, atMost: 20ms}`), ""},
 	"an expectation of no phase":            {expect(`{phase: nope, metric: IOPS, atLeast: 5k}`), "must name a phase of template.phases"},
 	"an expectation of a percentile of rados bench": {
-		expect(`{phase: write, metric: LatencyP99, atMost: 20ms}`), "for percentiles expect them of a fio phase",
+		expect(`{phase: write, metric: LatencyP99, atMost: 20ms}`), "to limit a percentile, name a fio phase",
 	},
 	"an expectation of the mean of rados bench": {expect(`{phase: write, metric: LatencyMean, atMost: 20ms}`), ""},
 	"an expectation of a latency of rbd bench": {
-		expect(`{phase: rbd, metric: LatencyMean, atMost: 20ms}`), "rbdBench gives Bandwidth and IOPS",
+		expect(`{phase: rbd, metric: LatencyMean, atMost: 20ms}`), "rbdBench has only Bandwidth and IOPS",
 	},
 	"an expectation of a bandwidth of rbd bench": {expect(`{phase: rbd, metric: Bandwidth, atLeast: 400Mi}`), ""},
 	"an expectation with two limits": {
@@ -320,7 +320,7 @@ var benchmarkCases = map[string]specCase{
 	"an expectation of a latency in bytes":   {expect(`{phase: fio, metric: LatencyP99, atMost: 20Mi}`), "a limit of a latency or of TimeToClean is a time"},
 	"an expectation of a bandwidth in time":  {expect(`{phase: fio, metric: Bandwidth, atLeast: 20ms}`), "a limit of Bandwidth is bytes per second"},
 	"an expectation of the reads of a mix":   {mixed(`{phase: fio, metric: IOPS, direction: Read, atLeast: 1k}`), ""},
-	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that mix both"},
+	"an expectation of the reads of a write": {expect(`{phase: write, metric: IOPS, direction: Read, atLeast: 1k}`), "for phases that both read and write"},
 	"an expectation with a reference":        {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%, reference: nightly}`), ""},
 	"an expectation without its reference":   {expect(`{phase: fio, metric: LatencyP99, maximumRegression: 10%}`), "maximumRegression and reference go together"},
 	"a reference of a limit": {
@@ -341,7 +341,7 @@ var benchmarkCases = map[string]specCase{
 
 	// Verdicts to fail on.
 	"verdicts to fail on":            {failingOn(`Failed, Inconclusive, Invalid`), ""},
-	"to fail on what has passed":     {failingOn(`Passed`), "failOn lists what is not accepted"},
+	"to fail on what has passed":     {failingOn(`Passed`), "failOn lists verdicts that are not good enough"},
 	"to fail on a sweep's verdict":   {failingOn(`Inferior`), `Unsupported value: "Inferior"`},
 	"to fail on nothing":             {failingOn(``), "should have at least 1 items"},
 	"to fail on a verdict twice":     {failingOn(`Failed, Failed`), "Duplicate value"},

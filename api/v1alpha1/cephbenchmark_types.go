@@ -46,21 +46,21 @@ type CephBenchmarkList struct {
 // CephBenchmarkSpec says what to measure.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.exists(p, p.name == e.phase))",message="every expectation must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles expect them of a fio phase, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: for latencies expect them of a fio phase, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that mix both: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.radosBench) || e.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to limit a percentile, name a fio phase, such as one with engine RADOS"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, self.template.phases.all(p, p.name != e.phase || !has(p.rbdBench) || e.metric in ['Bandwidth', 'IOPS']))",message="rbdBench has only Bandwidth and IOPS: to limit a latency, name a fio phase, such as one with engine RBD"
+// +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, e.direction == 'Total' || self.template.phases.all(p, p.name != e.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write is for phases that both read and write: leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || has(self.expectations)",message="failOn needs expectations: without them there is no verdict"
 // +kubebuilder:validation:XValidation:rule="!has(self.expectations) || self.expectations.all(e, !e.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == e.phase && e.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="self.quiescence.scrub != 'Pause'",message="a CephBenchmark changes nothing in Ceph: use scrub Record, Invalidate or Abort, or pause scrubs in a CephTuningSweep"
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new ones"
+// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.template == oldSelf.template && has(self.expectations) == has(oldSelf.expectations) && (!has(self.expectations) || self.expectations == oldSelf.expectations) && self.quiescence == oldSelf.quiescence && self.repetitions == oldSelf.repetitions)",message="template, expectations, quiescence and repetitions are fixed for a run: change runID in the same edit to run again with the new values"
 type CephBenchmarkSpec struct {
 	// clusterRef is the CephCluster to measure.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephBenchmark for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// runID names the run. Change it to run again. While a run is active, the new one waits for
-	// its end.
+	// runID names the run. Change it to run again. While a run is active, the new run waits for its
+	// end.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
@@ -96,7 +96,7 @@ type CephBenchmarkSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
-	// +kubebuilder:validation:XValidation:rule="!('Passed' in self)",message="failOn lists what is not accepted: Failed, Inconclusive, Invalid"
+	// +kubebuilder:validation:XValidation:rule="!('Passed' in self)",message="failOn lists verdicts that are not good enough: Failed, Inconclusive or Invalid"
 	FailOn []BenchmarkVerdict `json:"failOn,omitempty"`
 
 	// quiescence says when the cluster is quiet enough, and what a disturbance leads to.
@@ -104,14 +104,14 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// historyLimit is how many run IDs, counted from the latest, keep their full results.
+	// historyLimit is the number of run IDs, the latest ones, whose full results are kept.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the results include the tools' own output.
+	// rawOutput says when the results include the engines' own output.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
@@ -143,11 +143,11 @@ type Expectation struct {
 	// +optional
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
-	// reference is the name of another CephBenchmark in the same namespace, which measured the
-	// same workload and target. All sessions whose results it keeps count, so its historyLimit
-	// should be 3 or more. If it has sessions on at least three days, the interval includes the
-	// differences between days. Otherwise only its latest session counts, and the outcome holds
-	// for this hour.
+	// reference is the name of another CephBenchmark in the same namespace, which measured the same
+	// workload and target. A session is all runs with one run ID. The comparison uses every session
+	// whose results the reference keeps, so its historyLimit should be 3 or more. If it has
+	// sessions on at least three days, the interval includes the differences between days.
+	// Otherwise only its latest session counts, and the outcome is valid for this hour only.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -279,14 +279,14 @@ type SlowOSD struct {
 	// +required
 	CommitLatency Decimal `json:"commitLatency"`
 
-	// peersCommitLatency is the median of its peers in those runs, in seconds.
+	// peersCommitLatency is the median commit latency of its peers in those runs, in seconds.
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
 	// relativeWork is the number of client operations that the OSD served as primary, divided by
-	// that of its peers: the median of those runs. An OSD that served no more than its peers is
-	// slow; one that served more may only be busy. It is absent if Ceph did not report the
-	// operations.
+	// the number that its peers served: the median of those runs. An OSD that served no more than
+	// its peers is slow; one that served more may only be busy. The field is absent if Ceph did not
+	// report the operations.
 	// +optional
 	RelativeWork Decimal `json:"relativeWork,omitempty"`
 
@@ -296,8 +296,9 @@ type SlowOSD struct {
 	Runs int32 `json:"runs"`
 }
 
-// SpaceEfficiency compares the bytes that clients stored with the bytes that they take on the
-// OSDs, according to `ceph df`. That includes copies, coding chunks and compression.
+// SpaceEfficiency compares the bytes that clients stored with the space that these take on the
+// OSDs, according to `ceph df`. That space includes copies and coding chunks, and compression
+// reduces it.
 type SpaceEfficiency struct {
 	// storedBytes is how many bytes clients stored.
 	// +required
@@ -320,9 +321,9 @@ type SpaceEfficiency struct {
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 
-	// clusterUsedBytesBefore is how many bytes all OSDs together used before the benchmark
-	// created anything. An OSD without data also uses some, for its database and its log. It is
-	// absent if the operator was restarted in between.
+	// clusterUsedBytesBefore is how many bytes all OSDs together used before the benchmark created
+	// anything. An OSD without data also uses some space, for its database and its log. The field
+	// is absent if the operator was restarted in between.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytesBefore int64 `json:"clusterUsedBytesBefore,omitempty"`
@@ -404,9 +405,9 @@ type MetricResult struct {
 	Direction Direction `json:"direction,omitempty"`
 
 	// value is the figure over all valid runs: in bytes per second for Bandwidth, operations per
-	// second for IOPS, and seconds for latencies. It is the geometric mean of the runs. For
-	// percentiles it is the percentile of the operations of all runs together, and for LatencyMax
-	// the longest operation of all.
+	// second for IOPS, and seconds for latencies. It is the geometric mean of the runs, with two
+	// exceptions: a percentile is that of the operations of all runs together, and LatencyMax is
+	// the longest operation of all runs.
 	// +required
 	Value Decimal `json:"value"`
 

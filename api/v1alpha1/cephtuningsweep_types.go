@@ -78,24 +78,24 @@ const (
 // ---
 // Rules about the objective:
 // +kubebuilder:validation:XValidation:rule="self.template.phases.exists(p, p.name == self.objective.phase)",message="objective.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: for percentiles make a fio phase the objective, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.rbdBench) || self.objective.metric in ['Bandwidth', 'IOPS'])",message="rbdBench gives Bandwidth and IOPS: for latencies make a fio phase the objective, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that mix both: leave it out"
+// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to optimize a percentile, name a fio phase in objective, such as one with engine RADOS"
+// +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.rbdBench) || self.objective.metric in ['Bandwidth', 'IOPS'])",message="rbdBench has only Bandwidth and IOPS: to optimize a latency, name a fio phase in objective, such as one with engine RBD"
+// +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that both read and write: leave direction out"
 //
 // Rules about constraints:
 // +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in objective, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in constraints, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench gives Bandwidth, IOPS, LatencyMean and LatencyMax: constrain percentiles of a fio phase, such as one with engine RADOS"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench gives Bandwidth and IOPS: constrain latencies of a fio phase, such as one with engine RBD"
-// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.direction == 'Total' || self.template.phases.all(p, p.name != c.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write of a constraint is for phases that mix both: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to constrain a percentile, name a fio phase, such as one with engine RADOS"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench has only Bandwidth and IOPS: to constrain a latency, name a fio phase, such as one with engine RBD"
+// +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.direction == 'Total' || self.template.phases.all(p, p.name != c.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write of a constraint is for phases that both read and write: leave direction out"
 //
 // Rules about the space that is searched:
 // +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.parameters.all(p, has(p.values))",message="give every parameter values, or give configurations instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))",message="values and configurations exclude each other: leave out the values of every parameter, or leave out configurations"
-// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values to names in parameters only"
+// +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values only to names in parameters"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.name != 'baseline' || (has(self.baseline) && has(self.baseline.configuration) && self.baseline.configuration == 'baseline'))",message="a configuration named baseline has to be the one that baseline.configuration names"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.values) || self.baseline.values.all(k, self.parameters.exists(p, p.name == k))",message="baseline.values must give values to names in parameters only"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.values) || self.baseline.values.all(k, self.parameters.exists(p, p.name == k))",message="baseline.values must give values only to names in parameters"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.baseline.configuration) || (has(self.configurations) && self.configurations.exists(c, c.name == self.baseline.configuration))",message="baseline.configuration must name one of configurations"
 // +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.strategy.search != 'Grid' || [[0, 1, 2, 3, 4, 5].map(i, i < self.parameters.size() && has(self.parameters[i].values) ? self.parameters[i].values.size() : 1)].all(n, n[0] * n[1] * n[2] * n[3] * n[4] * n[5] <= 64)",message="the grid has more than 64 configurations: give fewer values, or use strategy.search LatinHypercube"
 //
@@ -104,30 +104,30 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'PoolPerValue')",message="method InPlace needs an existing pool: leave method out, and each run gets a scratchPool with its values"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of existing pools are never varied: use a scratchPool as target"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))",message="options that alter stored data, such as compression, are varied on a scratchPool only"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set with a scratchPool as target, which is the pool that is varied"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target poolOption.pool must name the pool behind it"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set if the target is a scratchPool, because the sweep varies the scratchPool itself: leave pool out"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target, poolOption.pool must name the pool that stores the volume"
 // +kubebuilder:validation:XValidation:rule="(has(self.template.target.scratchPool) && has(self.template.target.scratchPool.erasureCoded)) || (has(self.template.target.existingPool) && has(self.template.target.existingPool.dataPool)) || self.parameters.all(p, !has(p.poolOption) || p.poolOption.role == 'Data')",message="role Metadata needs a target with two pools: an erasureCoded scratchPool or an existingPool with a dataPool"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || self.template.phases.exists(f, f.name == p.workload.phase))",message="workload.phase must name a phase of template.phases"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field names a field that the tool of the phase does not have: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount))",message="osdCount needs a scratchPool as target: existing pools are not moved"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.workload) || !has(p.workload.phase) || p.workload.field == 'clients' || self.template.phases.all(f, f.name != p.workload.phase || (has(f.radosBench) && p.workload.field in ['concurrency', 'blockSize', 'objectSize']) || (has(f.rbdBench) && p.workload.field in ['ioThreads', 'ioSize']) || (has(f.fio) && p.workload.field in ['ioDepth', 'numJobs', 'blockSize', 'rateIOPS'])))",message="workload.field names a field that the engine of workload.phase does not have: radosBench has concurrency, blockSize and objectSize; rbdBench has ioThreads and ioSize; fio has ioDepth, numJobs, blockSize and rateIOPS"
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount))",message="osdCount needs a scratchPool as target: a sweep never moves the data of existing pools"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.osdCount)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="osdCount needs target.scratchPool.parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.osdCount)).size() <= 1",message="only one of the parameters can be osdCount"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || has(self.template.target.scratchPool.osds) || self.parameters.all(p, !has(p.osdCount) || (has(self.baseline) && (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))",message="osdCount needs a baseline: set target.scratchPool.osds.count, or baseline"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass))",message="deviceClass needs a scratchPool as target: the data of existing pools are not moved"
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass))",message="deviceClass needs a scratchPool as target: a sweep never moves the data of existing pools"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.deviceClass)) || (has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters)",message="deviceClass needs target.scratchPool.parameters.pg_num: otherwise pg_num would depend on the number of OSDs of each class"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.deviceClass)).size() <= 1",message="only one of the parameters can be deviceClass"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || has(self.template.target.scratchPool.deviceClass) || self.parameters.all(p, !has(p.deviceClass) || (has(self.baseline) && (has(self.baseline.configuration) || (has(self.baseline.values) && p.name in self.baseline.values))))",message="deviceClass needs a baseline: set target.scratchPool.deviceClass, or baseline"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (has(self.template.target.scratchPool) && has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters && !has(self.template.target.scratchPool.osds))",message="redundancy needs a scratchPool as target, with parameters.pg_num and without osds: otherwise the redundancy would also change the number of placement groups or the choice of OSDs"
-// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (self.parameters.filter(p, has(p.redundancy)).size() == 1 && self.parameters.all(p, !has(p.osdCount) && (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))",message="only one of the parameters can be redundancy, and not together with osdCount, the option size, or options of role Metadata"
+// +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (self.parameters.filter(p, has(p.redundancy)).size() == 1 && self.parameters.all(p, !has(p.osdCount) && (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))",message="only one of the parameters can be redundancy, and the others cannot be osdCount, the option size, or options of role Metadata"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.storageClass)).size() <= (has(self.template.target.persistentVolumeClaim) && has(self.template.target.persistentVolumeClaim.template) ? 1 : 0)",message="only one of the parameters can be storageClass, and it needs target.persistentVolumeClaim.template: an existing claim keeps its class"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: each run of a sweep has new data, so leave initialState out"
-// +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a parameter that outlives the sweep: config, or poolOption of an existing pool"
+// +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a setting that can stay applied after the sweep: config, or poolOption of an existing pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
 // Fields that a verdict depends on are fixed for a run:
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new ones"
+// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new values"
 // A verdict also depends on when its sweep stops: more time for an unwelcome result would be
 // optional stopping.
-// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new ones, or set suspend to stop and restore"
+// +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new values, or set suspend to stop and restore"
 type CephTuningSweepSpec struct {
 	// clusterRef is the CephCluster to tune.
 	// +required
@@ -139,14 +139,14 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default=Run
 	Mode SweepMode `json:"mode,omitempty"`
 
-	// runID names the run. Change it to start again. An active run is ended first, and its
-	// changes are restored.
+	// runID names the run. Change it to start again. An active run is ended first, and the settings
+	// that it changed are restored.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend restores all changes and then waits. Afterwards the interrupted block starts again
-	// from the beginning.
+	// suspend restores all changed settings and then waits. Afterwards the interrupted block starts
+	// again from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -194,8 +194,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Strategy Strategy `json:"strategy,omitzero"`
 
-	// confidence is the confidence of the verdict: one minus the probability that the sweep calls
-	// at least one of its configurations better although it is not.
+	// confidence is the confidence of the verdict: one minus the probability that the sweep wrongly
+	// calls one or more of its configurations better.
 	// +optional
 	// +kubebuilder:default="0.95"
 	// +kubebuilder:validation:MaxLength=6
@@ -238,7 +238,7 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:MaxItems=5
 	FailOn []SweepVerdict `json:"failOn,omitempty"`
 
-	// historyLimit is how many runs, counted from the latest, keep their full results. Status
+	// historyLimit is the number of runs, the latest ones, whose full results are kept. Status
 	// always has the figures that decide the verdict.
 	// +optional
 	// +kubebuilder:default=50
@@ -246,7 +246,7 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:Maximum=400
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the results include the tools' own output.
+	// rawOutput says when the results include the engines' own output.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
@@ -326,23 +326,24 @@ const (
 // ---
 // Rules use has() for the same reason as those of Strategy.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a claim about the cluster: give 3 or more, or 1 for a verdict on one pool in one hour"
-// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the last look: give 8, 12, 18, 28, 40 or 60, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
+// +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions. The verdict of three or more holds for
-	// the cluster. One session is the quick mode: its verdict holds for one pool in one hour. It
-	// ends as soon as it decides, after 8, 12, 18, 28, 40 or 60 pairs of windows.
+	// sessions is the largest number of valid sessions. With three or more, the verdict is about
+	// the cluster. One session is the quick mode: its verdict is about one pool in one hour. It
+	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and ends at the first check that can
+	// decide.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is the number of pairs of windows of the baseline and of each configuration in a
-	// session. If unset, that is 8. In the quick mode it is the number of pairs after which the
-	// session ends at the latest: 8, 12, 18, 28, 40 or 60. If unset, that is the
-	// largest one within budget.duration. With a smaller number, each look is less strict, but only
-	// larger effects can be proven.
+	// pairs is how many pairs of windows a session has for each configuration: one window of each
+	// pair is of the baseline, the other of the configuration. If unset, it is 8. In the quick
+	// mode, pairs is the number after which the session ends at the latest: 8, 12, 18, 28, 40 or
+	// 60. If unset, it is the largest of these that budget.duration allows. With a smaller number,
+	// each check needs less evidence, but only larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
@@ -379,10 +380,10 @@ type Strategy struct {
 	// +kubebuilder:validation:Maximum=64
 	Samples *int32 `json:"samples,omitempty"`
 
-	// design is Auto, Blocks or Interleaved. Interleaved switches settings under one running
-	// load, and reaches a verdict in minutes. The administrator has to allow that for each
-	// option of OSDs. Auto chooses it where it is possible, the benchmark has one phase, and
-	// numbers of blocks have their defaults; otherwise it chooses Blocks, and status.plan says
+	// design is Auto, Blocks or Interleaved. Interleaved switches settings under one running load,
+	// and reaches a verdict in minutes. The administrator has to allow the switching of each option
+	// of OSDs. Auto chooses Interleaved if it is possible, the template has one phase, and the
+	// numbers in blocks have their defaults. Otherwise Auto chooses Blocks, and status.plan says
 	// why.
 	// +optional
 	// +kubebuilder:default=Auto
@@ -394,8 +395,8 @@ type Strategy struct {
 	Interleaved Interleaved `json:"interleaved,omitzero"`
 
 	// blocks says how often every configuration is run. A block has one run of each configuration
-	// and of the baseline, in random order. With a single configuration, blocks are pairs, and
-	// there are up to twice as many of them.
+	// and of the baseline, in random order. With a single configuration, a block is one pair of
+	// runs, and the sweep may have up to twice as many blocks.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
@@ -433,16 +434,16 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a verdict. Configurations that are far behind
-	// the leader may leave after two blocks.
+	// min is the smallest number of blocks before a verdict. Racing may drop a configuration that
+	// is far behind the leader after two blocks.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	Min int32 `json:"min,omitempty"`
 
-	// max is the number of blocks after which the race ends. With a single configuration, twice
-	// as many pairs are allowed.
+	// max is the number of blocks after which the race ends. With a single configuration, the race
+	// may have twice as many.
 	// +optional
 	// +kubebuilder:default=12
 	// +kubebuilder:validation:Minimum=3
@@ -479,8 +480,8 @@ type Guardrails struct {
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
 	// settleFor is how long a change must have been in effect on a quiet cluster before a run
-	// begins. If unset, that is 30s. A shorter time may miss that mClock or another client undoes
-	// the change after some seconds.
+	// begins. If unset, that is 30s. With a shorter time, the sweep may not notice that mClock or
+	// another client undoes the change after some seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -544,8 +545,8 @@ type ForeignClientLimit struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
 
-// Budget limits what a sweep may use. A sweep that reaches a limit restores and
-// concludes from the blocks that are complete.
+// Budget limits what a sweep may use. A sweep that reaches a limit restores the settings, and bases
+// its verdict on the complete blocks.
 type Budget struct {
 	// duration limits the whole sweep, including the restore. If unset, there is no limit.
 	// +optional

@@ -68,11 +68,12 @@ type RunID string
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which that
 //     share of operations completed, in seconds. LatencyP999 is 99.9 %.
 //   - TimeToClean: how long placement groups took to be clean again after an outage, in
-//     seconds. It is a figure of the phase of template.outage and of no other.
+//     seconds. Only the phase that template.outage names has it.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
-//     P99After: the time within which 50 % or 99 % of the operations of a part of that phase
-//     completed, in seconds. Before ends when the OSDs go down, Outage when they may come up,
-//     and Recovery when all placement groups are clean again; After is the rest.
+//     P99After: the time within which 50 % or 99 % of the operations in one part of the phase
+//     of template.outage completed, in seconds. Before ends when the OSDs go down, Outage when
+//     they may come up, and Recovery when all placement groups are clean again; After is the
+//     rest.
 //
 // Not every engine has every metric: fio has all of them, radosBench has Bandwidth, IOPS,
 // LatencyMean and LatencyMax, rbdBench has Bandwidth and IOPS.
@@ -227,7 +228,7 @@ type Quiescence struct {
 	AllowedWarnings []HealthCode `json:"allowedWarnings,omitempty"`
 }
 
-// RawOutputPolicy says when the results include the tools' own output.
+// RawOutputPolicy says when the results include the engines' own output.
 // +kubebuilder:validation:Enum=OnFailure;Always;Never
 type RawOutputPolicy string
 
@@ -289,8 +290,8 @@ type Environment struct {
 	// +kubebuilder:validation:Minimum=0
 	OSDs int32 `json:"osds,omitempty"`
 
-	// digest is a digest of the fields above, the device classes, the settings of the pool,
-	// Ceph's configuration, the images and the nodes.
+	// digest identifies the values of the fields above, the device classes, the settings of the
+	// pool, Ceph's configuration, the images and the nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

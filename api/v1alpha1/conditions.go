@@ -48,7 +48,8 @@ const (
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
-	// ReasonSettling says that the cluster is being brought into a configuration.
+	// ReasonSettling says that the settings of a configuration are being applied, and that the
+	// cluster is not quiet yet.
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
@@ -103,7 +104,7 @@ const (
 	ReasonComplete = "Complete"
 
 	// ReasonNotAllowed says that the operator config does not allow the spec, or that nothing may
-	// run in its namespace.
+	// run in the object's namespace.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
@@ -138,7 +139,7 @@ const (
 	ReasonClientsLost = "ClientsLost"
 	// ReasonBackgroundLoadLost says that the pod of the background load has ended too early.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"
-	// ReasonPhaseFailed says that a tool has failed.
+	// ReasonPhaseFailed says that the engine of a phase has failed.
 	ReasonPhaseFailed = "PhaseFailed"
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
 	// written in time.
@@ -157,7 +158,7 @@ const (
 // These say why a run with a background load is Invalid. The run's reason begins with one of
 // them.
 const (
-	// ReasonBackgroundLoadFailed says that the tool of the background load has failed, or could
+	// ReasonBackgroundLoadFailed says that the engine of the background load has failed, or could
 	// not be started.
 	ReasonBackgroundLoadFailed = "BackgroundLoadFailed"
 	// ReasonBackgroundLoadEndedEarly says that the background load ended before the last phase.

@@ -96,8 +96,8 @@ type FioDistribution struct {
 	// +required
 	Type FioDistributionType `json:"type"`
 
-	// theta is the parameter of the distribution: that of Zipf (above 0, not 1), the power of
-	// Pareto (between 0 and 1), or the deviation of Normal in percent of the range.
+	// theta is the parameter of the distribution: the exponent of Zipf (above 0, not 1), the power
+	// of Pareto (between 0 and 1), or the standard deviation of Normal in percent of the range.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,4})?$`
@@ -159,8 +159,8 @@ type FioJob struct {
 }
 
 // Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system
-// or block device of a PersistentVolumeClaim. It has every metric. Options are typed. There is no
-// raw job text, because a line in it could name a program to run.
+// or block device of a PersistentVolumeClaim. It has every metric. Each option is a field of its
+// own. The text of a job file is not accepted, because a line in it could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -230,9 +230,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1024
 	IODepthBatch int32 `json:"ioDepthBatch,omitempty"`
 
-	// numJobs is the number of copies of each job on each client. Each copy that writes has its
-	// own image, objects, file or part of the device, unless the image is shared. Copies that
-	// only read share one. If they read in order, each reads a part of it.
+	// numJobs is the number of copies of each job on each client. Each copy that writes has its own
+	// image, objects, file or part of the device, unless the image is shared. Copies that only read
+	// share the same data. If they read in order, each reads a part of the data.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -267,8 +267,8 @@ type Fio struct {
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
 	// rateIOPS is a fixed offered rate, in operations per second for each job and direction. A
-	// mix reads at that rate and also writes at that rate, whatever readPercent says. Latency
-	// percentiles of a phase without a rate are marked as those of a closed loop.
+	// phase that reads and writes does each at that rate, whatever readPercent says. Latency
+	// percentiles of a phase without a rate have the mark ClosedLoop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000

@@ -75,9 +75,9 @@ type Parameter struct {
 	// +optional
 	Workload *WorkloadParameter `json:"workload,omitempty"`
 
-	// osdCount varies the number of OSDs of a run's scratch pool, as
-	// target.scratchPool.osds describes: `osdCount: {}`. Each block draws the OSDs
-	// again, unless target.scratchPool.osds.seed is set.
+	// osdCount varies to how many OSDs the scratch pool of a run is confined: `osdCount: {}`. Its
+	// values replace target.scratchPool.osds.count. Each block draws the OSDs again, unless
+	// target.scratchPool.osds.seed is set.
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
 
@@ -93,8 +93,9 @@ type Parameter struct {
 	// +optional
 	Redundancy *RedundancyParameter `json:"redundancy,omitempty"`
 
-	// storageClass varies the StorageClass of the volumes that are created for a run, as
-	// target.persistentVolumeClaim.template describes them: `storageClass: {}`.
+	// storageClass varies the StorageClass of the volumes that are created for a run:
+	// `storageClass: {}`. Its values replace storageClassName in
+	// target.persistentVolumeClaim.template.
 	// +optional
 	StorageClass *StorageClassParameter `json:"storageClass,omitempty"`
 
@@ -140,8 +141,9 @@ type PoolOptionParameter struct {
 	Option OptionName `json:"option"`
 
 	// method is PoolPerValue for a scratchPool, and InPlace for other targets. With InPlace,
-	// changes of pg_num split and merge placement groups. Therefore blocks visit its values
-	// alternately upwards and downwards, and the verdict says that this design is weaker.
+	// changes of pg_num split and merge placement groups. Therefore one block visits the values in
+	// ascending order and the next in descending order, and the verdict says that this design is
+	// weaker.
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 

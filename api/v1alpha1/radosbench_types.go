@@ -27,7 +27,7 @@ const (
 	RadosBenchXAttr  RadosBenchDestination = "XAttr"
 )
 
-// AllocationHints says whether the tool announces object sizes to the OSDs.
+// AllocationHints says whether `rados bench` announces object sizes to the OSDs.
 // +kubebuilder:validation:Enum=Send;Omit
 type AllocationHints string
 
@@ -51,8 +51,8 @@ const (
 // without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
 // Reads never use the objects of a write phase, because their number would depend on the speed of
-// the writes. They use prefilled objects of `dataset.size`, the same for every configuration. The
-// prefill is not measured.
+// the writes. They use prefilled objects, `dataset.size` for each client, which are the same
+// for every configuration. The prefill is not measured.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
@@ -67,7 +67,8 @@ type RadosBench struct {
 	// +required
 	Mode RadosBenchMode `json:"mode"`
 
-	// blockSize is the size of one operation in bytes. For Seq and Rand, the prefill uses it, too.
+	// blockSize is the size of one operation in bytes. For Seq and Rand, the prefill writes with
+	// this size, too.
 	// +optional
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
@@ -136,9 +137,9 @@ type RadosBench struct {
 	// +kubebuilder:default=Object
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
-	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. They are
-	// prefilled as for reads. If the phase has overwritten all of them before its duration, it is
-	// Invalid: raise `dataset.size`.
+	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects
+	// are prefilled as for reads. If the phase has overwritten all of them before its duration is
+	// over, it is Invalid: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

@@ -43,8 +43,8 @@ const (
 // RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It has Bandwidth
 // and IOPS, but no latency: use fio with engine RBD for that.
 //
-// The tool stops after a number of bytes, not after a time. It uses the whole prefilled image,
-// which is as large as `dataset`, at most `image.size`.
+// `rbd bench` stops after a number of bytes, not after a time. It uses the whole prefilled image.
+// The size of the image is that of `dataset`, but at most `image.size`.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || self.ioType == 'ReadWrite'",message="readPercent is for ioType ReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.dataPattern == 'Incompressible' || self.ioType != 'Read'",message="dataPattern is for ioTypes that write"
@@ -83,17 +83,17 @@ type RBDBench struct {
 	IOThreads int32 `json:"ioThreads,omitempty"`
 
 	// ioTotal is how many bytes each client reads or writes. If unset, a short pilot run estimates
-	// how many take about `duration`; in a sweep, the baseline's pilot holds for every
-	// configuration. A phase that takes less than 30 s is Invalid.
+	// how many bytes take about `duration`. In a sweep, every configuration uses the estimate of
+	// the baseline's pilot. A phase that takes less than 30 s is Invalid.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
-	// duration is the intended length of the phase. If ioTotal is unset, the operator computes it
-	// for this length, or for 60 s if that is longer. A run that is twice as fast as its pilot then
-	// still takes the required 30 s. The phase fails if it takes five times as long.
+	// duration is the intended length of the phase. If ioTotal is unset, the operator computes
+	// ioTotal for this length, but for at least 60 s. So a run that is twice as fast as its pilot
+	// still takes the required 30 s. The phase fails if it takes five times its intended length.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -104,7 +104,7 @@ type RBDBench struct {
 
 	// dataPattern is the written data: random text (Incompressible), or one repeated byte, which a
 	// compressing pool stores in almost no space. Incompressible needs Ceph 20 (Tentacle) or later;
-	// with an older tool, the phase fails.
+	// with an older `rbd`, the phase fails.
 	// +optional
 	// +kubebuilder:default=Incompressible
 	DataPattern RBDBenchDataPattern `json:"dataPattern,omitempty"`

@@ -65,8 +65,8 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// verdict on best. If best is the baseline, it is Inferior: the verdict on the configuration
-	// that came closest.
+	// verdict on best. If best is the baseline, verdict is Inferior: that of the configuration that
+	// came closest to the baseline.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
@@ -84,7 +84,7 @@ type CephTuningSweepStatus struct {
 	Plan *SweepPlan `json:"plan,omitempty"`
 
 	// runs are the runs so far, in order; in the design Interleaved, the sessions. The planner
-	// decides only from them, the spec and the seed.
+	// decides only from these entries, the spec and the seed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
@@ -138,7 +138,7 @@ type SweepPlan struct {
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
 
 	// specDigest identifies the planned spec: measurement, parameters and decision rules. Its
-	// prefix is the version of its rules.
+	// prefix is the version of the rules for the digest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	SpecDigest string `json:"specDigest,omitempty"`
@@ -147,7 +147,7 @@ type SweepPlan struct {
 	// +optional
 	Design SweepDesign `json:"design,omitempty"`
 
-	// designReason says why the design Auto chose Blocks. It is empty for every other choice.
+	// designReason says why the design Auto chose Blocks. It is empty in all other cases.
 	// +optional
 	// +kubebuilder:validation:MaxLength=88
 	DesignReason string `json:"designReason,omitempty"`
@@ -185,7 +185,7 @@ type SweepPlan struct {
 	// +optional
 	Configurations int32 `json:"configurations,omitempty"`
 
-	// minimumRuns is the number of runs of the smallest design that can decide.
+	// minimumRuns is the smallest number of runs with which the sweep can decide.
 	// +optional
 	MinimumRuns int32 `json:"minimumRuns,omitempty"`
 
@@ -246,8 +246,8 @@ type SweepPlan struct {
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
-	// smallestEffect is the smallest improvement that the largest design proves four times out of
-	// five, at the assumed or measured noise.
+	// smallestEffect is the smallest improvement that maximumRuns prove four times out of five, at
+	// the assumed or measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
@@ -315,7 +315,7 @@ const (
 //		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
 //
 //	  - 17: the number of the run, from 1, which is part of its child's name.
-//	  - 3.1.4: block, attempt at that block, and slot in it, counted from 0. Blocks of
+//	  - 3.1.4: block, attempt at that block, and position in it, counted from 0. Blocks of
 //	    the confirmation continue the numbering. The last attempt at a block counts.
 //	  - 2: the index of its configuration; 0 is the baseline.
 //	  - the objective, then the constraints in their order, in the units of their
@@ -324,7 +324,8 @@ const (
 //	  - 4096Mi: the bytes that were written.
 //	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
-// In the design Interleaved an entry is a session and a candidate, in eleven words:
+// In the design Interleaved an entry has the figures of one candidate in one session, in eleven
+// words:
 //
 //		3 1 4 -0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
 //
@@ -333,8 +334,9 @@ const (
 //	  - 4: the number of groups of windows that count.
 //	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline).
 //	  - the p-value of the randomisation test against "no increase".
-//	  - the normal scores of the two tests for carry-over: late against early halves of
-//	    windows, and windows after different settings.
+//	  - the normal scores of the two tests for carry-over: late halves of
+//	    windows compared with early halves, and windows after one setting compared with windows
+//	    after another.
 //	  - 260s: the duration of the session. 4096Mi: the bytes that were written.
 //	  - Valid, or why the session is void, see SweepSessionValidity.
 //
@@ -363,8 +365,8 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionDwells: the session applied each setting twice, for minutes. Its ratio has to
-	// support the verdict of the windows.
+	// SweepSessionDwells: the session applied each setting twice, for minutes each time. Its ratio
+	// has to support the verdict of the sessions with short windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
 	// SweepSessionConstraint: the entry has the figures of a constraint, from the same windows as
 	// the entry of the candidate before it. Constraints are in the order of the spec.
@@ -393,8 +395,8 @@ type ConfigurationResult struct {
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// runs is the number of runs behind the verdict, one for each block. For the baseline, it is
-	// the number of valid runs in accepted blocks.
+	// runs is the number of runs that the verdict is based on, one for each block. For the
+	// baseline, it is the number of valid runs in accepted blocks.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
@@ -424,7 +426,7 @@ type ConfigurationResult struct {
 
 // Noise is the noise of the cluster, from the runs of the baseline.
 type Noise struct {
-	// floor is the difference between two runs of the same configuration.
+	// floor is the coefficient of variation of the baseline's runs within blocks.
 	// +optional
 	Floor Percent `json:"floor,omitempty"`
 
@@ -432,8 +434,8 @@ type Noise struct {
 	// +optional
 	Drift Effect `json:"drift,omitempty"`
 
-	// smallestEffect is the smallest improvement that the sweep can prove at this
-	// floor, four times out of five.
+	// smallestEffect is the smallest improvement that the sweep proves four times out of five if
+	// the noise has this floor.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 }

@@ -14,7 +14,7 @@ type Target struct {
 	// +optional
 	ExistingPool *ExistingPool `json:"existingPool,omitempty"`
 
-	// persistentVolumeClaim is a volume, as applications use it. Only fio can use it.
+	// persistentVolumeClaim is a volume like those that applications use. Only fio can use it.
 	// +optional
 	PersistentVolumeClaim *PersistentVolumeClaimTarget `json:"persistentVolumeClaim,omitempty"`
 }
@@ -22,9 +22,9 @@ type Target struct {
 // ScratchPool describes a pool to be created.
 //
 // +kubebuilder:validation:ExactlyOneOf=replicated;erasureCoded
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use replicated.size or erasureCoded"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, and Ceph adjusts pgp_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not hold targets of the autoscaler, which affect all other pools, or a CRUSH rule: use failureDomain and deviceClass"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not contain size or min_size: use replicated.size or erasureCoded"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts pgp_num"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not contain options of the autoscaler, which affect all other pools, or crush_rule: use failureDomain and deviceClass instead of a CRUSH rule"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.replicated) || self.replicated.size <= self.osds.count",message="osds.count must not be less than replicated.size: each copy needs its own OSD"
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || !has(self.erasureCoded) || (self.erasureCoded.dataChunks + self.erasureCoded.codingChunks <= self.osds.count && self.erasureCoded.metadata.size <= self.osds.count)",message="osds.count must not be less than dataChunks and codingChunks together, nor than metadata.size: each needs its own OSD"
@@ -89,8 +89,8 @@ type OSDSelection struct {
 	Count int32 `json:"count"`
 
 	// seed of the draw. The same seed draws the same OSDs as long as the cluster has the same OSDs;
-	// a smaller count draws the first of them. If unset, a CephBenchmark uses 0. A CephTuningSweep
-	// then draws a new seed for each block, which all runs of the block use.
+	// with a smaller count, it draws only the first ones of these. If unset, a CephBenchmark uses
+	// 0. A CephTuningSweep then draws a new seed for each block, which all runs of the block use.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -108,9 +108,9 @@ type ReplicatedPool struct {
 
 // MetadataPool is the replicated pool for the metadata of an erasure-coded pool.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not hold size or min_size: use the field size"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not hold pgp_num: set pg_num, and Ceph adjusts pgp_num"
-// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not hold targets of the autoscaler, which affect all other pools, or a CRUSH rule: use failureDomain and deviceClass"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('size' in self.parameters || 'min_size' in self.parameters)",message="parameters must not contain size or min_size: use the field size"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !('pgp_num' in self.parameters)",message="parameters must not contain pgp_num: set pg_num, and Ceph adjusts pgp_num"
+// +kubebuilder:validation:XValidation:rule="!has(self.parameters) || !self.parameters.exists(k, k in ['target_size_ratio', 'target_size_bytes', 'bulk', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'crush_rule'])",message="parameters must not contain options of the autoscaler, which affect all other pools, or crush_rule: use failureDomain and deviceClass instead of a CRUSH rule"
 // +kubebuilder:validation:XValidation:rule="!has(self.parameters) || self.parameters.all(k, k.matches('^[a-z][a-z0-9_]{0,63}$'))",message="parameters must be named as `ceph osd pool set` names them, such as pg_num"
 type MetadataPool struct {
 	// size is the number of copies.
@@ -140,7 +140,7 @@ type ErasureCodedPool struct {
 	// +kubebuilder:validation:Maximum=16
 	CodingChunks int32 `json:"codingChunks"`
 
-	// metadata is the replicated pool that holds image headers and omaps.
+	// metadata is the replicated pool that stores image headers and omaps.
 	// +optional
 	// +kubebuilder:default={size: 3}
 	Metadata MetadataPool `json:"metadata,omitzero"`
@@ -154,8 +154,8 @@ type ExistingPool struct {
 	// +required
 	Name PoolName `json:"name"`
 
-	// dataPool is the erasure-coded pool that holds the data of images in a replicated pool. The
-	// operator config must list it, too.
+	// dataPool is the erasure-coded pool for the data of images whose metadata is in the replicated
+	// pool `name`. The operator config must list both.
 	// +optional
 	DataPool PoolName `json:"dataPool,omitempty"`
 
@@ -243,9 +243,9 @@ const (
 // removed afterwards.
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
-	// claimName is a claim in the namespace of this object. The benchmark adds files of its
-	// own, removes them afterwards, and leaves others as they are; a claim in volume mode Block
-	// is overwritten.
+	// claimName is a claim in the namespace of this object. The benchmark adds files of its own,
+	// removes them afterwards, and leaves other files as they are. A claim in volume mode Block is
+	// overwritten.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -12,10 +12,10 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
 // +kubebuilder:validation:XValidation:rule="has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['RBD', 'RADOS'])",message="fio engines LibAIO and IOUring need a persistentVolumeClaim as target: use RBD or RADOS on a pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded) || self.phases.all(p, !has(p.radosBench) || p.radosBench.destination != 'OMap')",message="erasure-coded pools have no omap: use destination Object or XAttr, or a replicated pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which creates a claim for each"
+// +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName) || self.clients.count == 1",message="one claim serves one client: set clients.count to 1, or use persistentVolumeClaim.template, which creates a claim for each pod"
 // +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || has(self.backgroundLoad.fio)",message="only fio works on a persistentVolumeClaim: use backgroundLoad.fio, or use a scratchPool or existingPool as target"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.fio) || !has(self.backgroundLoad.fio.engine) || has(self.target.persistentVolumeClaim) == (self.backgroundLoad.fio.engine in ['LibAIO', 'IOUring'])",message="backgroundLoad.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and the background load has its own pod: use persistentVolumeClaim.template, which creates a claim for each"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.fio) || !has(self.backgroundLoad.fio.engine) || has(self.target.persistentVolumeClaim) == (self.backgroundLoad.fio.engine in ['LibAIO', 'IOUring'])",message="backgroundLoad.fio.engine is RBD or RADOS on a pool, LibAIO or IOUring on a persistentVolumeClaim: leave engine out"
+// +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.target.persistentVolumeClaim) || !has(self.target.persistentVolumeClaim.claimName)",message="one claim serves one pod, and the background load has its own pod: use persistentVolumeClaim.template, which creates a claim for each pod"
 // +kubebuilder:validation:XValidation:rule="!has(self.backgroundLoad) || !has(self.backgroundLoad.radosBench) || self.backgroundLoad.radosBench.destination != 'OMap' || !has(self.target.scratchPool) || !has(self.target.scratchPool.erasureCoded)",message="erasure-coded pools have no omap: use destination Object or XAttr for the background load, or a replicated pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.exists(p, p.name == self.outage.phase)",message="outage.phase must name a phase of phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.outage) || self.phases.all(p, p.name != self.outage.phase || (has(p.fio) && (has(p.fio.rateIOPS) || has(p.fio.rateBandwidth) || (has(p.fio.jobs) && p.fio.jobs.all(j, has(j.rateIOPS) || has(j.rateBandwidth))))))",message="an outage needs a phase with a fixed rate, because writes during the outage decide how much has to be recovered: make it a fio phase, and set rateIOPS or rateBandwidth to a rate that the cluster sustains easily"
@@ -36,7 +36,7 @@ type BenchmarkTemplate struct {
 	Clients Clients `json:"clients,omitzero"`
 
 	// dataset is the data that is written before phases that read or overwrite data. Only
-	// radosBench phases that write new objects need none. Writing it is not measured.
+	// radosBench phases that write new objects need none. Writing the dataset is not measured.
 	// +optional
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
@@ -57,8 +57,8 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:default=Keep
 	OSDCaches OSDCachePolicy `json:"osdCaches,omitempty"`
 
-	// rest is the pause before each phase. In it, the cluster writes back data that the previous
-	// phase left in its caches.
+	// rest is the pause before each phase. During the pause, the cluster writes back data that the
+	// previous phase left in its caches.
 	// +optional
 	// +kubebuilder:default="5s"
 	// +kubebuilder:validation:Type=string
@@ -67,8 +67,8 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Rest *metav1.Duration `json:"rest,omitempty"`
 
-	// outage takes OSDs down during one of the phases, and measures the cost. The administrator has
-	// to grant this power.
+	// outage takes OSDs down during one of the phases, and measures latencies and the time of the
+	// recovery. The administrator has to grant this power.
 	// +optional
 	Outage *Outage `json:"outage,omitempty"`
 
@@ -109,8 +109,8 @@ type Phase struct {
 }
 
 // BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give it
-// a fixed rate. Without one, it does less work if the phases are faster, so it differs between the
-// compared configurations.
+// a fixed rate. Without one, the load does less work if the phases are faster, so it differs
+// between the compared configurations.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load runs as long as the phases: leave radosBench.duration out"
@@ -175,7 +175,7 @@ const (
 	SpreadRequired Spread = "Required"
 	// SpreadPreferred puts each client on its own node if there are enough nodes.
 	SpreadPreferred Spread = "Preferred"
-	// SpreadNone leaves it to the scheduler.
+	// SpreadNone leaves the choice of nodes to the scheduler.
 	SpreadNone Spread = "None"
 )
 
@@ -255,9 +255,9 @@ type ClientResources struct {
 // Dataset is the prefilled data for phases that read or overwrite data. It is the same for every
 // configuration of a sweep.
 type Dataset struct {
-	// size of the data for each client, or Auto. With Auto, all clients together have twice the
-	// size of the OSDs' caches, at most 10 % of the free space. Results of a smaller dataset have
-	// the mark Cached.
+	// size of the data for each client, or Auto. With Auto, the data of all clients together is
+	// twice as large as the OSDs' caches, but at most 10 % of the free space. Results of a smaller
+	// dataset have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1
@@ -292,6 +292,6 @@ const (
 	OSDCachesKeep OSDCachePolicy = "Keep"
 	// OSDCachesDropBeforePhase empties them.
 	OSDCachesDropBeforePhase OSDCachePolicy = "DropBeforePhase"
-	// OSDCachesWarmBeforePhase has the data of the phase read once.
+	// OSDCachesWarmBeforePhase makes the clients read the data of the phase once.
 	OSDCachesWarmBeforePhase OSDCachePolicy = "WarmBeforePhase"
 )

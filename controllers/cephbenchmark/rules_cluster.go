@@ -96,7 +96,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	p.progress = "waiting for a quiet cluster"
 	limit := seen.spec.Quiescence.Timeout.Duration
 	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
-		Reason: first.Code, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, first.Message),
+		Reason: first.Code, Message: fmt.Sprintf("The cluster was not quiet enough to measure within %v: %s", limit, first.Message),
 	}), true
 }
 

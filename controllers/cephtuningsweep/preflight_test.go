@@ -22,7 +22,7 @@ func TestSentence(t *testing.T) {
 		"it is gone!":                   "It is gone!",
 		"pg_num of pool open is 32":     "pg_num of pool open is 32.",
 		"profile=fast leaves the race":  "profile=fast leaves the race.",
-		"osd.1: they run with balanced": "osd.1: they run with balanced.",
+		"osd.1: the value is balanced":  "osd.1: the value is balanced.",
 		"3 copies of objects to create": "3 copies of objects to create.",
 	} {
 		if got := sentence(given); got != want {

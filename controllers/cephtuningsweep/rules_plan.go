@@ -31,7 +31,7 @@ func (f facts) planning() plan {
 	}
 	if reasonOf(f.sweep) == v1alpha1.ReasonWaitingForQuiescence {
 		late = kstatus.Outcome{
-			Reason: v1alpha1.ReasonWaitingForQuiescence, Message: fmt.Sprintf("The cluster did not become quiet within %v: %s", limit, messageOf(f.sweep)),
+			Reason: v1alpha1.ReasonWaitingForQuiescence, Message: fmt.Sprintf("The cluster was not quiet enough to measure within %v: %s", limit, messageOf(f.sweep)),
 		}
 	}
 	return p.atMost(limit, "plan", late)

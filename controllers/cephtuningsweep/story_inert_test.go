@@ -68,7 +68,7 @@ func anOSDHasItsOwn(w *world) {
 	w.ceph.SetLocally(1, "osd_mclock_profile", "balanced")
 	w.goOn()
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
-	w.awaitEvent("RunInvalid", "osd.1: they run with balanced of their own (override)")
+	w.awaitEvent("RunInvalid", "osd.1: the running value balanced is set in the OSD itself (override)")
 	w.wantInvalid(s, v1alpha1.SweepRunInert)
 	w.wantState(before)
 }

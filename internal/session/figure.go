@@ -76,7 +76,7 @@ func (e Evidence) value(f Figure) (switchback.Figure, error) {
 			return sum / n, nil
 		}, nil
 	default:
-		return nil, fmt.Errorf("%s is not a figure of windows", f.Metric)
+		return nil, fmt.Errorf("a window has no %s: it has only IOPS, bandwidth, mean latency and percentiles", f.Metric)
 	}
 }
 

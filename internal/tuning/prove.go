@@ -252,9 +252,9 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if osd.Error != "" || !known {
 		why := osd.Error
 		if why == "" {
-			why = "they do not know the option"
+			why = "the OSD does not know the option"
 		}
-		inert.Message = "their running values are unknown: " + why
+		inert.Message = "the running value is unknown: " + why
 		return inert, true
 	}
 	inert.Got = cephvalue.Of(option.Value)
@@ -265,17 +265,17 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	switch {
 	case option.Ignored || help.Known && !help.Runtime:
 		inert.Reason = InertRestart
-		inert.Message = fmt.Sprintf("they run with %s and take %s only when they start", option.Value, change)
+		inert.Message = fmt.Sprintf("the running value is %s, because OSDs take %s only when they start", option.Value, change)
 	case option.Source == "file" || option.Source == "env" || option.Source == "cmdline" || option.Source == "override":
 		inert.Reason = InertOverridden
-		inert.Message = fmt.Sprintf("they run with %s of their own (%s), which takes precedence over the central configuration: %s",
+		inert.Message = fmt.Sprintf("the running value %s is set in the OSD itself (%s) and takes precedence over the central configuration: %s",
 			option.Value, option.Source, unoverride(option.Source))
 	case shadowedBy(about.Facts.Shadows(change.Setting), option) != "":
 		inert.Reason = InertShadowed
-		inert.Message = fmt.Sprintf("they run with %s, which is set at %s and takes precedence: remove it with `ceph config rm`, or leave it out of the sweep",
+		inert.Message = fmt.Sprintf("the running value %s is set at %s and takes precedence: remove that entry with `ceph config rm`, or leave the option out of the sweep",
 			option.Value, shadowedBy(about.Facts.Shadows(change.Setting), option))
 	default:
-		inert.Message = fmt.Sprintf("they run with %s, although %s", option.Value, change)
+		inert.Message = fmt.Sprintf("the running value is %s, but Ceph's configuration has %s", option.Value, change)
 	}
 	return inert, true
 }

@@ -30,7 +30,7 @@ func kinds() []kind {
 		{"ceph-version", "an upgrade of Ceph", regexp.MustCompile(`^Ceph version:`)},
 		{"rook-version", "an upgrade of Rook", regexp.MustCompile(`^Rook version:`)},
 		{
-			"osds", "device classes, number and size of OSDs, for example after disks were replaced; the OSDs of the pool; their own measurements",
+			"osds", "device classes, number and size of OSDs, for example after disks were replaced; the OSDs of the pool; the capacity that each OSD has measured",
 			regexp.MustCompile(`^OSDs of |^config osd\.[0-9]+ osd_mclock_max_capacity_iops_`),
 		},
 		{"pools", "settings of the target's pools", regexp.MustCompile(`^pool `)},

@@ -60,7 +60,7 @@ const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   # Which of my StorageClasses is faster for this load?
   %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32
 
-  # The same with the fewest runs, which prove only large differences
+  # The same with as few runs as possible, which prove only large differences
   %[1]s -n cephtune-bench --storage-class rook-ceph-block,local-nvme --mode randread --block-size 4Ki --depth 32 --quick
 
   # A gate: fail if the file's expectations are not met
@@ -113,7 +113,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.file, "filename", "f", "", "file with a CephBenchmark or a CephTuningSweep; - is standard input")
 	o.load.Add(cmd)
 	flags.Int32Var(&o.repetitions, "repetitions", 3, "number of runs; intervals need three")
-	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class with the fewest runs, which prove only large differences")
+	flags.BoolVar(&o.quick, "quick", false, "compare several classes of --storage-class with as few runs as possible, which prove only large differences")
 	o.gate.addFlags(flags)
 	o.AddFlags(cmd, verdicts())
 }

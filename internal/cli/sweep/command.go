@@ -55,7 +55,7 @@ Where the administrator allows it for an option of OSDs, the sweep switches the 
 running load in several sessions, and the verdict holds for the cluster. With --quick it takes one
 session: minutes instead of an hour, and the verdict holds only for this pool, in this hour. Other
 sweeps, such as over pg_num or StorageClasses, compare runs of each configuration. With --quick
-they have the fewest runs, which prove only large effects.
+they make as few runs as possible, which prove only large effects.
 
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
@@ -73,7 +73,7 @@ const examples = `  # Which mClock profile is best for this load?
   # The same in minutes: the verdict holds for this pool, in this hour
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99 --quick
 
-  # Two StorageClasses, with the fewest runs
+  # Two StorageClasses, with as few runs as possible
   %[1]s --storage-class rook-ceph-block,local-nvme -n cephtune-bench --mode randread --block-size 4Ki --quick
 
   # Three copies, or four data and two coding chunks?

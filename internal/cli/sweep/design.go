@@ -22,7 +22,7 @@ type design struct {
 }
 
 func (d *design) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or the fewest runs, which prove only large effects")
+	flags.BoolVar(&d.quick, "quick", false, "decide in minutes: one session of switched settings, whose verdict holds only for this pool, in this hour; or as few separate runs as possible, which prove only large effects")
 	flags.StringVar(&d.name, "design", "auto", "auto, blocks or interleaved: compare runs of each configuration, or switch settings under a running load; auto switches where that is possible")
 }
 
@@ -80,14 +80,14 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
 }
 
-// hint says what --quick means for this plan, or would mean without the flag. It is "" if that needs
-// no line.
+// hint returns a line about what --quick does to this plan, or would do to it; "" if there is nothing
+// to say.
 func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 	switch {
 	case d.quick && !sweepspec.IsInterleaved(plan):
-		text := "--quick plans the fewest runs, which prove only large effects: see the smallest effect."
+		text := "--quick plans as few runs as possible. They prove only large effects: see the smallest effect."
 		if d.notSwitched != "" {
-			text += " Nothing is switched under a running load: " + d.notSwitched
+			text += " Settings are not switched under a running load: " + d.notSwitched
 		}
 		return text + "\n"
 	case sweepspec.IsInterleaved(plan) && plan.Sessions > 1:

@@ -125,7 +125,7 @@ func runsOf(plan *v1alpha1.SweepPlan) []string {
 	case plan.Sessions == 1:
 		return []string{"sessions", "1, so the verdict holds for " + report.ClaimOf(v1alpha1.ClaimThisHour)}
 	}
-	return []string{"sessions", numbers + ", and dwells of minutes if the verdict needs them"}
+	return []string{"sessions", numbers + ", and sessions that apply each setting for minutes (dwells) if the verdict needs them"}
 }
 
 // timeOf says how long a plan takes.
