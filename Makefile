@@ -147,7 +147,7 @@ words: ## Count phrases that make comments and pages hard to read.
 	@go run ./hack/words $(WORDS_LIMITS) $(WORDSFLAGS)
 
 .PHONY: ways
-ways: ## Count the files that a setting, a result and a restore cross. It takes a minute.
+ways: ## Count the files through which a setting, a result and a restore pass. It takes a minute.
 	cd hack/ways && go run . ../..
 
 .PHONY: verify
