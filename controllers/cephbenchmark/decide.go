@@ -9,6 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -76,7 +77,7 @@ type plan struct {
 	// preparing is the part of the scratch pool's preparation that comes next.
 	preparing scratchpool.Next
 	// tearing is the next part of the teardown, and last says what follows the teardown.
-	tearing tearing
+	tearing teardown.Next
 	last    ending
 }
 
@@ -148,7 +149,7 @@ func decide(seen facts) plan {
 	p.rule = name
 	switch {
 	case p.step == stepTearDown:
-		p.tearing, _, _ = reconcile.First(tearDownRules(), seen)
+		p.tearing, _, _ = reconcile.First(teardown.Rules(), seen.teardown())
 	case p.step == stepPrepare && seen.preparesPool():
 		p.preparing, _, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
 	}
@@ -160,7 +161,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: cmp.Or(string(p.tearing.part), string(p.preparing.Part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: cmp.Or(string(p.tearing.Part), string(p.preparing.Part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
 	if seen.atWork() && !seen.allRunsEnded() {
 		d.Run = int(seen.currentRun())

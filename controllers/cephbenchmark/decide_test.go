@@ -161,6 +161,20 @@ func TestDecide(t *testing.T) {
 			}),
 			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
 		},
+		"it may take half an hour before anything is made": {
+			seen: atWork(func(f *facts) {
+				f.job, f.rookErr = nil, errors.New("no CephCluster")
+				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-29 * time.Minute)}
+			}),
+			want: stepWait, wantReason: v1alpha1.ReasonClusterUnreachable,
+		},
+		"clients end before the lock, which nothing renews": {
+			seen: atWork(func(f *facts) {
+				f.rookErr = errors.New("no CephCluster")
+				f.memory.waits = reconcile.Waiting{For: "cluster", Since: today().Add(-7 * time.Minute)}
+			}),
+			want: stepFail, wantReason: v1alpha1.ReasonClusterUnreachable,
+		},
 		"the lock is taken while Ceph is surveyed": {
 			seen: atWork(func(f *facts) { f.Survey, f.locked, f.rook = nil, false, &rook.ClusterInfo{FSID: "f"} }),
 			want: stepLock, wantReason: v1alpha1.ReasonPreparing,

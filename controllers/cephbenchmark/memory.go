@@ -13,6 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/tuning"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -50,17 +51,12 @@ type memory struct {
 	// statusWrittenAt is when status was last written.
 	statusWrittenAt time.Time
 	// madeJob is the last Job that was created or found. replacedJob is a Job that the operator
-	// itself has deleted to replace it. jobRemoved says that the operator has deleted the last
-	// Job, after everything else. secretMade says that the Job's Secret exists. usedBefore is
-	// how many bytes the OSDs used before anything was created.
-	madeJob, replacedJob types.UID
-	jobRemoved           bool
-	secretMade           bool
-	usedBefore           int64
-	// backgroundJob is the Job of the background load. backgroundCleanupFailed says that the
-	// load's runner could not remove its data.
-	backgroundJob           types.UID
-	backgroundCleanupFailed bool
+	// itself has deleted to replace it. backgroundJob is the Job of the background load.
+	// secretMade says that the Secret of the Jobs exists. usedBefore is how many bytes the OSDs
+	// used before anything was created.
+	madeJob, replacedJob, backgroundJob types.UID
+	secretMade                          bool
+	usedBefore                          int64
 	// reached says that at least one runner has answered.
 	reached bool
 	// standalone says that the client is standalone. planned holds its tasks, and logs the logs
@@ -68,17 +64,10 @@ type memory struct {
 	standalone bool
 	planned    []task.Task
 	logs       map[types.UID]*clientview.Log
-	// clientCleanupFailed says that the clients could not remove their data.
-	clientCleanupFailed bool
 	// outage is the state of the current run's outage.
 	outage outage.Session
-	// tornDown has the parts of the teardown that are complete.
-	tornDown tornParts
-	// finished says that the manager has asked the clients to end; finishedAt is when.
-	finished   bool
-	finishedAt time.Time
-	// orphansSince is when the teardown began to wait for pods of a deleted Job.
-	orphansSince time.Time
+	// teardown is how far the teardown has come.
+	teardown teardown.Progress
 }
 
 // remember adds the observations of a pass that later passes need.
@@ -97,11 +86,11 @@ func (m *memory) remember(f facts) {
 	if f.planned != nil {
 		m.planned = f.planned
 	}
-	if f.tearingDown() && f.tasks != nil && f.target().Full() { // The tools would wait for space.
-		m.clientCleanupFailed, m.backgroundCleanupFailed = true, true
+	if f.tearingDown() && f.tasks != nil && f.target().Full() {
+		m.teardown.OSDsAreFull()
 	}
-	if m.orphansSince.IsZero() && !clientview.AllEnded(f.orphans) {
-		m.orphansSince = f.now
+	if !clientview.AllEnded(f.orphans) {
+		m.teardown.OrphansRun(f.now)
 	}
 	m.noted.NoteEnds(f.background.tasks, f.now)
 	if len(f.logs) > 0 {
@@ -117,6 +106,5 @@ func newMemory(now time.Time) *memory {
 		statusWrittenAt: now,
 		runs:            map[int32]conclusion.Run{},
 		logs:            map[types.UID]*clientview.Log{},
-		tornDown:        tornParts{},
 	}
 }

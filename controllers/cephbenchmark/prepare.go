@@ -55,7 +55,7 @@ func (r *Reconciler) preparer(seen facts) scratchpool.Preparer {
 		Want: *seen.target().ScratchPool(), Use: seen.poolUse(),
 		Guard: r.lockOf(seen).Fence,
 		Remove: func(ctx context.Context) (reconcile.Wait, error) {
-			return r.removePoolOf(ctx, seen, seen.poolUse().Owner)
+			return r.poolRemover(seen).Remove(ctx, seen.poolUse().Owner, seen.leftovers())
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
@@ -16,8 +17,18 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	if seen.rookErr == nil {
 		return plan{}, false
 	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.rookErr.Error(), 5*time.Second)
-	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
+	return seen.waitForCluster(seen.rookErr), true
+}
+
+// waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile.
+// So running clients end before the lock can expire: the next holder would measure beside them.
+func (f facts) waitForCluster(why error) plan {
+	within := f.spec.Quiescence.Timeout.Duration
+	if f.job != nil {
+		within = min(within, lock.Duration-lock.RenewAfter)
+	}
+	p := waiting(v1alpha1.ReasonClusterUnreachable, why.Error(), 5*time.Second)
+	return p.atMost(within, "cluster", p.outcome)
 }
 
 // waitForSurvey waits for the survey. Meanwhile it takes the lock, which takes about as long as
@@ -32,8 +43,7 @@ func waitForSurvey(seen facts) (plan, bool) {
 	case seen.Err == nil:
 		return plan{step: stepWait, outcome: lookingAtCluster()}, true
 	}
-	p := waiting(v1alpha1.ReasonClusterUnreachable, seen.Err.Error(), 5*time.Second)
-	return p.atMost(seen.spec.Quiescence.Timeout.Duration, "survey", p.outcome), true
+	return seen.waitForCluster(seen.Err), true
 }
 
 func waitForClaim(seen facts) (plan, bool) {

@@ -2,87 +2,59 @@ package cephbenchmark
 
 import (
 	"errors"
+	"reflect"
 	"testing"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
-	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/teardown"
 )
 
-func TestTearDownGoesPartByPart(t *testing.T) {
-	// done makes these parts complete.
-	done := func(parts ...part) func(*facts) {
-		return func(f *facts) {
-			for _, p := range parts {
-				f.memory.tornDown[p] = true
-			}
-		}
-	}
+// The rules of a teardown depend on what the session may have made. Package teardown tests the
+// rules themselves.
+func TestTearDownBegins(t *testing.T) {
 	inCeph := func(f *facts) { f.inCeph = true }
+	stopsOSDs := func(f *facts) { f.spec.Template.Outage = &v1alpha1.Outage{} }
+	foreignJob := func(f *facts) { f.jobMismatch = clientjob.Mismatch("It was changed.") }
+	unreadable := func(f *facts) { f.rook, f.rookErr = nil, errors.New("timed out") }
 	noJob := func(f *facts) { f.job, f.pods, f.tasks = nil, nil, nil }
-	ended := func(f *facts) { f.pods[0].Status.Phase = corev1.PodSucceeded }
-	existing := func(f *facts) {
-		f.spec.Template.Target.ExistingPool = &v1alpha1.ExistingPool{Name: "open"}
-	}
-	answers := func(f *facts) { f.runners = map[int]clientview.View{0: {}} }
-	orphan := func(f *facts) { f.orphans = []corev1.Pod{{Status: corev1.PodStatus{Phase: corev1.PodRunning}}} }
 	for name, c := range map[string]struct {
 		change []func(*facts)
-		want   part
+		want   teardown.Part
 	}{
-		"OSDs come first":                   {[]func(*facts){inCeph, withTask(task.Measuring, "")}, partRestoreOSDs},
-		"nothing can be in Ceph":            {[]func(*facts){withTask(task.Measuring, "")}, partCancelClients},
-		"a client is at work":               {[]func(*facts){inCeph, done(partRestoreOSDs), withTask(task.Measuring, "")}, partCancelClients},
-		"clients answer":                    {[]func(*facts){answers, withTask(task.Done, "")}, partFinish},
-		"clients do not answer":             {[]func(*facts){withTask(task.Done, "")}, partSuspend},
-		"a client is out of reach":          {[]func(*facts){answers, func(f *facts) { f.runners[0] = clientview.View{Err: errors.New("refused"), Since: f.now} }}, partSuspend},
-		"clients have just been asked":      {[]func(*facts){answers, func(f *facts) { f.memory.finished, f.memory.finishedAt = true, f.now }}, partWait},
-		"clients were asked long ago":       {[]func(*facts){answers, func(f *facts) { f.memory.finished, f.memory.finishedAt = true, f.now.Add(-time.Minute) }}, partSuspend},
-		"pods of a deleted Job run":         {[]func(*facts){noJob, orphan, func(f *facts) { f.memory.orphansSince = f.now }}, partWait},
-		"they are kept on purpose":          {[]func(*facts){noJob, orphan, func(f *facts) { f.memory.orphansSince = f.now.Add(-time.Hour) }}, partPrune},
-		"a pool that stays":                 {[]func(*facts){inCeph, done(partRestoreOSDs), ended, existing}, partLeftovers},
-		"the Job of such a pool":            {[]func(*facts){inCeph, done(partRestoreOSDs, partLeftovers), ended, existing}, partJob},
-		"a scratch pool of an unknown spec": {[]func(*facts){inCeph, done(partRestoreOSDs, partLeftovers), noJob}, partPool},
-		"the Job is being deleted":          {[]func(*facts){ended, func(f *facts) { f.job.DeletionTimestamp = &metav1.Time{Time: f.now} }}, partJob},
-		"everything but the lock":           {[]func(*facts){inCeph, done(partRestoreOSDs, partLeftovers, partPool, partPrune), noJob}, partLock},
-		"everything":                        {[]func(*facts){inCeph, done(partRestoreOSDs, partLeftovers, partPool, partPrune, partLock), noJob}, partNone},
+		"OSDs may be down":                   {[]func(*facts){inCeph, stopsOSDs}, teardown.PartRestoreOSDs},
+		"the spec is unknown":                {[]func(*facts){inCeph, foreignJob}, teardown.PartRestoreOSDs},
+		"the Job is gone":                    {[]func(*facts){inCeph, noJob}, teardown.PartRestoreOSDs},
+		"nothing can be in Ceph":             {[]func(*facts){stopsOSDs}, teardown.PartCancelClients},
+		"a client measures":                  {[]func(*facts){inCeph}, teardown.PartCancelClients},
+		"so it does without the CephCluster": {[]func(*facts){inCeph, unreadable}, teardown.PartCancelClients},
 	} {
-		change := append([]func(*facts){deleted}, c.change...)
-		if got := decide(atWork(change...)); got.step != stepTearDown || got.tearing.part != c.want {
-			t.Errorf("%s: %s %q, want part %q", name, got.step, got.tearing.part, c.want)
+		change := append([]func(*facts){deleted, withTask(task.Measuring, "")}, c.change...)
+		if got := decide(atWork(change...)); got.step != stepTearDown || got.tearing.Part != c.want {
+			t.Errorf("%s: %s %q, want part %q", name, got.step, got.tearing.Part, c.want)
 		}
-	}
-}
-
-// Clients that are still at work may write after something was removed.
-func TestTearDownRemovesAgainWhatClientsWroteMeanwhile(t *testing.T) {
-	parts := tornParts{partRestoreOSDs: true, partLeftovers: true, partPool: true, partPrune: true, partLock: true}
-	parts.note(partWait, false)
-	if !parts[partRestoreOSDs] || !parts[partPrune] || parts[partLeftovers] || parts[partPool] || parts[partLock] {
-		t.Errorf("complete are %v, want the OSDs and the results only", parts)
 	}
 }
 
 // On full OSDs, the tools would wait for space when they remove their data.
-func TestFullOSDsKeepClientsFromCleaningUp(t *testing.T) {
+func TestTearDownRemembersFullOSDs(t *testing.T) {
 	full := clusterwatch.View{Samples: []quiescence.Sample{{Status: &ceph.Status{Health: ceph.Health{Checks: []ceph.HealthCheck{{Code: "OSD_FULL"}}}}}}}
+	var want teardown.Progress
+	want.OSDsAreFull()
 	seen := atWork(deleted, withTask(task.Done, ""))
 	seen.memory.remember(seen)
-	if seen.memory.clientCleanupFailed {
-		t.Error("it failed before OSDs were full")
+	if reflect.DeepEqual(seen.memory.teardown, want) {
+		t.Error("it was noted before OSDs were full")
 	}
 	seen.View = full
 	seen.memory.remember(seen)
 	seen.View = clusterwatch.View{}
 	seen.memory.remember(seen)
-	if !seen.memory.clientCleanupFailed || !seen.memory.backgroundCleanupFailed {
-		t.Error("the clients are asked to remove their data, though OSDs were full")
+	if !reflect.DeepEqual(seen.memory.teardown, want) {
+		t.Errorf("%+v, want %+v", seen.memory.teardown, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/teardown"
 )
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
@@ -28,7 +29,7 @@ func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
 	for _, r := range rules() {
 		check(r.Name, r.Func)
 	}
-	for _, r := range tearDownRules() {
+	for _, r := range teardown.Rules() {
 		check(r.Name, r.Func)
 	}
 	for _, r := range scratchpool.Rules() {

@@ -2,6 +2,7 @@ package cephbenchmark
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ func clusterStories() map[string]story {
 		"a namespace that is none of benchmarks":   aNamespaceThatIsNoneOfBenchmarks,
 		"there is no CephCluster":                  thereIsNoCephCluster,
 		"the CephCluster goes away":                theCephClusterGoesAway,
+		"the CephCluster cannot be read":           theCephClusterCannotBeRead,
 		"another Kubernetes cluster has the lock":  anotherClusterHasTheLock,
 		"the lock is taken away":                   theLockIsTakenAway,
 		"the lock is lost while all is removed":    itsLockIsLostInALongTeardown,
@@ -136,6 +138,26 @@ func theCephClusterGoesAway(w *world) {
 		w.t.Fatal(err)
 	}
 	w.untilGone(b)
+}
+
+// Without the CephCluster, the lock is not renewed. When it expires, another object may measure, so
+// the clients have to end before.
+func theCephClusterCannotBeRead(w *world) {
+	b := w.measuring()
+	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("forbidden") })
+	w.wait(time.Minute)
+	w.untilReason(b, v1alpha1.ReasonClusterUnreachable, "forbidden")
+	w.wait(7 * time.Minute)
+	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) })
+	w.eventually(func() string {
+		if !w.kubelet.client(0).Finished() {
+			return "the client goes on"
+		}
+		return ""
+	})
+	w.rook.set(func(f *fakeRook) { f.clusterIs = nil })
+	w.untilFailed(b, v1alpha1.ReasonClusterUnreachable, "forbidden")
+	w.wantClean()
 }
 
 func (w *world) unlockElsewhere() {

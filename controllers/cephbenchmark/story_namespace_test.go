@@ -16,6 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/teardown"
 	"github.com/cephtune/cephtune/internal/testing/rights"
 )
 
@@ -166,7 +167,7 @@ func podsOutliveTheNamespace(w *world) {
 	w.beginToDeleteNamespace()
 	w.deleteAllOf(&batchv1.Job{}, &v1alpha1.CephBenchmark{})
 	w.untilReason(b, v1alpha1.ReasonTearingDown, "The Job is deleted")
-	w.wait(orphansWithin + time.Second)
+	w.wait(teardown.OrphansWithin + time.Second)
 	w.untilGone(b)
 	w.wantPoolOfOthers()
 }

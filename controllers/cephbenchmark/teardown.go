@@ -1,27 +1,67 @@
 package cephbenchmark
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/leftovers"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
-	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/teardown"
 )
+
+// Package teardown decides on the parts of a teardown and carries them out. This file has what
+// they depend on, and the end of a teardown.
+
+// teardown returns the facts that the rules of the teardown depend on.
+func (f facts) teardown() teardown.Facts {
+	t := teardown.Facts{Progress: f.memory.teardown, View: teardown.View{
+		Now: f.now, InCeph: f.inCeph, Standalone: f.standalone(), Orphans: f.orphans, Leftovers: f.leftovers(),
+		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
+		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
+		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
+		// Without its Job, the session's spec is unknown.
+		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
+		OwnsLock: f.holder().Kind == "CephBenchmark",
+	}}
+	if f.script != nil {
+		t.Clients.Cleanup = f.cleanupOf
+	}
+	if f.script != nil && f.script.Background != nil {
+		t.Background.Cleanup = f.backgroundCleanup
+	}
+	return t
+}
+
+// specKnown reports whether a Job has the spec of the session.
+func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches() }
+
+// remover returns what carries out the parts of the teardown.
+func (r *Reconciler) remover(seen facts) teardown.Remover {
+	return teardown.Remover{
+		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen), Owner: objectref.To("CephBenchmark", seen.benchmark),
+		RestoreOSDs: func(ctx context.Context) (reconcile.Wait, error) { return r.restoreOwnOSDs(ctx, seen) },
+		Prune: func(ctx context.Context) (reconcile.Wait, error) {
+			return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
+		},
+		Release: func(ctx context.Context) (reconcile.Wait, error) { return r.releaseLock(ctx, seen) },
+	}
+}
+
+func (r *Reconciler) poolRemover(seen facts) teardown.PoolRemover {
+	return teardown.PoolRemover{Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster}
+}
 
 // tearDown carries out the next part of a teardown, and ends it after the last part.
 func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, error) {
@@ -31,19 +71,18 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	if seen.inCeph {
 		r.keepLock(ctx, seen)
 	}
-	if p.tearing.part == partNone {
+	if p.tearing.Part == teardown.PartNone {
 		return r.endTearDown(ctx, seen, p)
 	}
-	waits, err := r.tearDownPart(ctx, seen, p.tearing)
-	if err != nil {
+	waits, err := r.remover(seen).Do(ctx, p.tearing, seen.teardown().View)
+	switch {
+	case err != nil:
 		return effect{}, err
-	}
-	seen.memory.tornDown.note(p.tearing.part, waits.IsDone())
-	if waits.IsDone() {
+	case waits.IsDone():
 		return now(), nil
 	}
 	o := kstatus.Outcome{Reason: p.outcome.Reason, Message: string(waits)}
-	if p.tearing.part == partRestoreOSDs { // OSDs have a reason of their own in status.
+	if p.tearing.Part == teardown.PartRestoreOSDs { // OSDs have a reason of their own in status.
 		o.Reason = v1alpha1.ReasonRestoringOSDs
 	}
 	return effect{again: time.Second, outcome: o}, nil
@@ -62,100 +101,56 @@ func (r *Reconciler) endTearDown(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// tearDownPart carries out one part of a teardown, and returns what the teardown then waits for.
-func (r *Reconciler) tearDownPart(ctx context.Context, seen facts, next tearing) (reconcile.Wait, error) {
-	background := seen.background
-	switch next.part {
-	case partWait:
-		return next.waits, nil
-	case partRestoreOSDs:
-		return r.restoreOwnOSDs(ctx, seen)
-	case partCancelBackground:
-		return next.waits, clientview.CancelAll(ctx, background.runners, background.tasks)
-	case partCancelClients:
-		return next.waits, clientview.CancelAll(ctx, seen.runners, seen.tasks)
-	case partCleanBackground:
-		err := clientview.Each(ctx, background.runners, cleanUp(func(int) []task.Command { return seen.backgroundCleanup() }))
-		seen.memory.backgroundCleanupFailed = logged(ctx, err, "The background load could not remove its data, so the manager does")
-		return next.waits, nil
-	case partCleanClients:
-		err := clientview.Each(ctx, seen.runners, cleanUp(seen.cleanupOf))
-		seen.memory.clientCleanupFailed = logged(ctx, err, "The clients could not remove their data, so the manager does")
-		return next.waits, nil
-	case partFinish:
-		finish := func(ctx context.Context, _ int, c runner.Client) error { return c.Finish(ctx) }
-		err := errors.Join(clientview.Each(ctx, seen.runners, finish), clientview.Each(ctx, background.runners, finish))
-		logged(ctx, err, "Not all clients could be asked to end, so Kubernetes ends their pods")
-		seen.memory.finished, seen.memory.finishedAt = true, seen.now
-		return next.waits, nil
-	case partSuspend:
-		return next.waits, r.suspendJobs(ctx, seen)
-	case partLeftovers:
-		return r.removeLeftovers(ctx, seen)
-	case partPool:
-		return r.removePoolOf(ctx, seen, objectref.To("CephBenchmark", seen.benchmark))
-	case partJob:
-		seen.memory.jobRemoved = true
-		return next.waits, r.maker().Remove(ctx, seen.job)
-	case partPrune:
-		return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
-	case partLock:
-		return r.releaseLock(ctx, seen)
-	default:
-		return "", fmt.Errorf("no action for part %q of a teardown", next.part)
-	}
+// cleanupOf returns the commands with which a client removes its data.
+func (f facts) cleanupOf(i int) []task.Command {
+	return leftovers.Commands(f.script.Places[i], f.script.Loads(), f.objectsStay())
 }
 
-// logged logs an error that the teardown can go on with, and reports whether there is one.
-func logged(ctx context.Context, err error, message string) bool {
-	if err != nil {
-		logf.FromContext(ctx).Error(err, message)
-	}
-	return err != nil
+// backgroundCleanup returns the commands with which the background load, which has one client,
+// removes its data.
+func (f facts) backgroundCleanup(int) []task.Command {
+	b := f.script.Background
+	return leftovers.Commands(b.Place, []engine.Load{b.Load}, f.objectsStay())
 }
 
-func (r *Reconciler) removeLeftovers(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
-	if err != nil {
-		return "", err
-	}
-	return seen.leftovers().Remove(ctx, r.ceph, at)
+// objectsStay reports whether clients must remove their objects, because the pool is not removed
+// with them.
+func (f facts) objectsStay() bool {
+	return f.spec.Template.Target.ScratchPool == nil || f.sharesPool()
 }
 
-// cleanUp returns a call that makes a runner remove its data.
-func cleanUp(steps func(int) []task.Command) func(context.Context, int, runner.Client) error {
-	return func(ctx context.Context, i int, c runner.Client) error {
-		_, err := c.Put(ctx, leftovers.Task(steps(i)))
-		return err
+// leftovers returns where the session may have left something.
+func (f facts) leftovers() leftovers.Leftovers {
+	l := leftovers.Leftovers{
+		Session: f.session.Name, ImagePools: f.poolsThatStay(), ObjectPool: f.target().DataPool(),
+		Script: f.script, Unremembered: f.unremembered(), Lasts: f.sharesPool(),
 	}
+	if existing := f.spec.Template.Target.ExistingPool; existing != nil {
+		l.Target, l.Lasts = string(existing.Name), true
+	}
+	return l
 }
 
-// suspendJobs ends the remaining pods.
-func (r *Reconciler) suspendJobs(ctx context.Context, seen facts) error {
-	var errs []error
-	if !clientview.AllEnded(seen.pods) {
-		errs = append(errs, r.maker().Suspend(ctx, seen.job))
+// poolsThatStay returns the pools that outlast the session and may have its images. For an
+// unremembered session, these are all pools that benchmarks may use.
+func (f facts) poolsThatStay() []string {
+	var pools []string
+	if f.sharesPool() {
+		pools = append(pools, settings.ScratchPool)
 	}
-	if !clientview.AllEnded(seen.background.pods) {
-		errs = append(errs, r.maker().Suspend(ctx, seen.background.job))
+	if f.unremembered() {
+		pools = append(pools, f.cluster.ExistingPools...)
 	}
-	return errors.Join(errs...)
+	if target := f.spec.Template.Target.ExistingPool; target != nil && !slices.Contains(pools, string(target.Name)) {
+		pools = append(pools, string(target.Name))
+	}
+	return pools
 }
 
-// removePoolOf removes the scratch pool of an owner.
-func (r *Reconciler) removePoolOf(ctx context.Context, seen facts, owner objectref.Ref) (reconcile.Wait, error) {
-	left, err := scratchpool.Remover{Rook: r.rook, Ceph: r.ceph}.Remove(ctx, seen.cluster, owner)
-	if err != nil || !left.Full {
-		return left.Waits, err
-	}
-	// Full OSDs cause HEALTH_ERR, and Rook does nothing in a cluster with HEALTH_ERR, so it would
-	// never delete a pool that fills OSDs. Removing its objects ends that.
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
-	if err != nil {
-		return "", err
-	}
-	waitsFor, err := seen.leftovers().RemoveObjects(ctx, r.ceph, at)
-	return cmp.Or(waitsFor, "The scratch pool is being removed. OSDs are full, and Rook waits until Ceph leaves HEALTH_ERR."), err
+// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and there
+// is no Job: another client has removed it, or an earlier process may have had one.
+func (f facts) unremembered() bool {
+	return f.job == nil && !f.memory.teardown.JobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
 // mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can

@@ -41,7 +41,7 @@ func TestPoolsToLookInto(t *testing.T) {
 		"no Job was seen":                    {seen: atWork(open, noJob), want: 2},
 		"the Job is gone":                    {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.fromBeginning = "1", true }), want: 2},
 		"there never was one":                {seen: atWork(open, noJob, func(f *facts) { f.memory.fromBeginning = true })},
-		"it was removed, after all the rest": {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.jobRemoved = "1", true })},
+		"it was removed, after all the rest": {seen: atWork(open, noJob, func(f *facts) { f.memory.madeJob, f.memory.teardown.JobRemoved = "1", true })},
 	} {
 		if got := tc.seen.poolsThatStay(); len(got) != tc.want {
 			t.Errorf("%s: %v, want %d", name, got, tc.want)

@@ -1,0 +1,45 @@
+package teardown
+
+import "time"
+
+// Progress is how far a teardown has come, where observations do not show it. The zero value is
+// the progress of a session that is not torn down yet.
+type Progress struct {
+	// done has the parts that were carried out and are complete.
+	done map[Part]bool
+	// clientsFailed and backgroundFailed say that the clients, or the background load, could not
+	// remove their data.
+	clientsFailed, backgroundFailed bool
+	// finishedAt is when the runners were asked to end. orphansSince is when the teardown first saw
+	// running pods of a deleted Job.
+	finishedAt, orphansSince time.Time
+	// JobRemoved says that the teardown has removed the Job, after everything else.
+	JobRemoved bool
+}
+
+// OSDsAreFull notes that OSDs are full. The tools of the clients would wait for space, so the
+// manager removes their data.
+func (p *Progress) OSDsAreFull() { p.clientsFailed, p.backgroundFailed = true, true }
+
+// OrphansRun notes that pods are running whose Job is gone.
+func (p *Progress) OrphansRun(now time.Time) {
+	if p.orphansSince.IsZero() {
+		p.orphansSince = now
+	}
+}
+
+// note records whether a part is complete. After a part that ends clients or pods, the removals
+// have to be repeated, because clients and pods may have undone them.
+func (p *Progress) note(part Part, complete bool) {
+	switch part {
+	case PartWait, PartCancelBackground, PartCancelClients, PartCleanBackground, PartCleanClients, PartFinish, PartSuspend:
+		delete(p.done, PartLeftovers)
+		delete(p.done, PartPool)
+		delete(p.done, PartLock)
+	default:
+		if p.done == nil {
+			p.done = map[Part]bool{}
+		}
+		p.done[part] = complete
+	}
+}

@@ -1,0 +1,218 @@
+// Package teardown ends the session of a benchmark, and removes everything that the session has
+// made: [Rules] decide on the next part, and a [Remover] carries it out.
+package teardown
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/leftovers"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/task"
+	"github.com/cephtune/cephtune/internal/workload"
+)
+
+// Part is one part of a teardown.
+type Part string
+
+const (
+	// PartNone means that nothing is left to tear down.
+	PartNone Part = ""
+	// PartWait waits for something that should happen by itself.
+	PartWait Part = "Wait"
+	// PartRestoreOSDs brings back OSDs that the session has stopped.
+	PartRestoreOSDs Part = "RestoreOSDs"
+	// PartCancelBackground and PartCancelClients cancel the running tasks.
+	PartCancelBackground Part = "CancelBackgroundLoad"
+	PartCancelClients    Part = "CancelClients"
+	// PartCleanBackground and PartCleanClients make the runners remove their data.
+	PartCleanBackground Part = "CleanUpByBackgroundLoad"
+	PartCleanClients    Part = "CleanUpByClients"
+	// PartFinish asks the runners to end, and PartSuspend makes Kubernetes end their pods.
+	PartFinish  Part = "FinishClients"
+	PartSuspend Part = "SuspendJobs"
+	// PartLeftovers removes what clients have left in pools that outlast the session.
+	PartLeftovers Part = "RemoveLeftovers"
+	// PartPool removes the scratch pool.
+	PartPool Part = "RemoveScratchPool"
+	// PartJob removes the Job last, because it has the facts about the session.
+	PartJob Part = "RemoveJob"
+	// PartPrune deletes results beyond the history limit.
+	PartPrune Part = "PruneResults"
+	// PartLock releases the lock of the Ceph cluster.
+	PartLock Part = "ReleaseLock"
+)
+
+// Next is the next part of a teardown.
+type Next struct {
+	Part Part
+	// Waits says what the teardown waits for during the part; Done if only carrying out the part
+	// shows it.
+	Waits reconcile.Wait
+}
+
+// Party is a Job of the session with its pods: the clients, or the background load.
+type Party struct {
+	Job     *batchv1.Job
+	Pods    []corev1.Pod
+	Runners map[int]clientview.View
+	// Tasks has the tasks of each runner; nil if not all runners have answered.
+	Tasks workload.Tasks
+	// Cleanup returns the commands with which a client removes its data; nil if they are unknown.
+	Cleanup func(client int) []task.Command
+}
+
+// View has the observations of a session that is torn down.
+type View struct {
+	Now time.Time
+	// InCeph says that Ceph may have anything of the session.
+	InCeph bool
+	// Clients and Background are the Jobs of the session that exist. Standalone says that the
+	// client is standalone. Orphans are pods of the session whose Job is gone.
+	Clients, Background Party
+	Standalone          bool
+	Orphans             []corev1.Pod
+	// StopsOSDs, OwnsPool and OwnsLock say that the session may have stopped OSDs, that it may have
+	// a scratch pool of its own, and that the lock is not that of its sweep.
+	StopsOSDs, OwnsPool, OwnsLock bool
+	// Leftovers says where the session may have left something.
+	Leftovers leftovers.Leftovers
+}
+
+// Facts has what the rules of a teardown depend on.
+type Facts struct {
+	Progress
+	View
+}
+
+// Rules returns the rules of a teardown in order. The clients begin, because they work in
+// parallel and have access to files. Then the manager checks for leftovers and removes them. If no
+// rule applies, the teardown is complete. Every part can be repeated.
+func Rules() []reconcile.Rule[Facts, Next] {
+	return []reconcile.Rule[Facts, Next]{
+		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
+		{Name: "cleanUpByBackground", Func: cleanUpByBackground},   // if its runner still answers
+		{Name: "cleanUpByClients", Func: cleanUpByClients},         // if all runners still answer
+		{Name: "waitForStandalone", Func: waitForStandalone},       // a standalone client removes its data by itself
+		{Name: "waitForOrphans", Func: waitForOrphans},             // pods of a deleted Job may still write
+		{Name: "finishClients", Func: finishClients},               // runners end their pods
+		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends pods whose runner does not
+		{Name: "removeLeftovers", Func: removeLeftovers},           // what clients did not remove
+		{Name: "removeOwnScratchPool", Func: removeOwnScratchPool}, // a shared pool belongs to the sweep
+		{Name: "removeClients", Func: removeClients},               // the Job, with its pods and Secret
+		{Name: "pruneResults", Func: pruneResults},                 // of the oldest sessions
+		{Name: "releaseForNextHolder", Func: releaseForNextHolder}, // everything is gone from Ceph
+	}
+}
+
+// needs reports whether a part in Ceph is not known to be complete.
+func (f Facts) needs(p Part) bool { return f.InCeph && !f.done[p] }
+
+func restoreOSDs(f Facts) (Next, bool) {
+	return Next{Part: PartRestoreOSDs}, f.StopsOSDs && f.needs(PartRestoreOSDs)
+}
+
+func cleanUpByBackground(f Facts) (Next, bool) {
+	return f.Background.cleanUp(f.backgroundFailed,
+		Next{PartCancelBackground, "The background load is being stopped."},
+		Next{PartCleanBackground, "The background load is removing its data."})
+}
+
+func cleanUpByClients(f Facts) (Next, bool) {
+	if f.Standalone || f.isLost() {
+		return Next{}, false
+	}
+	return f.Clients.cleanUp(f.clientsFailed,
+		Next{PartCancelClients, "The clients are being stopped."},
+		Next{PartCleanClients, "The clients are removing their data."})
+}
+
+// cleanUp makes the runners cancel their tasks and then remove their data, if all of them answer.
+// The manager removes the data if they have failed to.
+func (p Party) cleanUp(failed bool, cancel, clean Next) (Next, bool) {
+	if p.Tasks == nil || p.Cleanup == nil || isLost(p.Runners) || len(clientview.Addresses(p.Pods)) < len(p.Tasks) {
+		return Next{}, false
+	}
+	if id, busy := p.Tasks.Unfinished(); busy && (id != leftovers.TaskID || failed) {
+		return cancel, true
+	}
+	if p.Tasks.Any(leftovers.TaskID, isUnfinished) {
+		clean.Part = PartWait
+	}
+	return clean, !failed && !p.Tasks.All(leftovers.TaskID, task.State.Ended) && len(p.Cleanup(0)) > 0
+}
+
+func isUnfinished(s task.State) bool { return !s.Ended() }
+
+// isLost reports whether a runner of the session does not answer.
+func (f Facts) isLost() bool { return isLost(f.Clients.Runners) || isLost(f.Background.Runners) }
+
+func isLost(runners map[int]clientview.View) bool {
+	for _, view := range runners {
+		if view.Err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// waitForStandalone waits while a standalone client removes its data, at its end or when its pod
+// is terminated.
+func waitForStandalone(f Facts) (Next, bool) {
+	return Next{PartWait, "The client is removing its data."}, f.Standalone && f.Clients.Tasks.Any(leftovers.TaskID, isUnfinished)
+}
+
+// OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
+// grace period, so Kubernetes has ended them unless they are kept on purpose.
+const OrphansWithin = 2 * clientjob.StandaloneGrace
+
+// waitForOrphans waits for the pods of a deleted Job. Otherwise, data that they still write would
+// remain.
+func waitForOrphans(f Facts) (Next, bool) {
+	return Next{PartWait, "The Job is deleted, and its pods are ending."},
+		!f.hasJob() && !clientview.AllEnded(f.Orphans) && f.Now.Sub(f.orphansSince) <= OrphansWithin
+}
+
+// hasJob reports whether the session has a Job that is not being deleted.
+func (f Facts) hasJob() bool { return f.Clients.Job != nil && f.Clients.Job.DeletionTimestamp.IsZero() }
+
+func finishClients(f Facts) (Next, bool) {
+	return Next{PartFinish, "The clients are ending."},
+		f.hasJob() && len(f.Clients.Runners) > 0 && !f.Standalone && !f.isLost() && f.finishedAt.IsZero()
+}
+
+// finishWithin is how long a client may take to finish.
+const finishWithin = 20 * time.Second
+
+func suspendJobs(f Facts) (Next, bool) {
+	if !f.hasJob() || clientview.AllEnded(f.Clients.Pods) && clientview.AllEnded(f.Background.Pods) {
+		return Next{}, false
+	}
+	if f.Now.Sub(f.finishedAt) < finishWithin {
+		return Next{PartWait, "The clients are ending."}, true
+	}
+	return Next{PartSuspend, "Stopping the clients' pods."}, true
+}
+
+func removeLeftovers(f Facts) (Next, bool) {
+	return Next{Part: PartLeftovers}, f.needs(PartLeftovers) && len(f.Leftovers.ImagePools) > 0
+}
+
+func removeOwnScratchPool(f Facts) (Next, bool) {
+	return Next{Part: PartPool}, f.OwnsPool && f.needs(PartPool)
+}
+
+func removeClients(f Facts) (Next, bool) {
+	return Next{PartJob, "The Job of the clients is being removed."}, f.Clients.Job != nil
+}
+
+func pruneResults(f Facts) (Next, bool) { return Next{Part: PartPrune}, !f.done[PartPrune] }
+
+// releaseForNextHolder releases the lock, unless a sweep holds it.
+func releaseForNextHolder(f Facts) (Next, bool) {
+	return Next{Part: PartLock}, f.OwnsLock && f.needs(PartLock)
+}
