@@ -172,7 +172,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 // renews reports whether the plan only renews a lock, which happens regularly between other
 // steps.
 func (p plan) renews(seen facts) bool {
-	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
+	return p.step == stepLock && seen.memory != nil && seen.memory.turn.Grant != nil
 }
 
 // orGiveUp ends a step that made no progress within its deadline.

@@ -53,11 +53,7 @@ func (f facts) needsLog(pod *corev1.Pod) bool {
 func (f *facts) statusesOf(log *clientview.Log) ([]task.Status, error) {
 	from, alone := clientjob.StandaloneFrom(f.job)
 	if !alone {
-		statuses := make([]task.Status, 0, len(log.Reports))
-		for _, report := range log.Reports {
-			statuses = append(statuses, report.Status)
-		}
-		return statuses, nil
+		return log.Statuses(), nil
 	}
 	if f.planned = f.memory.planned; f.planned == nil {
 		planned, err := f.asStandalone(from).Tasks()

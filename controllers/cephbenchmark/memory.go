@@ -7,14 +7,13 @@ import (
 
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/conclusion"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/teardown"
-	"github.com/cephtune/cephtune/internal/tuning"
+	"github.com/cephtune/cephtune/internal/turn"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -37,15 +36,8 @@ type memory struct {
 	// fromBeginning says that this process has followed the session since before it created its
 	// first object, and so knows all of its objects.
 	fromBeginning bool
-	// lock is the grant of the cluster's lock, while this session has it. hadLock says that the
-	// session has or had the lock.
-	lock     *lock.Grant
-	lockedAt time.Time // when the lock was last requested
-	hadLock  bool
-	// unrestoredInCeph is a sweep's open journal that exists only in Ceph. unrestoredInCephAt is
-	// when it was found.
-	unrestoredInCeph   *tuning.Journal
-	unrestoredInCephAt time.Time
+	// turn is what is known about the lock of the cluster.
+	turn turn.Turn
 	// pool is how far the preparation of the scratch pool has come.
 	pool scratchpool.Preparation
 	// statusWrittenAt is when status was last written.

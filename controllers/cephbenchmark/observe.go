@@ -2,13 +2,11 @@ package cephbenchmark
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"errors"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +20,6 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/conclusion"
 	"github.com/cephtune/cephtune/internal/live"
-	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
@@ -235,7 +232,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	}
 	watching := seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer))
 	seen.View = watching.View()
-	seen.locked = seen.memory.lock != nil && seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter
+	seen.locked = seen.memory.turn.IsRenewed(seen.now)
 }
 
 // connection reads the connection to a cluster each time, because monitors move and keys are
@@ -249,47 +246,25 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
 	}
-	if err := r.observeClaim(ctx, seen); err != nil || seen.claimErr != nil {
+	var err error
+	seen.block, err = clientjob.IsBlock(ctx, r.reader, seen.benchmark.Namespace, seen.spec.Template.Target.PersistentVolumeClaim, seen.job)
+	if missing, is := errors.AsType[*clientjob.MissingClaimError](err); is {
+		seen.claimErr = missing
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if seen.script, seen.scriptErr = seen.newScript(); seen.scriptErr != nil || seen.job == nil {
 		return nil //nolint:nilerr // A rule decides about the error later.
 	}
-	if err := r.observeClients(ctx, seen); err != nil {
+	if err = r.observeClients(ctx, seen); err != nil {
 		return err
 	}
 	seen.tasks = clientview.TasksOf(seen.runners, int(seen.spec.Template.Clients.Count))
 	if seen.hasBackground() {
 		seen.background.tasks = clientview.TasksOf(seen.background.runners, 1)
 	}
-	return nil
-}
-
-// observeClaim determines whether the target is a block device. For existing pods, the answer is
-// the one from their creation.
-func (r *Reconciler) observeClaim(ctx context.Context, seen *facts) error {
-	target := seen.spec.Template.Target.PersistentVolumeClaim
-	switch {
-	case target == nil:
-		return nil
-	case seen.job != nil:
-		seen.block = len(seen.job.Spec.Template.Spec.Containers[0].VolumeDevices) > 0
-		return nil
-	case target.Template != nil:
-		seen.block = target.Template.VolumeMode == v1alpha1.VolumeModeBlock
-		return nil
-	}
-	var claim corev1.PersistentVolumeClaim
-	err := r.reader.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: target.ClaimName}, &claim)
-	if apierrors.IsNotFound(err) {
-		seen.claimErr = fmt.Errorf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName",
-			target.ClaimName, seen.benchmark.Namespace)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the claim: %w", err)
-	}
-	seen.block = claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock
 	return nil
 }
 
@@ -403,34 +378,8 @@ func (f facts) isMeasuring() bool {
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
 		return true
 	}
-	return f.tasks != nil && slices.ContainsFunc(f.tasks, func(of map[string]task.Status) bool {
-		for _, status := range of {
-			if status.State == task.Measuring {
-				return true
-			}
-		}
-		return false
-	})
+	return f.tasks.Measuring()
 }
 
-// lostSince returns the time since which a required runner has not answered; zero if all answer.
-func (f facts) lostSince() time.Time {
-	var since time.Time
-	for _, view := range f.everyone() {
-		if view.Err != nil && (since.IsZero() || view.Since.Before(since)) {
-			since = view.Since
-		}
-	}
-	return since
-}
-
-// lostErr returns why the first unreachable runner, by index, does not answer. A fixed order
-// keeps the message stable.
-func (f facts) lostErr() error {
-	for _, view := range f.everyone() {
-		if view.Err != nil {
-			return view.Err
-		}
-	}
-	return nil
-}
+// lost returns why a required runner does not answer, and since when; nil if all answer.
+func (f facts) lost() (since time.Time, why error) { return clientview.Unreachable(f.everyone()) }

@@ -74,13 +74,6 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	return effect{again: p.again}, r.stopper(seen).Look(ctx, clean)
 }
 
-// restoreOrphanedOSDs brings back OSDs that an earlier manager or a deleted object has stopped. A
-// sweep checks the journal in Ceph itself.
-func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
-	stopper := r.stopper(seen)
-	return stopper.RestoreOrphaned(ctx, seen.memory.lock == nil && seen.holder().Kind == "CephBenchmark")
-}
-
 // restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up
 // again before the teardown removes anything.
 func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
@@ -104,10 +97,8 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 // Otherwise it returns "".
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
-	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), isMeasuring) {
+	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), func(s task.State) bool { return s == task.Measuring }) {
 		return ""
 	}
 	return fmt.Sprintf("Phase %s: the manager restarted during it. ", d.Phase)
 }
-
-func isMeasuring(s task.State) bool { return s == task.Measuring }

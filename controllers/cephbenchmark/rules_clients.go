@@ -160,12 +160,12 @@ func waitForPods(seen facts) (plan, bool) {
 }
 
 func switchToStandalone(seen facts) (plan, bool) {
-	since := seen.lostSince()
-	if since.IsZero() || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.asStandalone(seen.currentRun()).Check() != nil {
+	since, why := seen.lost()
+	if why == nil || seen.now.Sub(since) < aloneAfter || seen.reached() || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false
 	}
 	return replaceClients(fmt.Sprintf("The client's pod runs but does not answer on its port: %v. "+
-		"A standalone client replaces it and reports through its log. %s", seen.lostErr(), networkAdvice())), true
+		"A standalone client replaces it and reports through its log. %s", why, networkAdvice())), true
 }
 
 func replaceClients(message string) plan {
@@ -180,14 +180,14 @@ func replaceClients(message string) plan {
 const unreachableAfter = 2 * time.Minute
 
 func waitForRunners(seen facts) (plan, bool) {
-	if seen.heard() && seen.lostSince().IsZero() {
+	since, why := seen.lost()
+	switch {
+	case why == nil && seen.heard():
 		return plan{}, false
-	}
-	since := seen.lostSince()
-	if since.IsZero() {
+	case why == nil:
 		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", seen.lostErr(), networkAdvice())
+	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", why, networkAdvice())
 	if err := seen.asStandalone(seen.currentRun()).Check(); err != nil && !seen.reached() {
 		message += " Results cannot come through logs instead, because " + err.Error() + "."
 	}

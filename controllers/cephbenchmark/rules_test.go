@@ -52,7 +52,7 @@ func TestDecisionIsLoggedWhenItChanges(t *testing.T) {
 	if n := said(atWork()); n != 0 {
 		t.Errorf("the same decision again: %q", lines)
 	}
-	renewing := atWork(func(f *facts) { f.locked, f.memory.lock = false, &lock.Grant{} })
+	renewing := atWork(func(f *facts) { f.locked, f.memory.turn.Grant = false, &lock.Grant{} })
 	if n := said(renewing); n != 0 || decide(renewing).step != stepLock {
 		t.Errorf("a lock that is renewed: %q", lines)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/engine"
@@ -55,7 +56,7 @@ func (r *Reconciler) remover(seen facts) teardown.Remover {
 		Prune: func(ctx context.Context) (reconcile.Wait, error) {
 			return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 		},
-		Release: func(ctx context.Context) (reconcile.Wait, error) { return r.releaseLock(ctx, seen) },
+		Release: func(ctx context.Context) (reconcile.Wait, error) { return reconcile.Done, r.taker(seen).Release(ctx) },
 	}
 }
 
@@ -69,7 +70,9 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		return effect{}, seen.inCephErr
 	}
 	if seen.inCeph {
-		r.keepLock(ctx, seen)
+		if err := r.taker(seen).Keep(ctx); err != nil {
+			logf.FromContext(ctx).Error(err, "The teardown goes on without the lock")
+		}
 	}
 	if p.tearing.Part == teardown.PartNone {
 		return r.endTearDown(ctx, seen, p)
@@ -163,7 +166,7 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 		return false, nil
 	}
 	m := seen.memory
-	if seen.job != nil || m.madeJob != "" || len(seen.benchmark.Status.Runs) > 0 || m.hadLock || seen.rook == nil {
+	if seen.job != nil || m.madeJob != "" || len(seen.benchmark.Status.Runs) > 0 || m.turn.Had || seen.rook == nil {
 		return true, nil
 	}
 	grant, err := r.lockOf(seen).Peek(ctx)

@@ -65,6 +65,23 @@ type View struct {
 	Since    time.Time        // when it stopped answering; zero while it answers
 }
 
+// Unreachable returns why the first of these runners that does not answer does not, and since when
+// any does not; nil if all answer.
+func Unreachable(runners []View) (since time.Time, why error) {
+	for _, view := range runners {
+		if view.Err == nil {
+			continue
+		}
+		if why == nil {
+			why = view.Err
+		}
+		if since.IsZero() || view.Since.Before(since) {
+			since = view.Since
+		}
+	}
+	return since, why
+}
+
 // Follow follows exactly the runners at these addresses, and returns their views.
 func (s *Followers) Follow(addresses map[int]string, key []byte) map[int]View {
 	s.mu.Lock()

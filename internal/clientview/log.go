@@ -129,6 +129,15 @@ func frameProblems(err error) (map[string]string, error) {
 	return problems, errors.Join(others...)
 }
 
+// Statuses returns the statuses of the tasks that the log reports.
+func (l *Log) Statuses() []task.Status {
+	statuses := make([]task.Status, 0, len(l.Reports))
+	for _, report := range l.Reports {
+		statuses = append(statuses, report.Status)
+	}
+	return statuses
+}
+
 // StandaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after
 // the other, and each leaves a report. The task after the last report is running, and later
 // tasks have not begun. All other missing reports are lost; in a complete log, every missing

@@ -47,6 +47,18 @@ func (t Tasks) EndTime(id string) time.Time {
 	return last
 }
 
+// Measuring reports whether a client measures.
+func (t Tasks) Measuring() bool {
+	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
+		for _, status := range of {
+			if status.State == task.Measuring {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // Begun reports whether any task of a run was handed over.
 func (t Tasks) Begun(run int32) bool {
 	prefix := fmt.Sprintf("r%d-", run)

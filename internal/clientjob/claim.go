@@ -1,0 +1,43 @@
+package clientjob
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// MissingClaimError says that the claim that is the target does not exist.
+type MissingClaimError struct{ Claim types.NamespacedName }
+
+func (e *MissingClaimError) Error() string {
+	return fmt.Sprintf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName", e.Claim.Name, e.Claim.Namespace)
+}
+
+// IsBlock reports whether the claim that is the target is a block device; false if the target is no
+// claim. For existing pods, the answer is the one from their creation. If the claim does not exist,
+// the error is a *MissingClaimError.
+func IsBlock(ctx context.Context, reader client.Reader, namespace string, target *v1alpha1.PersistentVolumeClaimTarget, job *batchv1.Job) (bool, error) {
+	switch {
+	case target == nil:
+		return false, nil
+	case job != nil:
+		return len(job.Spec.Template.Spec.Containers[0].VolumeDevices) > 0, nil
+	case target.Template != nil:
+		return target.Template.VolumeMode == v1alpha1.VolumeModeBlock, nil
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: target.ClaimName}
+	var claim corev1.PersistentVolumeClaim
+	if err := reader.Get(ctx, key, &claim); apierrors.IsNotFound(err) {
+		return false, &MissingClaimError{key}
+	} else if err != nil {
+		return false, fmt.Errorf("read the claim: %w", err)
+	}
+	return claim.Spec.VolumeMode != nil && *claim.Spec.VolumeMode == corev1.PersistentVolumeBlock, nil
+}

@@ -1,0 +1,206 @@
+// Package turn gives a benchmark its turn at a Ceph cluster. The benchmark waits until no object is
+// ahead in the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and
+// keeps it until its teardown is complete.
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/queue"
+	"github.com/cephtune/cephtune/internal/reconcile"
+	"github.com/cephtune/cephtune/internal/tuning"
+)
+
+// searchAgain is how long a benchmark waits after it found the open journal of a sweep in Ceph,
+// before it asks for the lock again.
+const searchAgain = 30 * time.Second
+
+// Turn is what a process knows about the turn of a session. The zero value knows nothing.
+type Turn struct {
+	// Grant is the grant of the cluster's lock, while the session has it. askedAt is when the lock
+	// was last requested.
+	Grant   *lock.Grant
+	askedAt time.Time
+	// Had says that the session has or had the lock.
+	Had bool
+	// inCeph is a sweep's open journal that exists only in Ceph, and inCephAt is when it was found.
+	inCeph   *tuning.Journal
+	inCephAt time.Time
+}
+
+// IsRenewed reports whether the session has the lock, and need not renew it yet.
+func (t *Turn) IsRenewed(now time.Time) bool {
+	return t.Grant != nil && now.Sub(t.askedAt) < lock.RenewAfter
+}
+
+// Taker takes, renews and releases the lock for a session, and notes that in its Turn.
+type Taker struct {
+	*Turn
+	Lock      lock.Handle
+	Benchmark *v1alpha1.CephBenchmark
+	// Queue reads the objects that may be ahead.
+	Queue client.Reader
+	// Journals has the settings that sweeps still have to restore. Ceph has copies.
+	Journals tuning.Store
+	Ceph     ceph.Client
+	// HasClients says that the session has clients already.
+	HasClients bool
+	// RestoreOSDs brings back orphaned OSDs. It searches for their journal in Ceph too, if asked to.
+	RestoreOSDs func(ctx context.Context, inCeph bool) (reconcile.Wait, error)
+	Now         time.Time
+}
+
+// Answer is the answer to a request for the lock. If the zero value is returned, the session has
+// the lock.
+type Answer struct {
+	// Waits is what the session waits for. Its turn has come if it waits for OSDs.
+	Waits   reconcile.Wait
+	ForOSDs bool
+	// Lost says why the session has lost the lock; "" if it has not.
+	Lost string
+}
+
+// Take takes the lock if it is the session's turn, or renews it.
+func (t Taker) Take(ctx context.Context) (Answer, error) {
+	ahead, err := t.ahead(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(ahead) > 0 {
+		return Answer{Waits: reconcile.Wait("Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".")}, nil
+	}
+	if waits, err := t.unrestored(ctx); err != nil || !waits.IsDone() {
+		return Answer{Waits: waits}, err
+	}
+	grant, err := t.Lock.Acquire(ctx)
+	switch {
+	case lock.Lost(t.Grant, err, t.Now):
+		return Answer{Lost: fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)}, nil
+	case err != nil:
+		return Answer{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
+	case !grant.Held && (t.Grant != nil || t.HasClients):
+		return Answer{Lost: fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)}, nil
+	case !grant.Held:
+		return Answer{Waits: reconcile.Wait(grant.Holder + " has the lock of the Ceph cluster; this run is next.")}, nil
+	}
+	return t.begin(ctx, grant)
+}
+
+// begin brings back orphaned OSDs before anything else is done under the lock.
+func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
+	waits, err := t.RestoreOSDs(ctx, t.Grant == nil && t.isOwn())
+	if err != nil || !waits.IsDone() {
+		return Answer{Waits: waits, ForOSDs: true}, err
+	}
+	if waits, err := t.unrestoredInCeph(ctx); err != nil || !waits.IsDone() {
+		return Answer{Waits: waits}, err
+	}
+	t.Grant, t.askedAt, t.Had = &grant, t.Now, true
+	return Answer{}, nil
+}
+
+// isOwn reports whether the lock is that of the benchmark, and not that of its sweep.
+func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == "CephBenchmark" }
+
+// ahead names the objects that have waited longer for the same cluster.
+func (t Taker) ahead(ctx context.Context) ([]string, error) {
+	place, waits := queue.OfBenchmark(t.Benchmark)
+	if !waits || t.Grant != nil {
+		return nil, nil // Its sweep has waited on its behalf.
+	}
+	return queue.Ahead(ctx, t.Queue, place, func() (bool, error) {
+		grant, err := t.Lock.Peek(ctx)
+		return grant.Held, err
+	})
+}
+
+// unrestored waits for the sweep that still has settings to restore, because a measurement now would
+// run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it for
+// the restore. The sweep's own benchmarks are meant to run with its values.
+func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
+	if !t.isOwn() {
+		return reconcile.Done, nil
+	}
+	left, err := t.Journals.Load(ctx, t.Lock.FSID)
+	if err != nil {
+		return "", err
+	}
+	if left == nil && t.Now.Sub(t.inCephAt) < searchAgain {
+		left = t.inCeph
+	}
+	return unrestoredBy(left), nil
+}
+
+// unrestoredInCeph is like unrestored, for a journal that exists only in Ceph: it belongs to
+// another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the
+// lock checks this, because before that the sweep may still be running. If it finds a journal,
+// it releases the lock for a while.
+func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
+	if t.Grant != nil || t.HasClients || !t.isOwn() {
+		return reconcile.Done, nil
+	}
+	at, err := t.Lock.Connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	left, err := tuning.NewMirrored(t.Journals, tuning.NewConfigKey(t.Ceph, at)).Load(ctx, t.Lock.FSID)
+	if err != nil || unrestoredBy(left).IsDone() {
+		return reconcile.Done, err
+	}
+	if err := t.Release(ctx); err != nil {
+		return "", err
+	}
+	t.inCeph, t.inCephAt = left, t.Now
+	return unrestoredBy(left), nil
+}
+
+// unrestoredBy waits for the sweep of an open journal.
+func unrestoredBy(left *tuning.Journal) reconcile.Wait {
+	if left == nil || left.Done() {
+		return reconcile.Done
+	}
+	return reconcile.Wait(fmt.Sprintf("Sweep %s has not restored all its changes to the Ceph cluster yet. If it was deleted, its operator restores them, or the next sweep here does.", left.Sweep))
+}
+
+// renewWithin is how long a teardown waits for the lock to be renewed.
+const renewWithin = 10 * time.Second
+
+// Keep renews a held lock during the teardown, which may take longer than the lock lasts. If the
+// lock expired, the next holder would measure during the teardown. The teardown does not require
+// the lock: a session that has lost it still removes its own objects.
+func (t Taker) Keep(ctx context.Context) error {
+	if t.Lock.FSID == "" || t.Now.Sub(t.askedAt) < lock.RenewAfter {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, renewWithin)
+	defer cancel()
+	grant, err := t.Lock.Renew(ctx)
+	if err != nil {
+		return fmt.Errorf("renew the lock of the Ceph cluster: %w", err)
+	}
+	t.askedAt, t.Grant = t.Now, nil
+	if grant.Held {
+		t.Grant, t.Had = &grant, true
+	}
+	return nil
+}
+
+// Release releases the cluster for the next holder. The lock of a sweep stays with it.
+func (t Taker) Release(ctx context.Context) error {
+	if !t.isOwn() {
+		return nil
+	}
+	if err := t.Lock.Release(ctx); err != nil {
+		return err
+	}
+	t.Grant = nil
+	return nil
+}
