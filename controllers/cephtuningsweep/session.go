@@ -162,7 +162,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 		return effect{}, err
 	}
 	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with the sweep or the leader.
-	eta := seen.now.Add(seen.sessions.Expected().Time)
+	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{edit: seen.expects(eta)}, nil
 }
 
@@ -177,7 +177,7 @@ func warm(courses []runner.Course) time.Time {
 	return last
 }
 
-// expects writes the expected end of the session into status.
+// expects writes the expected end of the sweep into status.
 func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.Progress == nil {

@@ -361,6 +361,16 @@ func (s *Sessions) Expected() sweep.Cost {
 	return windowsCost(s.plan, s.window)
 }
 
+// TimeLeft returns the expected time until the last session ends, from the beginning of the next
+// one. The sweep ends earlier if fewer sessions decide, and later if dwells follow.
+func (s *Sessions) TimeLeft() time.Duration {
+	sessions := 1
+	if s.Dwells == 0 {
+		sessions = max(int(s.plan.Sessions)-s.Valid, 1)
+	}
+	return time.Duration(sessions) * s.Expected().Time
+}
+
 // Decided reports whether the windows have decided about a candidate: about its constraints too, if it could
 // win. More windows would not answer the remaining questions, for example whether a setting that holds for
 // minutes is equivalent.

@@ -195,6 +195,31 @@ func TestSessionsComeToAnEnd(t *testing.T) {
 	}
 }
 
+func TestTimeLeftIsThatOfAllSessions(t *testing.T) {
+	several := strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 4}", 1)
+	valid := func(n int) SessionEntry {
+		return SessionEntry{Entry: switchback.Entry{Session: n, Candidate: 1, Groups: 4, Mean: 0.1 * float64(n%2)}, Seconds: 240, Validity: v1alpha1.SweepSessionValid}
+	}
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		want    int // sessions
+	}{
+		"one session":      {switchedPatch, nil, 1},
+		"four of four":     {several, nil, 4},
+		"the last of four": {several, []SessionEntry{valid(1), valid(2), valid(3)}, 1},
+	} {
+		spec, plan, _ := sessionPlan(t, c.patch)
+		s, err := SessionsOf(spec, plan, c.entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.TimeLeft(), time.Duration(c.want)*s.Expected().Time; got != want || got == 0 {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestSentenceStatesTheClaim(t *testing.T) {
 	spec, plan, planner := sessionPlan(t, switchedPatch)
 	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
