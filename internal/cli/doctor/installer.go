@@ -46,13 +46,13 @@ func (e *examination) fix(values, without string) string {
 	}
 	switch i := e.installer; {
 	case !i.known:
-		return fmt.Sprintf("with Helm: %shelm upgrade --install cephtune charts/cephtune -n %s --create-namespace -f values.yaml\nwithout: %s",
+		return fmt.Sprintf("with Helm: %shelm upgrade --install cephtune CHART -n %s --create-namespace -f values.yaml\nwithout: %s",
 			in("values.yaml"), e.operator, without)
 	case !i.chart:
 		return without
 	case i.release == "":
 		return in("the values of the chart") + "render the chart and apply it again"
 	default:
-		return fmt.Sprintf("%shelm upgrade %s charts/cephtune -n %s -f values.yaml", in("values.yaml"), i.release, i.namespace)
+		return fmt.Sprintf("%shelm upgrade %s CHART -n %s -f values.yaml", in("values.yaml"), i.release, i.namespace)
 	}
 }
