@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,9 +9,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/engine/place"
-	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/objectref"
-	"github.com/cephtune/cephtune/internal/placement"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
 	"github.com/cephtune/cephtune/internal/scratchpool"
@@ -39,7 +36,7 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, e
 
 func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpool.Next) (effect, error) {
 	waits, err := r.preparer(seen).Do(ctx, next, seen.pool)
-	if o, final := finalFailure(err); final {
+	if o, final := scratchpool.Final(err); final {
 		return failed(seen, o), nil
 	}
 	if err != nil || waits.IsDone() {
@@ -80,18 +77,6 @@ func (f facts) preparation() scratchpool.Facts {
 		made.Misplaced = t.Misplaced(f.memory.pool.PGs)
 	}
 	return made
-}
-
-// finalFailure returns the outcome of a benchmark whose pool can never be created; false for
-// other errors and for nil.
-func finalFailure(err error) (kstatus.Outcome, bool) {
-	if problem, is := errors.AsType[*placement.Error](err); is {
-		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
-	}
-	if problem, is := errors.AsType[*rook.Error](err); is && problem.Reason == rook.ReasonScratchPoolGone {
-		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
-	}
-	return kstatus.Outcome{}, false
 }
 
 // poolUse returns the marks of this session's scratch pool, or of the sweep's scratch pool if

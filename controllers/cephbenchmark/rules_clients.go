@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/standalone"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -58,7 +59,7 @@ func followLog(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	run := seen.currentRun()
-	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, aloneMisses()), clientview.LogEvery)
+	p := waiting(v1alpha1.ReasonRunning, fmt.Sprintf("Run %d of %d. %s", run, seen.spec.Repetitions, standalone.Misses()), clientview.LogEvery)
 	p.run, p.progress = run, seen.next.Step
 	if p.progress == "" {
 		p.progress = "a standalone client is at work"
@@ -165,7 +166,7 @@ func switchToStandalone(seen facts) (plan, bool) {
 		return plan{}, false
 	}
 	return replaceClients(fmt.Sprintf("The client's pod runs but does not answer on its port: %v. "+
-		"A standalone client replaces it and reports through its log. %s", why, networkAdvice())), true
+		"A standalone client replaces it and reports through its log. %s", why, standalone.NetworkAdvice())), true
 }
 
 func replaceClients(message string) plan {
@@ -187,7 +188,7 @@ func waitForRunners(seen facts) (plan, bool) {
 	case why == nil:
 		return plan{step: stepWait, progress: "starting clients", outcome: preparing("Waiting for the clients to answer.")}, true
 	}
-	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", why, networkAdvice())
+	message := fmt.Sprintf("A client's pod runs but does not answer on its port: %v. %s", why, standalone.NetworkAdvice())
 	if err := seen.asStandalone(seen.currentRun()).Check(); err != nil && !seen.reached() {
 		message += " Results cannot come through logs instead, because " + err.Error() + "."
 	}

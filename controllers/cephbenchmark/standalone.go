@@ -2,15 +2,12 @@ package cephbenchmark
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
-	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/standalone"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -46,11 +43,6 @@ func (f facts) asStandalone(from int32) standalone.Session {
 	return standalone.Session{Spec: f.spec, Script: f.script, Cleanup: f.cleanupOf(0), From: from}
 }
 
-// networkAdvice returns advice about a network that blocks the manager.
-func networkAdvice() string {
-	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
-}
-
 // replaceJob removes the Job of an unreachable client. The rules for a session without a Job
 // then create the new Job.
 func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect, error) {
@@ -66,31 +58,17 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 	return effect{again: time.Second}, r.maker().Remove(ctx, seen.job)
 }
 
-// aloneMisses describes what a benchmark with a standalone client lacks.
-func aloneMisses() string {
-	return "The manager cannot reach the client, so a standalone client runs and reports through its log. " +
-		"So the cluster is not checked before each run, no disturbance aborts a run, " +
-		"and a node's clock decides which cluster events fall into a phase. " + networkAdvice()
-}
-
 // endedByLog reports whether the log of a standalone client shows how the current run has ended.
 func (f facts) endedByLog() bool {
 	return f.standalone() && f.tasks != nil && (f.next.Kind == workload.MoveEnd || f.next.Kind == workload.MoveFail)
 }
 
-// tasksOfRun returns the tasks without those of other runs. A standalone client may be ahead,
-// because it does not wait for the manager to conclude a run.
+// tasksOfRun returns the tasks without those of other runs.
 func (f facts) tasksOfRun() workload.Tasks {
 	if !f.standalone() {
 		return f.tasks
 	}
-	tasks := workload.Tasks{{}}
-	for id, status := range f.tasks[0] {
-		if status.State.Ended() || f.script.IsOf(f.currentRun(), id) {
-			tasks[0][id] = status
-		}
-	}
-	return tasks
+	return standalone.TasksOf(f.script, f.currentRun(), f.tasks)
 }
 
 // remark returns a remark for the summary if a standalone client delivered the results; ""

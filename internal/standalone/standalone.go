@@ -82,3 +82,15 @@ func (s Session) File() ([]byte, error) {
 	}
 	return data, nil
 }
+
+// TasksOf returns the tasks of a standalone client without those of other runs. The client may be
+// ahead, because it does not wait for the manager to conclude a run.
+func TasksOf(script *workload.Script, run int32, all workload.Tasks) workload.Tasks {
+	tasks := workload.Tasks{{}}
+	for id, status := range all[0] {
+		if status.State.Ended() || script.IsOf(run, id) {
+			tasks[0][id] = status
+		}
+	}
+	return tasks
+}

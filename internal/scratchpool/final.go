@@ -1,0 +1,22 @@
+package scratchpool
+
+import (
+	"errors"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
+	"github.com/cephtune/cephtune/internal/placement"
+	"github.com/cephtune/cephtune/internal/rook"
+)
+
+// Final returns the outcome of a benchmark whose pool can never be created; false for
+// other errors and for nil.
+func Final(err error) (kstatus.Outcome, bool) {
+	if problem, is := errors.AsType[*placement.Error](err); is {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true
+	}
+	if problem, is := errors.AsType[*rook.Error](err); is && problem.Reason == rook.ReasonScratchPoolGone {
+		return kstatus.Outcome{Reason: v1alpha1.ReasonScratchPoolGone, Message: problem.Error() + "."}, true
+	}
+	return kstatus.Outcome{}, false
+}
