@@ -227,7 +227,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Invalid runs by reason",
-			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, a tool failed, and so on. A few are normal; many with one reason need a look.",
+			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, an engine failed, and so on. A few are normal; many with one reason need a look.",
 			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
 		}, line{
 			id:         "invalid",

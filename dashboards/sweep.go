@@ -74,7 +74,7 @@ func sweepOutcome() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Verdict",
-			description: "The verdict on the best configuration. Superior: better than the baseline by at least the effect that the sweep asks for. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs are needed.",
+			description: "The verdict on the best configuration. Superior: better than the baseline by at least minimumEffect. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs are needed.",
 			empty:       "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
 		}, sweepInfo(), metrics.LabelVerdict, 30, sweepVerdicts()),
 		words(about{

@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 		"benchmarks in the operator's own":       {"benchmarkNamespaces: [cephtune-system]", []string{"the operator's own"}},
 		"a check without its Role":               {"rbac: {create: false}", []string{"set uninstallCheck.enabled to false"}},
 		"the operator in Rook's namespace":       {"benchmarkNamespaces: [b]\nclusters: [{namespace: cephtune-system, name: c}]", []string{"cephtune-system is Rook's namespace"}},
-		"two clusters in one namespace":          {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two of clusters"}},
+		"two clusters in one namespace":          {"benchmarkNamespaces: [b]\nclusters: [{namespace: r, name: c}, {namespace: r, name: d}]", []string{"two entries of clusters"}},
 		"an option of a pool that is not listed": {cluster + "options: [{name: pg_num, pool: p}]", []string{"pg_num", "existingPools"}},
 		"placing with no key for it":             {cluster + "powers: {changeSettings: false, placePGs: true}", []string{"placePGs", "changeSettings"}},
 		"restarts for nothing":                   {cluster + "powers: {changeSettings: false, restartOSDs: true}", []string{"restartOSDs", "changeSettings"}},

@@ -106,7 +106,7 @@ func configurationGroup() Group {
 	labels := []string{LabelNamespace, LabelName, LabelConfiguration}
 	return Group{
 		Title: "Configurations of sweeps",
-		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no difference. Label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
+		About: "Each configuration of a CephTuningSweep has at most 4 of these series, which come from status. A ratio compares the configuration with the baseline: 1 means no difference. The label better of `" + SweepInfo + "` says whether a higher or a lower figure is better.",
 		Descriptions: []Description{
 			{
 				Name: SweepConfigurationRatio, Type: Gauge,
@@ -128,7 +128,7 @@ func configurationGroup() Group {
 			},
 			{
 				Name: SweepConfigurationLatest, Type: Gauge,
-				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own.",
+				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as the label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own.",
 				Labels:  labels,
 				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
 			},
@@ -140,7 +140,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The first four metrics below and the expectations always have their series. The other series are added, each for all phases, in this order until 20 are reached: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all of them in total; then the same figures of reads and of writes. A benchmark that belongs to a sweep has series only while it runs.",
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The first four metrics below and the expectations always have their series. The other series are added, each for all phases, in this order until 20 are reached: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -194,7 +194,7 @@ func evidenceDescriptions() []Description {
 	return []Description{
 		{
 			Name: BenchmarkValidRuns, Type: Gauge,
-			Help:    "The number of runs behind the figures of a phase. Label marks has notes on them. With ClosedLoop, for example, latencies are not those of a fixed rate; with Cached, figures are not those of the disks.",
+			Help:    "The number of runs from which the figures of a phase are computed. The label marks has notes on them. With ClosedLoop, for example, latencies are not those of a fixed rate; with Cached, figures are not those of the disks.",
 			Labels:  []string{LabelNamespace, LabelName, LabelPhase, LabelMarks},
 			Example: BenchmarkValidRuns + `{marks=~".*Cached.*"}`, Answers: "which figures come from caches",
 		},
@@ -232,7 +232,7 @@ func clusterGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
-				Help:    "1 while the lock of a Ceph cluster is held, and 0 while it is free. Label holder names the holder.",
+				Help:    "1 while the lock of a Ceph cluster is held, and 0 while it is free. The label holder names the holder.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: LockHeld + ` == 1`, Answers: "who holds the lock of which cluster",
 			},
@@ -250,13 +250,13 @@ func clusterGroup() Group {
 			},
 			{
 				Name: JournalOpen, Type: Gauge,
-				Help:    "How many settings of a Ceph cluster are to be restored, according to the journal. Label holder names the sweep that changed them, and is empty if there is none.",
+				Help:    "How many settings of a Ceph cluster are to be restored, according to the journal. The label holder names the sweep that changed them, and is empty if there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings to restore",
 			},
 			{
 				Name: OSDsKeptDown, Type: Gauge,
-				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. Label holder names the benchmark or sweep that stopped them, and is empty if there is none.",
+				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. The label holder names the benchmark or sweep that stopped them, and is empty if there is none.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
 			},

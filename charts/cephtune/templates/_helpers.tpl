@@ -220,14 +220,14 @@ rules:
 {{- define "cephtune.validate" -}}
 {{- $rookNamespaces := list -}}
 {{- if and .Values.uninstallCheck.enabled (not .Values.rbac.create) -}}
-{{- fail "rbac.create is false, and the check before uninstalling needs a Role of its own: set uninstallCheck.enabled to false as well, and look at `kubectl cephtune restore` yourself before you uninstall it" -}}
+{{- fail "rbac.create is false, but the check before uninstalling needs its own Role: set uninstallCheck.enabled to false too, and run `kubectl cephtune restore` yourself before you uninstall cephtune" -}}
 {{- end -}}
 {{- if and .Values.clusters (not .Values.benchmarkNamespaces) -}}
-{{- fail "clusters are listed, and benchmarkNamespaces is empty: list the namespaces in which benchmarks run, such as cephtune-bench" -}}
+{{- fail "clusters has entries, but benchmarkNamespaces is empty: list the namespaces in which benchmarks run, such as cephtune-bench" -}}
 {{- end -}}
 {{- range $own := .Values.clusters -}}
 {{- if has .namespace $rookNamespaces -}}
-{{- fail (printf "two of clusters are in namespace %s, and Rook has one in each: remove the wrong one" .namespace) -}}
+{{- fail (printf "two entries of clusters are in namespace %s, but Rook has at most one CephCluster in a namespace: remove the wrong entry" .namespace) -}}
 {{- end -}}
 {{- $rookNamespaces = append $rookNamespaces .namespace -}}
 {{- with .toolsImage -}}
@@ -237,29 +237,29 @@ rules:
 {{- end -}}
 {{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
 {{- if and $cluster.powers.restartOSDs (not $cluster.powers.changeSettings) -}}
-{{- fail (printf "CephCluster %s/%s has the power restartOSDs without changeSettings: OSDs are restarted for settings that are changed" .namespace .name) -}}
+{{- fail (printf "CephCluster %s/%s has the power restartOSDs without changeSettings: the operator restarts OSDs only for settings that sweeps change, so set changeSettings to true or restartOSDs to false" .namespace .name) -}}
 {{- end -}}
 {{- if and $cluster.powers.placePGs (not $cluster.powers.changeSettings) -}}
-{{- fail (printf "CephCluster %s/%s has the power placePGs without changeSettings: placement groups are put on OSDs with the key of that power" .namespace .name) -}}
+{{- fail (printf "CephCluster %s/%s has the power placePGs without changeSettings: the operator places placement groups with the key of changeSettings, so set changeSettings to true or placePGs to false" .namespace .name) -}}
 {{- end -}}
 {{- range $cluster.options -}}
 {{- if and .pool (not (has .pool $cluster.existingPools)) -}}
 {{- fail (printf "option %s is for pool %s, which existingPools does not list for CephCluster %s/%s: add it, or remove the option" .name .pool $cluster.namespace $cluster.name) -}}
 {{- end -}}
 {{- if and (eq .name "osd_memory_target") (not .pool) (not .max) (not .values) -}}
-{{- fail (printf "option osd_memory_target has no max for CephCluster %s/%s: an OSD that may use more memory than its pod has is killed, so write one that leaves room below the memory limit of the OSDs' pods" $cluster.namespace $cluster.name) -}}
+{{- fail (printf "option osd_memory_target has no max for CephCluster %s/%s: the kernel kills an OSD that uses more memory than its pod may have, so set a max well below the memory limit of the OSDs' pods" $cluster.namespace $cluster.name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if has .Release.Namespace $rookNamespaces -}}
-{{- fail (printf "%s is Rook's namespace, so the operator cannot be installed in it: it may write ConfigMaps and make Secrets where it is, which is to be Ceph's administrator there; take another, such as cephtune-system" .Release.Namespace) -}}
+{{- fail (printf "%s is Rook's namespace, so the operator cannot be installed in it: with its rights to write ConfigMaps and create Secrets there, it could act as Ceph's administrator; use another namespace, such as cephtune-system" .Release.Namespace) -}}
 {{- end -}}
 {{- range .Values.benchmarkNamespaces -}}
 {{- if has . $rookNamespaces -}}
-{{- fail (printf "%s is Rook's namespace, so it cannot be among benchmarkNamespaces: who may create pods there is Ceph's administrator" .) -}}
+{{- fail (printf "%s is Rook's namespace, so it cannot be among benchmarkNamespaces: users who may create pods there can use the key of Ceph's administrator" .) -}}
 {{- end -}}
 {{- if eq . $.Release.Namespace -}}
-{{- fail (printf "%s is the operator's own namespace, so it cannot be among benchmarkNamespaces: take another, such as cephtune-bench" .) -}}
+{{- fail (printf "%s is the operator's own namespace, so it cannot be among benchmarkNamespaces: use another namespace, such as cephtune-bench" .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -135,7 +135,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.equivalence, "equivalence", "difference that does not matter")
 	flags.Var(&o.confidence, "confidence", "one minus the chance of a false gain")
 	flags.StringVarP(&o.output, "output", "o", "table", "table, json, yaml or markdown")
-	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs, or for a table of the ratios")
+	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs; with --table, of the ratios")
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
 	completeWith(cmd, "metric", metricNames())
 	completeWith(cmd, "direction", directions())

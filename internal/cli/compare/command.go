@@ -26,8 +26,8 @@ const longHelp = `Compare two CephBenchmarks, or two runs of one. It shows wheth
 how much each figure of each phase differs.
 
 Each side is NAME, NAME@RUN-ID for an earlier run ID whose results are kept, and
-NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition. Only valid runs count, unless one is
-named. Instead of NAME, each side may be the file of an export (.yaml, .yml, .json, or - for
+NAME:NUMBER or NAME@RUN-ID:NUMBER for one repetition, even an invalid one. Otherwise only valid
+runs count. Instead of NAME, each side may be the file of an export (.yaml, .yml, .json, or - for
 standard input). Two files are compared without a cluster.
 
 They can be compared where their environments are the same (versions, OSDs, settings of
@@ -46,16 +46,16 @@ the cluster between the two: to find out whether a setting is the cause, use a C
 
 With --max-regression the comparison is a gate, with A as the reference. A figure is Kept if its
 whole interval is within the limit, Broken if all of it is beyond the limit, and otherwise
-Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark: it uses all complete
-sessions of A that are kept and measured the same workload, at most 60 runs. With sessions of 3
-days or more, the interval contains the differences between days. With fewer, the gate uses the
-latest session alone, and the verdict holds for this hour only. A run ID after A restricts the
-gate to that session.
+Unknown. The gate uses the same rules as maximumRegression of a CephBenchmark. A session is all runs
+with one run ID. The gate uses all complete sessions of A that are kept and measured the same
+workload, at most 60 runs. With sessions on 3 days or more, the interval contains the differences
+between days. Otherwise the gate uses the latest session alone, and the verdict holds for this hour
+only. If you write A as NAME@RUN-ID, the gate uses only that session.
 
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
 usage; 3 an unexpected difference, an expected one that is missing, or a figure of
---max-regression that is Broken; 4 it is unknown: a difference that cannot be determined, or a
-figure of --max-regression that is Unknown and none that is Broken.`
+--max-regression that is Broken; 4 the answer is unknown: a difference that cannot be determined,
+or a figure of --max-regression that is Unknown and none that is Broken.`
 
 const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images
@@ -75,7 +75,7 @@ const examples = `  # Before and after an upgrade of Ceph
   # Two benchmarks
   %[1]s on-ssd on-hdd -n cephtune-bench --expect-difference=osds
 
-  # Two repetitions of one, for a script
+  # Two repetitions of one benchmark, for a script
   %[1]s nightly:1 nightly:3 -n cephtune-bench -o json`
 
 type options struct {

@@ -26,16 +26,16 @@ import (
 const timeout = 2 * time.Minute
 
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
-its config, your rights in the namespace, the Ceph clusters in the config and their health,
-whether the tools image of each has its version of Ceph, their identities, the pools behind
-StorageClasses and claims, settings that sweeps have not restored, locks, and the objects for
+its config, your rights in the namespace, the Ceph clusters in the config, their health and
+identities, whether the tools image for each cluster has that cluster's version of Ceph, the pools
+of StorageClasses and claims, settings that sweeps have not restored, locks, and the objects for
 Prometheus and Grafana. It changes nothing.
 
 Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
 read it) or wrong, with the command that fixes it. It checks that keys exist, but does not read
 them.
 
-Exit codes: 0 nothing is wrong; 1 something is, or there was an error; 2 wrong usage.`
+Exit codes: 0 nothing is wrong; 1 something is wrong, or there was an error; 2 wrong usage.`
 
 const examples = `  # In the namespace where you run benchmarks
   %[1]s -n cephtune-bench

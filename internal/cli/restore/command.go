@@ -31,9 +31,9 @@ const timeout = 2 * time.Minute
 
 const longHelp = `Show the settings that a CephTuningSweep has changed in Ceph and not restored yet: for each,
 the original value, the values that the sweep may have set, and the command that restores it by
-hand. They are read from the journal, a ConfigMap in the operator's namespace, so neither Ceph
-nor the operator has to answer. Without a name it shows every open journal, including those of
-OSDs that a benchmark keeps down; cephbenchmark/NAME shows only these.
+hand. This command reads the journal, a ConfigMap in the operator's namespace, so neither Ceph nor
+the operator has to answer. Without a name it shows every open journal, including those of OSDs
+that a benchmark keeps down; cephbenchmark/NAME shows only these.
 
 The operator restores everything by itself, and keeps trying until Ceph answers. It accepts
 settings that you restore by hand meanwhile. Restore them from the top of the table to its end,
@@ -41,8 +41,8 @@ as ` + byHandPage + `
 says.
 
 --abandon makes the operator abandon the restore, for a Ceph cluster that is gone for good. The
-operator restores what it can in one attempt, and leaves the rest as it is. It takes effect when
-the sweep is about to restore: when it is deleted, suspended, fails or concludes.
+operator restores what it can in one attempt, and leaves the rest as it is. This happens at the
+sweep's next restore: when the sweep is deleted or suspended, fails or ends.
 
 Exit codes: 0 nothing is open, or the restore is abandoned; 1 error; 2 wrong usage; 3 settings are still to
 be restored.`

@@ -48,10 +48,10 @@ present values of the cluster, the scratch pool and the other flags, unless --ba
 values. Several classes of --storage-class are compared with the first of them.
 
 The flags of the load are those of "run". --objective is the metric to compare: p99, iops,
-bandwidth, mean and so on. The default is p99 if --rate-iops offers a load, and otherwise iops for
-random and bandwidth for sequential access.
+bandwidth, mean and so on. The default is p99 if --rate-iops is set. Otherwise it is iops for
+random access, and bandwidth for sequential access.
 
-Where the administrator allows it for an option of OSDs, the sweep switches the setting under one
+If the administrator allows it for an option of OSDs, the sweep switches the option under one
 running load in several sessions, and the verdict holds for the cluster. With --quick it takes one
 session: minutes instead of an hour, and the verdict holds only for this pool, in this hour. Other
 sweeps, such as over pg_num or StorageClasses, compare runs of each configuration. With --quick

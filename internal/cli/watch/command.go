@@ -25,17 +25,17 @@ const verdictsPage = "https://github.com/cephtune/cephtune/blob/main/docs/readin
 
 const longHelp = `Follow a CephTuningSweep or a CephBenchmark until it has ended, and print its outcome.
 
-Each change prints a line: the phase, the completed runs, the best configuration so far, the
+It prints a line for each change: the phase, the completed runs, the best configuration so far, the
 current step, and the expected end. On a terminal, the last line stays up to date. With -o json
 and -o yaml, these lines go to standard error, and the object is printed once it has ended.
 
 While the clients measure, it also shows how fast they are together: bandwidth, operations per
 second, and the mean latency if the engine reports it. These figures include the ramp and are not
 for comparison: use the results for that. They come from the logs of the pods, so you need the
-rights to list pods and to read their logs; "kubectl logs" shows the same. In a file, there is a
-line every ten seconds. --live=false turns this off.
+rights to list pods and to read their logs; "kubectl logs" shows the same. If the output goes to a
+file, they get a line every ten seconds. --live=false turns them off.
 
-The current leader may still lose: only the verdict counts. Its words are explained in
+The current leader may still lose: only the verdict counts. This page explains the verdicts:
 ` + verdictsPage + `
 
 If the connection breaks, it reconnects, for up to two minutes without an answer. It follows a
