@@ -46,8 +46,8 @@ type Run struct {
 	// InitialState is the state in which the run found its prefilled data; empty if no phase
 	// uses prefilled data, or if the state was not recorded.
 	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
-	// Environment describes the conditions of the results, in the observer's format: an object
-	// whose members can be compared.
+	// Environment is what the results depend on, such as the versions and the settings of Ceph: the
+	// JSON form of quiescence.Detail.
 	Environment json.RawMessage `json:"environment,omitempty"`
 	// Placement says where the placement groups of the target's pools were when the run was
 	// prepared. CRUSH places them differently each time a scratch pool is created.
@@ -92,7 +92,8 @@ type Phase struct {
 	OSDIO []OSDIO `json:"osdIO,omitempty"`
 	// SlowOSDs lists the OSDs that were slower than their peers, the slowest first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
-	// Disturbances lists disturbances of quiescence, in the observer's format.
+	// Disturbances lists what disturbed the cluster during the phase: the JSON form of a list of
+	// quiescence.Disturbance.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Outage is the cost of the outage in this phase.
 	Outage *Outage `json:"disruption,omitempty"`
@@ -135,7 +136,7 @@ type OSDSample struct {
 	OSDs []OSDLatency `json:"osds"`
 }
 
-// OSDLatency is the latencies of one OSD in a sample.
+// OSDLatency has the latencies of one OSD in a sample.
 type OSDLatency struct {
 	ID            int     `json:"id"`
 	CommitSeconds float64 `json:"commitSeconds"`
@@ -162,8 +163,8 @@ type SlowOSD struct {
 	CommitSeconds float64 `json:"commitSeconds"`
 	PeersSeconds  float64 `json:"peersSeconds"`
 	Peers         int     `json:"peers"`
-	// PGs counts its placement groups of the target. PeersPGs is the median of the class: an OSD
-	// with more placement groups has more work.
+	// PGs counts its placement groups of the target. PeersPGs is the median of the class. An OSD
+	// may be slower than its peers because it has more placement groups than they have.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
 	// Work compares its client I/O with that of its peers; nil if Ceph did not report it.
@@ -259,7 +260,7 @@ func (p Phase) WrittenBytes() int64 {
 	return total
 }
 
-// validate returns an error if a run contradicts itself.
+// validate checks the schema version, the number and all results of a run.
 func (r *Run) validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:

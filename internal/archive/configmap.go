@@ -27,8 +27,8 @@ const (
 	LabelBenchmark = "cephtune.dev/benchmark"
 	// LabelRunID is its run ID.
 	LabelRunID = "cephtune.dev/run-id"
-	// LabelSession distinguishes executions of the same run ID: returning to an earlier ID
-	// runs again, with other results.
+	// LabelSession distinguishes executions of the same run ID: a benchmark runs again, with other
+	// results, if its run ID is set to an earlier one.
 	LabelSession = "cephtune.dev/session"
 	// LabelRun is the number of the run within its session.
 	LabelRun = "cephtune.dev/run"
@@ -87,8 +87,8 @@ func (e *ForeignError) Error() string {
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 
-// Of reads a benchmark's run from a ConfigMap. Names of results are predictable, so a
-// ConfigMap of another owner is not read: that is a [*ForeignError].
+// Of reads a benchmark's run from a ConfigMap. Anybody can predict the names of results, so Of does
+// not read a ConfigMap of another owner. It returns a [*ForeignError] instead.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {
@@ -149,9 +149,9 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune returns the sorted names of the ConfigMaps to delete so that only the latest keep
-// sessions remain, at least one. It skips ConfigMaps of other owners and those that are not
-// archives.
+// Prune returns the sorted names of the ConfigMaps to delete, so that only the latest sessions
+// remain: as many as keep says, and at least one. It skips ConfigMaps of other owners and those
+// that are not archives.
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

@@ -97,7 +97,8 @@ func keepsOutput(run *Run) bool {
 	}
 }
 
-// encode reports whether a document fits. It stops writing at the limit.
+// encode returns a document as compressed JSON, and reports whether it fits. A document that
+// exceeds MaxMemory is not encoded.
 func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil

@@ -16,8 +16,8 @@ type Outage struct {
 	NoupUnsetTime *metav1.Time `json:"noupUnsetTime,omitempty"`
 
 	// SecondsToOut is the time from the stop until Ceph had marked the OSDs out; "" if the
-	// outage was not meant to last so long. SecondsToBackfilled is the time from then until all
-	// placement groups had all their copies on other OSDs; "" if noup was unset before that.
+	// outage was not meant to last so long. SecondsToBackfilled is the time after that until all
+	// placement groups had all their copies on other OSDs; "" if noup was unset earlier.
 	SecondsToOut        v1alpha1.Decimal `json:"secondsToOut,omitempty"`
 	SecondsToBackfilled v1alpha1.Decimal `json:"secondsToBackfilled,omitempty"`
 

@@ -37,8 +37,9 @@ type SwitchedSession struct {
 	Objective session.Figure `json:"objective"`
 	// Evidence holds the switches of settings and the clients' figures.
 	Evidence session.Evidence `json:"evidence"`
-	// Counted holds the objective in the windows that the verdict is computed from, up to the
-	// last look. It is kept even if the seconds of clients do not fit; nil if there was no look.
+	// Counted holds the objective in the windows from which the verdict was computed at the last
+	// look (interim evaluation). It is kept even if the clients' figures of each second do not fit;
+	// nil if there was no look.
 	Counted *switchback.Session `json:"counted,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`
@@ -50,7 +51,7 @@ type SessionPart string
 // These are the parts, in the order in which they are dropped.
 const (
 	DropWindowHistograms SessionPart = "histograms" // histograms of latencies, by window
-	DropSeconds          SessionPart = "seconds"    // seconds of clients
+	DropSeconds          SessionPart = "seconds"    // clients' figures of each second
 )
 
 // errSession is wrapped by errors about documents of sessions.
@@ -101,7 +102,7 @@ func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	return s, s.checkEvidence()
 }
 
-// checkEvidence refuses settings that the session does not have, and rows without a duration.
+// checkEvidence refuses settings that the session does not have, and invalid figures of a second.
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
 		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
@@ -121,8 +122,8 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize computes the summary of the session again: from the seconds of its clients, or from
-// Counted if those were dropped. It returns false if there was no look.
+// Summarize computes the summary of the session again: from its clients' figures of each second, or
+// from Counted if those were dropped. It returns false if there was no look.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -137,8 +138,9 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	return summary, err == nil, err
 }
 
-// Dwells computes the ratio of a session of dwells again, and returns the candidate that the session
-// compares with the baseline. is reports whether the session consists of dwells.
+// Dwells computes the ratio of a session of dwells again, in which each setting stays applied for
+// minutes. It also returns the candidate that the session compares with the baseline. is reports
+// whether the session consists of dwells.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil
@@ -178,8 +180,8 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	return cm, nil
 }
 
-// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. Names are predictable,
-// so it skips ConfigMaps of other owners.
+// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. Anybody can predict the
+// names, so it skips ConfigMaps of other owners.
 func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*SwitchedSession, error) {
 	var all []*SwitchedSession
 	for i := range kept {

@@ -1,8 +1,8 @@
 // Package cephvalue knows the forms of the values of Ceph's options: which texts are values of a
 // type, which texts mean the same value, and the text in which Ceph stores that value.
 //
-// These are the forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. 20.2.4
-// also takes 4MiB for a size, and refuses milliseconds with any text after the number.
+// These are the forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. Ceph
+// 20.2.4 also takes 4MiB for a size, and refuses milliseconds with any text after the number.
 package cephvalue
 
 import (

@@ -1,10 +1,12 @@
 package cephvalue
 
 // Value is the value of an option, or unset. The zero Value is unset: Ceph's own default applies.
-// Setting an option to the current default is something else.
+// An option that is set to the current default is not unset: it keeps that value if a later Ceph
+// has another default.
 //
-// A parameter's value has this type from the planner to the check in the sidecar. Journals store
-// Values, and later versions of the operator read them.
+// All code uses this type for a parameter's value, from the planner to the check in the sidecar.
+// Its JSON form must not change, because later versions of the operator read the Values in
+// journals.
 type Value struct {
 	Set  bool   `json:"set"`
 	Text string `json:"text,omitempty"`

@@ -13,16 +13,16 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// MissingClaimError says that the claim that is the target does not exist.
+// MissingClaimError says that the target is a claim that does not exist.
 type MissingClaimError struct{ Claim types.NamespacedName }
 
 func (e *MissingClaimError) Error() string {
 	return fmt.Sprintf("there is no PersistentVolumeClaim %s in namespace %s: create it, or name another in target.persistentVolumeClaim.claimName", e.Claim.Name, e.Claim.Namespace)
 }
 
-// IsBlock reports whether the claim that is the target is a block device; false if the target is no
-// claim. For existing pods, the answer is the one from their creation. If the claim does not exist,
-// the error is a *MissingClaimError.
+// IsBlock reports whether the target is a claim that is a block device. If the Job exists, IsBlock
+// returns how the pods of the Job use the claim. If the claim does not exist, the error is a
+// *MissingClaimError.
 func IsBlock(ctx context.Context, reader client.Reader, namespace string, target *v1alpha1.PersistentVolumeClaimTarget, job *batchv1.Job) (bool, error) {
 	switch {
 	case target == nil:

@@ -1,6 +1,6 @@
-// Package clientjob has the Job, the Secret and the pods of a benchmark's clients: their names, their
-// keys, and the sealed annotations in which a Job stores the input of its session. A Maker creates
-// and removes them; everything else is pure.
+// Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
+// their keys, and the sealed annotations in which a Job stores the input of its session. A Maker
+// creates and removes them; everything else is pure.
 package clientjob
 
 import (
@@ -49,7 +49,7 @@ const StandaloneGrace = time.Minute
 // remove, and reads the results of a standalone client from the logs of its pods.
 const jobStays = 7 * 24 * time.Hour
 
-// nonRoot is the user of the pods. Volumes belong to this group.
+// nonRoot is the ID of the pods' user and of their group, to which volumes belong.
 const nonRoot int64 = 65532
 
 // Labels returns the labels of the session's objects.

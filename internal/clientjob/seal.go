@@ -32,9 +32,9 @@ const (
 	AnnotationStandalone = "cephtune.dev/alone-from-run"
 )
 
-// AnnotationSeal has the seal of the Job's annotations. A session's spec is in annotations of
-// its Job. Others in the namespace may be able to write these, and admission does not check
-// them. Only the manager can make the seal, so it accepts only its own annotations.
+// AnnotationSeal has the seal of the other annotations, which hold the session's spec. Other users
+// of the namespace may be able to write them, and admission does not check them. Only the manager
+// can make a valid seal, so a valid seal proves that the manager wrote the annotations.
 const AnnotationSeal = "cephtune.dev/seal"
 
 // sealVersion begins the seals of Jobs whose keys are derived from the owner and run ID of the
@@ -97,8 +97,8 @@ func (s Session) macOf(master []byte, of any) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// StartedBefore reports whether an earlier manager, which derived keys from names, made a Job.
-// Nobody else can make such a Job, because its seal requires the manager's key.
+// StartedBefore reports whether a Job has a seal of the earlier form, whose key was derived from
+// the session's name. It does not check the seal; [Session.Mismatch] does.
 func StartedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[AnnotationSeal], sealVersion)
 }

@@ -17,13 +17,13 @@ import (
 // sessionPrefix begins the names of all sessions.
 const sessionPrefix = scratchpool.ImagePrefix
 
-// Session is the execution of one run ID. It determines the names of everything that the
-// execution creates, and depends only on the object.
+// Session is the execution of one run ID. It determines the names of everything that the execution
+// creates.
 type Session struct {
 	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
-	// has 19 characters, because rados bench truncates host names after 29. Such a short name
-	// allows a user to find a run ID that yields the name of another session. So the name proves
-	// nothing, and no key is derived from it.
+	// has 19 characters, because it begins the host names of pods, which rados bench truncates
+	// after 29. It is so short that a user can find a run ID that yields the name of another
+	// session. So no key is derived from the name.
 	Name string
 	// UID and RunID identify the owner and the run ID of the session.
 	UID   types.UID
@@ -59,8 +59,8 @@ func (s Session) derive(master []byte, role string) ([]byte, error) {
 }
 
 // Background returns the session of the background load, whose Job needs another name. The names of
-// everything that the load creates begin with the name of s, so the teardown of s removes that as
-// well.
+// everything that the load creates begin with the name of s, so the teardown of s finds and removes
+// what the load has created.
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
 // SecretName returns the name of the Secret. It differs for a standalone client, because the Secret

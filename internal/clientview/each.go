@@ -32,8 +32,8 @@ func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Contex
 }
 
 // Start gives all runners the signal to measure, and notes the time of the signal and how far the
-// starts were apart. If a runner does not get the signal, Start cancels the task on all of them,
-// because some may be running, which makes the run invalid.
+// starts were apart. If a runner does not get the signal, the run is invalid, and Start cancels the
+// task on all runners, because some may have started it.
 func Start(ctx context.Context, runners map[int]View, id string, notes *workload.Notes, now time.Time) error {
 	notes.StartedAt[id] = now
 	starts := make([]runner.Started, len(runners))

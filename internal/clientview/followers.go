@@ -65,8 +65,8 @@ type View struct {
 	Since    time.Time        // when it stopped answering; zero while it answers
 }
 
-// Unreachable returns why the first of these runners that does not answer does not, and since when
-// any does not; nil if all answer.
+// Unreachable returns the error of the first runner in the list that does not answer, and since
+// when at least one does not answer. The error is nil if all answer.
 func Unreachable(runners []View) (since time.Time, why error) {
 	for _, view := range runners {
 		if view.Err == nil {

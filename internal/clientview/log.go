@@ -207,8 +207,8 @@ func afterFailureOf(status task.Status) *task.Failure {
 	return &failure
 }
 
-// logClient is a runner.Client that answers from a log. It can only return the reports of
-// measurements.
+// logClient is a runner.Client that answers from a log. It has the statuses and reports of tasks,
+// but cannot control the client.
 type logClient struct {
 	log      *Log
 	statuses []task.Status
@@ -231,7 +231,7 @@ func (c logClient) Start(_ context.Context, id string) (runner.Started, error) {
 	return runner.Started{}, onlyLog(runner.NotReady, id)
 }
 
-// Cancel implements [runner.Client]. A running client continues.
+// Cancel implements [runner.Client]. It does nothing, so a running client continues.
 func (c logClient) Cancel(context.Context, string) error { return nil }
 
 // Course implements [runner.Client]. A log has no time series of a running task.

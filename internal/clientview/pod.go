@@ -22,7 +22,7 @@ func Eviction(pod *corev1.Pod) string {
 	return ""
 }
 
-// HowEnded describes how a pod that has ended did so.
+// HowEnded describes how a pod has ended, such as with an exit code.
 func HowEnded(pod *corev1.Pod) string {
 	if pod.Status.Message != "" {
 		return pod.Status.Message

@@ -24,8 +24,8 @@ const (
 	// ExtraEvery is the interval between queries for OSD latencies and for the space in the
 	// cluster.
 	ExtraEvery = 10 * time.Second
-	// askIOAgain is the pause after Ceph did not answer a query for the client I/O of OSDs. The
-	// query is optional, and delays the queries that share its process.
+	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is
+	// optional, and a query without an answer delays the other queries that share its process.
 	askIOAgain = 5 * time.Minute
 	// maxSamples limits the memory of a session to six hours of samples. Older samples were
 	// already judged with their phase.
@@ -50,7 +50,7 @@ type Watch struct {
 	survey  *Survey
 	samples []quiescence.Sample
 	extras  []Extra
-	noIO    time.Time // until when the OSDs' work is not queried
+	noIO    time.Time // until when the client I/O of OSDs is not queried
 	err     error     // of the last attempt
 }
 
@@ -108,7 +108,8 @@ func (w *Watch) Soon() {
 }
 
 // LookBetweenRuns sets whether the watch is between runs. While it is, it also queries the free
-// space of each OSD and, if strays is set, stray PGs. Both need a list of all PGs.
+// space of each OSD and, if strays is set, stray PGs. Both are too expensive during a run, because
+// Ceph lists all PGs for them.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
@@ -181,7 +182,7 @@ type View struct {
 	Err     error // of the last attempt
 }
 
-// View returns what has been seen so far.
+// View returns all observations so far.
 func (w *Watch) View() View {
 	w.mu.Lock()
 	defer w.mu.Unlock()

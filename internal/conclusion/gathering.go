@@ -30,8 +30,8 @@ type Reporter interface {
 
 // Reports are the reports about one run.
 type Reports struct {
-	// Phases has the reports of the first phases, in order. The last of them may be one that
-	// failed or was aborted: its reports may say why.
+	// Phases has the reports of the run's phases, in order, up to the last phase that has ended.
+	// That phase may have failed or been aborted: its reports may say why.
 	Phases []*Gathered
 	// Background is the report of the background load; nil if there is none.
 	Background *task.Report
@@ -158,8 +158,8 @@ func (g *Gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged drops the merged result of a phase if it exceeds the limit. Time series never
-// exceed it, whatever their length, but warnings and windows from a manipulated client may.
+// boundMerged drops the merged result of a phase if it exceeds the limit. Time series never exceed
+// it, whatever their length, but warnings and latency windows from a manipulated client may.
 func (g *Gathering) boundMerged(of *Gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)

@@ -30,8 +30,8 @@ type Run struct {
 	archive.Run
 	// Invalid is the reason in one word, for metrics; "" for a valid run.
 	Invalid string
-	// standalone says that a standalone client made the run. Its start enters status only with
-	// the outcome.
+	// standalone says that a standalone client made the run. Then status gets the start time of the
+	// run only together with its outcome.
 	standalone bool
 }
 

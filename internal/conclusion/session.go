@@ -54,7 +54,8 @@ type Session struct {
 	Remark     string
 }
 
-// Workload returns what the runs of a reference must have measured.
+// Workload returns the phases and the environment of this session. A run of a reference is used
+// only if it measured the same phases in the same environment.
 func (s Session) Workload() reference.Workload {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
 	for _, p := range s.Script.Phases {

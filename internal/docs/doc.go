@@ -1,4 +1,4 @@
-// Package docs has only tests. They check what a program can check of the documentation:
-// links lead somewhere, commands exist, and pages explain exactly the words that the code
-// can say.
+// Package docs has only tests of the documentation. For example, they check that links lead
+// somewhere, that commands exist, and that pages explain exactly the reasons, verdicts and marks
+// that the code has.
 package docs

@@ -68,7 +68,7 @@ func Human(metric v1alpha1.Metric, v float64) string {
 	return significant(v*1e9) + "ns"
 }
 
-// HumanDecimal writes a figure of status as Human does. An unknown one is empty.
+// HumanDecimal writes a figure of status as Human does; "" if the figure is unknown.
 func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 	v, err := ParseDecimal(d)
 	if err != nil {

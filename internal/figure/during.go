@@ -10,7 +10,7 @@ import (
 
 const (
 	// shortestPart is the shortest part of a time series, in seconds, from which rates are
-	// computed: its intervals are about a second long.
+	// computed. The intervals of a time series are about a second long.
 	shortestPart = 1.0
 	// missingTail is how many seconds an engine may leave out at the end of a time series. A
 	// longer gap is a stall.
@@ -38,9 +38,9 @@ func During(res *result.Result, from, to float64) ([]Figure, error) {
 	return Figures(part)
 }
 
-// directionDuring returns nil if no I/O was done. It adds up the operations of the intervals,
-// and counts the intervals at both ends in proportion. Time outside of all intervals had no
-// operations, except at the very end.
+// directionDuring returns the sums of a time series between two moments; nil if no I/O was done. It
+// counts the intervals at both ends in proportion. Time outside of all intervals had no operations,
+// except at the very end.
 func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end

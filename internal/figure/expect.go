@@ -160,7 +160,7 @@ func (b bounds) describe(metric v1alpha1.Metric) string {
 	return fmt.Sprintf("%s (%s to %s)", Human(metric, b.value), Human(metric, b.low), Human(metric, b.high))
 }
 
-// limit is the demand of an expectation.
+// limit is the limit that an expectation sets.
 type limit struct {
 	atMost bool
 	value  float64

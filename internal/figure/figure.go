@@ -1,5 +1,5 @@
-// Package figure turns what the clients of a benchmark report into figures, marks,
-// and the outcome of a gate.
+// Package figure turns the reports of a benchmark's clients into figures and marks, and judges the
+// benchmark's expectations.
 //
 //	reports of one phase of one run → Observe → Observation, with its Figures
 //	observations of all valid runs  → Combine → a PhaseResult for status

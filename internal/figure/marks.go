@@ -44,9 +44,9 @@ func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []
 // BelowRate also allows three standard deviations.
 const shareOfRate = 0.95
 
-// BelowRate reports whether the clients of a phase did less than its offered rate. A mix applies
-// its rate to each direction, and BelowRate judges the larger one. It returns false for a phase
-// whose jobs have rates of their own.
+// BelowRate reports whether the clients of a phase did less than its offered rate. A mix of reads
+// and writes applies the rate to each direction. It is enough that one direction reaches the rate.
+// BelowRate returns false for a phase whose jobs have rates of their own.
 func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
 	traits := engine.TraitsOf(phase)
 	if r == nil || (traits.OfferedIOPS == 0 && traits.OfferedBytesPerSecond == 0) {

@@ -143,8 +143,8 @@ func throttledShare(report *task.Report) float64 {
 }
 
 // isSteady judges the time series of all operations by MSER. It returns true if MSER cannot
-// decide: without a series, with a series of a few seconds, and with rows that are
-// rolling averages, in which a warm-up looks like a trend.
+// decide: without a series, with a series of a few seconds, and with rows that are rolling
+// averages, which smear a warm-up over many rows.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool.HasRollingRows() {
 		return true, nil
@@ -168,7 +168,7 @@ func isSteady(res *result.Result) (bool, error) {
 }
 
 // rowsOf resamples a time series to whole seconds: MSER counts each row as one observation, and
-// a tenth of a second scatters more than a second.
+// rates of a tenth of a second scatter more than rates of a second.
 func rowsOf(s *result.Series) []stats.Interval {
 	if s == nil {
 		return nil

@@ -62,7 +62,7 @@ type ratio struct {
 	missing string
 }
 
-// runsHave begins a sentence about so many valid runs.
+// runsHave begins a sentence about n valid runs.
 func runsHave(n int) string {
 	switch n {
 	case 0:

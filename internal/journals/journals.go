@@ -1,6 +1,6 @@
 // Package journals keeps journals of changed Ceph settings in ConfigMaps, in the manager's own
-// namespace. In a tuning.Mirrored, it is the copy that programs and people can read while Ceph
-// is unreachable.
+// namespace. Ceph stores another copy of each journal. Programs and people can read the ConfigMap
+// while Ceph is unreachable.
 package journals
 
 import (
@@ -40,7 +40,7 @@ type ConfigMaps struct {
 var _ tuning.Store = (*ConfigMaps)(nil)
 
 // New returns the store in the manager's namespace. The reader must not have a cache, because an
-// outdated journal may have other originals: use the manager's API reader.
+// outdated journal may have other original values: use the manager's API reader.
 func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMaps {
 	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace, prefix: sweepPrefix}
 }

@@ -23,10 +23,10 @@ import (
 // maxMessage, in bytes, keeps the message of one condition from filling the status.
 const maxMessage = 1024
 
-// Outcome is the result of a pass for the user. Its text has no timestamps and no lists in
-// random order: status is written only when it differs.
+// Outcome is the result of a reconciliation, for the user. Its text must have no timestamps and no
+// lists in random order, because every change of the text is written to the API server.
 type Outcome struct {
-	// Reason is a CamelCase word that makes sense as a phase.
+	// Reason is a CamelCase word that makes sense in the printer column Phase.
 	Reason string
 	// Message is a sentence about the current state or about the action to take.
 	Message string
@@ -99,8 +99,8 @@ func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string,
 	}
 }
 
-// JudgeAgain updates the condition of an ended run with results after failOn has changed. It
-// leaves the condition of a plan, or of a run without results, as it is.
+// JudgeAgain updates the condition of an ended run with results after failOn has changed. It does
+// not change the condition of a sweep that was only planned, or of a run without results.
 func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, verdict V, failOn []V, sentence string) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {
 		end := meta.FindStatusCondition(*conditions, kind)

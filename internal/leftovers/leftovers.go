@@ -1,6 +1,6 @@
 // Package leftovers removes images and objects that the clients of a session have left in pools
-// that outlast the session. The clients themselves remove what they can before. The package only
-// acts in Ceph, and every call can be repeated.
+// that outlast the session. Before that, the clients themselves remove what they can. The package
+// only acts in Ceph, and every call can be repeated.
 package leftovers
 
 import (

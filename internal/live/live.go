@@ -1,6 +1,6 @@
 // Package live follows the sessions of benchmarks in this process: their runners, by long polls,
 // and the cluster that they load, by samples. Every change wakes the reconciler, so that no phase
-// waits for a poll.
+// waits for the reconciler's next periodic pass.
 package live
 
 import (
