@@ -64,8 +64,8 @@ type Client interface {
 	ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error)
 	// RunningConfig runs `ceph config show-with-defaults` for several OSDs at a time. It returns
 	// the values that they run with, in the order of the OSDs, without options that an OSD does
-	// not have. An OSD that is down, or that the manager knows nothing of, has an Error of its
-	// own. A change reaches the manager within some seconds.
+	// not have. An OSD that is down, or that ceph-mgr knows nothing of, has an Error of its own. A
+	// change of a value reaches ceph-mgr within some seconds.
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)

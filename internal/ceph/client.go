@@ -127,8 +127,8 @@ func readAnswer(answer *http.Response, result any) error {
 // answered is an error that the sidecar sent.
 type answered struct{ error }
 
-// unanswered turns a failed exchange without an answer of the sidecar into an error that names
-// the cause.
+// unanswered returns the error that the sidecar sent. If the sidecar did not answer, the error says
+// why.
 func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error {
 	if sent, is := errors.AsType[*answered](err); is {
 		return sent.error

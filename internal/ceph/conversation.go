@@ -41,7 +41,8 @@ type counterpart struct {
 
 // conversation has at most one process.
 type conversation struct {
-	// turn holds an item while a question is asked. Its holder owns the other fields.
+	// turn is a semaphore: it has one item while a question is asked. The goroutine that has put it
+	// there owns the other fields.
 	turn    chan struct{}
 	process *interactive
 	idle    *time.Timer

@@ -303,7 +303,7 @@ func (r rawPool) pool() Pool {
 	for name, value := range r.Options {
 		p.Options[name] = plain(value)
 	}
-	if r.FastRead { // the only such option that has a field of its own
+	if r.FastRead { // Ceph reports only this option of `osd pool set` in a field of its own.
 		p.Options["fast_read"] = "1"
 	}
 	return p
@@ -480,7 +480,7 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
-// parsePGsOn reads `pg ls-by-osd`. A manager that has just started knows no placement groups. Its
+// parsePGsOn reads `pg ls-by-osd`. A ceph-mgr that has just started knows no placement groups. Its
 // answer must not be taken for that of an OSD without placement groups.
 func parsePGsOn(out []byte) ([]PG, error) {
 	var raw struct {
@@ -496,13 +496,13 @@ func parsePGsOn(out []byte) ([]PG, error) {
 	return parsePGs(out)
 }
 
-// parseStrays compares what OSDs hold with what is mapped to them.
+// parseStrays compares the number of PGs that each OSD holds with the number that is mapped to it.
 //
-// Both come from the same dump, and the OSDs' counts lag behind. The manager forgets the PGs of a
-// deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts them
-// until it has removed them and, some seconds later, reported. So strays may be reported for too
-// long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not reported
-// since a pool was created.
+// Both numbers come from the same dump, but those of the OSDs lag behind. ceph-mgr forgets the PGs
+// of a deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts
+// them until it has removed them and, some seconds later, reported. So strays may be reported for
+// too long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not
+// reported since a pool was created.
 func parseStrays(out []byte) (*Strays, error) {
 	var raw struct {
 		PGs []struct {

@@ -11,7 +11,7 @@ import (
 // Only this file interprets the words.
 type PGState string
 
-// unknownPG is the state of a placement group that has not reported to a newly started manager
+// unknownPG is the state of a placement group that has not reported to a newly started ceph-mgr
 // yet.
 const unknownPG PGState = "unknown"
 
@@ -46,7 +46,7 @@ func (s PGState) IsInactive() bool {
 	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
 }
 
-// IsUnknown reports whether the manager does not know the state yet.
+// IsUnknown reports whether ceph-mgr does not know the state yet.
 func (s PGState) IsUnknown() bool { return s == unknownPG }
 
 // IsScrubbing reports whether the placement group is being scrubbed.

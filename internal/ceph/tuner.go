@@ -12,8 +12,8 @@ import (
 )
 
 // Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
-// *FencedError if the fence does not hold. Each verb is idempotent: setting a value again and
-// removing a missing value both succeed.
+// *FencedError if the lock was taken over or the deadline of the Fence has passed. Each verb is
+// idempotent: setting a value again and removing a missing value both succeed.
 //
 // A verb whose answer was lost may still take effect until LongestChange after the request for
 // the lock, and not later.
@@ -95,7 +95,7 @@ type Setting struct {
 	Pool   string
 	Who    ConfigWho
 	Option string
-	// Value is the value to set, or unset.
+	// Value is the value to set. The zero value unsets the option.
 	Value cephvalue.Value
 }
 
@@ -122,8 +122,8 @@ func Unsure(err error) bool {
 	return !invalid && !fenced && !unsent && !unreadable && (!answered || !answer.refuses())
 }
 
-// refuses reports whether Ceph itself answered, rather than that the connection was lost. A
-// command that was killed or crashed has no error number.
+// refuses reports whether the error is Ceph's own answer. Some errors only say that the connection
+// was lost. A command that was killed or crashed has no error number.
 func (e *Error) refuses() bool {
 	return !slices.Contains([]syscall.Errno{
 		0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
@@ -198,7 +198,7 @@ type Running struct {
 	Options []RunningOption `json:"options,omitempty"`
 }
 
-// RunningOption is an option of a daemon, as reported to the manager.
+// RunningOption is an option of a daemon, as the daemon reports it to ceph-mgr.
 type RunningOption struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -131,7 +131,7 @@ func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, 
 	return stop, nil
 }
 
-// change executes a ceph command that changes something, if its fence holds.
+// change executes a ceph command that changes something, unless its fence forbids that.
 func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb string, args ...string) error {
 	ctx, leave, err := c.fences.enter(ctx, fence)
 	if err != nil {

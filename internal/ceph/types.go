@@ -205,7 +205,7 @@ type OSDLatency struct {
 }
 
 // OSDIO is the client I/O of an OSD as primary. It excludes replica writes, recovery and scrubs.
-// The manager computes it from the last two reports of the OSD, which come every five seconds
+// ceph-mgr computes it from the last two reports of the OSD, which come every five seconds
 // (mgr_stats_period). If the two come within one second, as happens at times, all values are 0.
 type OSDIO struct {
 	ID                       int     `json:"id"`

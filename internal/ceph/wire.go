@@ -15,7 +15,7 @@ const (
 	// maxTimeout is the longest timeout of a verb.
 	maxTimeout = 30 * time.Minute
 
-	// maxRequest holds a value of config-key and maxPerRequest names of objects.
+	// maxRequest is enough for a value of config-key, or for maxPerRequest names of objects.
 	maxRequest = 4 << 20
 	// maxPerRequest is how many objects one request removes.
 	maxPerRequest = 1000
@@ -73,7 +73,7 @@ type failed struct {
 	Timeout bool   `json:"timeout,omitempty"`
 	// Invalid says that Ceph was not asked because of the arguments.
 	Invalid bool `json:"invalid,omitempty"`
-	// Fenced says that Ceph was not asked because the lock does not hold.
+	// Fenced says that Ceph was not asked because of the Fence.
 	Fenced bool `json:"fenced,omitempty"`
 	// UnreadableKey says that Ceph was not asked because its commands cannot read the key.
 	UnreadableKey *UnreadableKeyError `json:"unreadableKey,omitempty"`

@@ -74,7 +74,7 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 	return once
 }
 
-// Traces names the places in Ceph where a client may have left objects or images.
+// Traces names the RADOS namespaces in which a client may have left objects.
 type Traces struct {
 	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty.
 	Namespaces []string
@@ -84,8 +84,7 @@ type Traces struct {
 	InDefault bool
 }
 
-// TracesOf returns the places where a client of these loads may have left something. Images that
-// all clients share belong to client 0.
+// TracesOf returns the RADOS namespaces in which a client of these loads may have left objects.
 func TracesOf(p place.Place, loads []Load) Traces {
 	var namespaces []string
 	for _, l := range loads {

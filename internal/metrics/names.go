@@ -66,8 +66,8 @@ const (
 	CollectionErrors = "cephtune_collection_errors"
 )
 
-// These are the labels. LabelNamespace and LabelName identify the CR; a scrape with honorLabels
-// keeps them.
+// These are the labels. LabelNamespace and LabelName identify the CR. Without honorLabels in the
+// scrape, Prometheus renames a label that the scraped target has too, such as namespace.
 const (
 	LabelNamespace     = "namespace"
 	LabelName          = "name"

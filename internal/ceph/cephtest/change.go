@@ -13,7 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// change carries out a change between the hooks, or keeps it for Land.
+// change checks the fence, and carries out a change between the hooks Before and After. If Lose
+// names the verb, change keeps the change for Land instead.
 func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
 	return c.verb(ctx, verb, at, func() error {
 		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {

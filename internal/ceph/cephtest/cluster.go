@@ -40,7 +40,8 @@ type Cluster struct {
 	recovering int
 }
 
-// Behaviour configures what a Cluster does by itself. Like Answers, it is changed through Act.
+// Behaviour configures what a Cluster does by itself. Like Answers, it may be changed only within
+// Act.
 type Behaviour struct {
 	// PGStep is the number of PGs by which the manager changes a pool in one tick.
 	PGStep int
@@ -68,7 +69,7 @@ type Behaviour struct {
 	// held. An error of Before prevents the verb. An error of After is returned for a verb that
 	// was carried out.
 	Before, After func(verb string) error
-	// Lose names a verb whose next call gets no answer, and is carried out only by Land.
+	// Lose names a verb whose next call gets no answer. Only Land carries out that call.
 	Lose string
 }
 

@@ -206,7 +206,8 @@ func (o *options) check() error {
 			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(verdicts(), ", "))
 		}
 	}
-	// Judge has a stricter limit for a latency: it can fall by less than 100%.
+	// This check applies the limits for a rate. Judge knows the metric, and is stricter for a
+	// latency, which cannot fall by 100%.
 	if err := o.criteria(&study{higherIsBetter: true}).Validate(); err != nil {
 		return exit.UsageErrorf("%w", err)
 	}

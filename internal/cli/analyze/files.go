@@ -14,13 +14,13 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// fileReader reads each output of a tool once.
+// fileReader reads the outputs of tools, and leaves out copies.
 type fileReader struct {
 	metric    metric
 	direction string
 	study     *study
 	owners    map[[sha256.Size]byte]string // from the hash of a content to the configuration that it belongs to
-	places    int                          // how many files the configuration has, including copies
+	places    int                          // how many outputs of the configuration were read, including copies
 }
 
 // studyOfFiles compares runs, each read from one file.
@@ -92,7 +92,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 	}
 	seen[sum], f.owners[sum] = source, c.Name
 	r.Source = source
-	r.Block = strconv.Itoa(f.places) // The position in the list, including files that were left out.
+	r.Block = strconv.Itoa(f.places) // The position in the list of outputs, including copies that were left out.
 	c.Runs = append(c.Runs, r)
 	return nil
 }

@@ -24,8 +24,8 @@ type metric struct {
 	higherIsBetter bool
 	tools          []result.Tool // the tools that report the metric
 
-	// One of the two is set. amount is for rates: it returns the total, and the column of a
-	// series with the rate.
+	// Either amount or latency is set. amount is for rates: it returns the total, and the column of
+	// a series with the rate.
 	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
 	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
 }

@@ -82,7 +82,7 @@ func setFont(style *text.Style, size vg.Length) {
 	style.Font.Variant, style.Font.Size = "Sans", size
 }
 
-// drawLine adds a line. It has no error, because all points are finite.
+// drawLine adds a line. It fails only if a point is not finite, and no caller has such points.
 func drawLine(p *plot.Plot, points plotter.XYs, colour color.Color, width vg.Length, dashes ...vg.Length) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {

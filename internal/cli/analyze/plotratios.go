@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// length converts a number for sizes of a drawing.
+// length converts a number to the type that the plot package uses for sizes.
 func length(n int) vg.Length { return vg.Length(n) }
 
 // drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form

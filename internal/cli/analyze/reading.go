@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// run is one run of a configuration: the unit of evidence.
+// run is one run of a configuration. It counts as one observation.
 type run struct {
 	Source string // its file, or file and line
 	Block  string
@@ -85,8 +85,8 @@ func (m metric) read(res *result.Result, direction string) (run, error) {
 	return m.readRate(r, ds)
 }
 
-// column returns the column of a series that shows the metric. For a latency, it is the
-// bandwidth, as in a figure.
+// column returns the column of a series that shows the metric. For a latency, it is the column of
+// the bandwidth, which plots show for latencies too.
 func (m metric) column() func(*result.Series) []float64 {
 	if m.amount == nil {
 		return func(s *result.Series) []float64 { return s.BytesPerSecond }
@@ -129,8 +129,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
 	case r.Tool.HasRollingRows():
-		// The rows of rbd bench are means over several seconds. In such rows, a warm-up looks like
-		// a trend, so nothing is left out.
+		// The rows of rbd bench are means over several seconds. Such rows smear a warm-up, so MSER
+		// cannot find its end, and nothing is left out.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
 		r.Window.Why = "whole run: no values over time in the output"
@@ -189,7 +189,7 @@ func bytesPerOperation(ds []result.NamedDirection) float64 {
 }
 
 // course returns the intervals of a run, with nearly equal lengths: MSER counts each interval as
-// one observation, and a tenth of a second scatters more than a second.
+// one observation, and rates of a tenth of a second scatter more than rates of a second.
 func course(d *result.Direction, column func(*result.Series) []float64) []interval {
 	s := d.Series
 	if s == nil || len(column(s)) == 0 {

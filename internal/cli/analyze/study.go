@@ -15,7 +15,7 @@ type configuration struct {
 	Runs []run
 }
 
-// study is a question with the runs that are to answer it, from files or from a table.
+// study has the configurations to compare, with their runs from files or from a table.
 type study struct {
 	source         string // "files" or "table"
 	metric         string

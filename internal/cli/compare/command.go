@@ -236,7 +236,7 @@ func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}
-	// A proven regression outranks a comparability that is unknown.
+	// If a regression is proven, its exit code is returned even if comparability is unknown.
 	differ, worse := found.verdict(), found.regressed()
 	if exit.Code(worse) == exit.Unexpected && exit.Code(differ) != exit.Unexpected {
 		return worse

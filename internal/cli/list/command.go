@@ -218,7 +218,7 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 	return rows
 }
 
-// phase returns the current phase. It ignores a status that is about an earlier run.
+// phase returns the text of the column PHASE: Deleting, or the reason of the condition Ready.
 func phase(item client.Object, state object.State) string {
 	reason := state.Ready().Reason
 	switch {

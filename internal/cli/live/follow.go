@@ -84,7 +84,7 @@ type follower struct {
 	err  error // from the last attempt
 }
 
-// turn searches for pods if that is due, and returns the clients' figure.
+// turn searches for pods if that is due, and passes the clients' figure to tell.
 func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, Figure)) {
 	now := s.Now()
 	if subject != s.subject {

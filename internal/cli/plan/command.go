@@ -159,8 +159,8 @@ type Request struct {
 	Output string
 }
 
-// Of makes the operator plan a sweep, writes the plan, and returns the sweep with it. It removes
-// the object that it creates for that.
+// Of makes the operator plan a sweep, and writes and returns the plan. It removes the object that
+// it creates for that.
 func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep, r Request, out, errOut io.Writer) (plan *v1alpha1.SweepPlan, err error) {
 	planned := onlyPlanned(sweep)
 	if err := run.Create(ctx, c, planned); err != nil {

@@ -192,7 +192,8 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
 }
 
-// nothing returns an error that explains why there are no results for the given number of runs.
+// nothing returns an error that says why there is no run to show. runs counts the kept runs that
+// --run excludes.
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:

@@ -235,8 +235,8 @@ func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object
 	}, nil
 }
 
-// Place sets the namespace of an object: the namespace in its manifest, unless the command line
-// names another.
+// Place sets the namespace of an object whose manifest names none. named says that the command line
+// names the namespace: then a manifest with another one is an error.
 func Place(o client.Object, namespace string, named bool) error {
 	if o.GetNamespace() != "" && named && o.GetNamespace() != namespace {
 		return exit.UsageErrorf("--namespace %s: the file is for namespace %s", namespace, o.GetNamespace())

@@ -42,7 +42,7 @@ func Metric(word string) (v1alpha1.Metric, bool) {
 	return m, known
 }
 
-// MetricNames returns the shortest names of metrics that every benchmark may have.
+// MetricNames returns the short names of the metrics that every benchmark may have.
 func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// stepsSeconds is the time limit of the steps of a task. Ceph keeps the lock of a killed client
-	// for a shorter time. stepSeconds is the additional time for each image.
+	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
+	// keeps the lock of a killed client, because a step may wait for that lock. stepSeconds is the
+	// additional time for each image.
 	stepsSeconds, stepSeconds = 120, 2
 	// maxMapBlocks is the largest number of blocks of a job with a map of visited blocks. fio
 	// keeps one bit for each block in it.
@@ -224,8 +225,8 @@ func (f *phase) offered() (operations float64, limited bool) {
 	return operations * f.seconds, true
 }
 
-// medium returns the kind of data that the jobs use. If the spec names no engine, it follows
-// from the place.
+// medium returns the kind of data that the jobs use. If the spec names no engine, the place
+// decides.
 func (f *phase) medium(p place.Place) prefill.Medium {
 	switch {
 	case f.spec.Engine == v1alpha1.FioEngineRADOS:

@@ -7,8 +7,8 @@ import (
 )
 
 // liveRate reads fio's status line: "Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58MiB/s]
-// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". Reads and writes are added up, because the line covers
-// all jobs. The line has no latencies.
+// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". The line covers all jobs, and has no latencies. liveRate
+// adds up reads and writes.
 func liveRate(line []byte) (parse.Rate, bool) {
 	if !bytes.HasPrefix(line, []byte("Jobs: ")) {
 		return parse.Rate{}, false

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// LogKind is the quantity that a log of fio records. Only the file name tells it, not the log
+// LogKind is the quantity that a log of fio records. Only the file name shows the kind, not the log
 // itself.
 type LogKind string
 

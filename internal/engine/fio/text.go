@@ -55,7 +55,7 @@ type jobReport struct {
 	*job
 	pid        string // Distinguishes the members of a group.
 	directions map[result.DirectionName]*printedDirection
-	issued     *issued // nil before that line of the report.
+	issued     *issued // nil until the line with these numbers was read.
 }
 
 // A printedDirection is the printed report of a direction, with rounded numbers.
@@ -508,8 +508,9 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 }
 
 // bytes returns operations times block size, which is exact, if that agrees with the printed,
-// rounded sum. Otherwise it returns the printed sum, with a warning. The two may differ by one
-// incomplete block.
+// rounded sum. It returns the printed sum, with a warning, if operations differ in size, or if the
+// two sums differ by about 1 % at most, for example because of an incomplete block. A larger
+// difference is an error.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)

@@ -14,8 +14,8 @@ import (
 // same arguments always give the same commands. An invalid place (see [place.Place.Validate])
 // gives no commands.
 type Load interface {
-	// Datasets must exist before the phase. Datasets with the same key are one
-	// dataset, also in several phases.
+	// Datasets returns the data that must exist before the phase. Datasets with the same key are
+	// one dataset, even in different phases.
 	Datasets(p place.Place) []Dataset
 	// Task returns the task that runs the phase once on one client. The task has the ID of the
 	// run. The error says what to change in place, run or phase.

@@ -201,8 +201,8 @@ func (s Set) EngineOptions() []string {
 // ContentOptions returns the fio options for the contents of writes.
 func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int64) []string {
 	if compressiblePercent == 0 && dedupePercent == 0 {
-		// By default, fio writes random bytes and changes some with each write. They cannot be
-		// compressed, and save the CPU time that fresh random bytes would take from the load.
+		// By default, fio writes random bytes and changes some with each write. Such bytes cannot
+		// be compressed, and take less of the client's CPU time than fresh random bytes.
 		return nil
 	}
 	options := []string{"--refill_buffers=1"}

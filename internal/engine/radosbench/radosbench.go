@@ -1,8 +1,8 @@
 // Package radosbench reads the output of `rados bench`, plain and JSON, as
 // src/common/obj_bencher.cc of Ceph writes it, from Jewel on. In the output, MB means MiB. The
 // package ignores all rates: "avg MB/s" is a running mean since the start, "cur MB/s" is spread
-// over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the
-// JSON form prints "stddev_iops" with the wrong verb. It computes rates from operations and
+// over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the JSON
+// form prints "stddev_iops" with the wrong format of printf. It computes rates from operations and
 // seconds instead. It computes the latency of a second from the change of the running mean "avg
 // lat".
 package radosbench

@@ -105,8 +105,8 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 		if r.finished > 0 && r.averageMiBPerSecond > 0 {
 			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
 		}
-		// A row is never early, and a little late because of rados bench's loop. A second or more
-		// shows lost digits, or that the machine was suspended.
+		// A row is never early, and a little late because of rados bench's loop. A delay of a
+		// second or more shows that digits were lost, or that the machine was suspended.
 		late := t - float64(r.second)
 		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {
 			measured = false

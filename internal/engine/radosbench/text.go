@@ -17,7 +17,7 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	for p.lines.Next() {
 		if p.seconds == nil {
-			// scanRow refuses a row with a carriage return, and line below handles it.
+			// scanRow refuses a row with a carriage return; the method line handles such a row.
 			if row, ok := scanRow(p.lines.Raw()); ok && p.addRow(row) {
 				continue
 			}

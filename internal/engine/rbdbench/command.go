@@ -17,8 +17,8 @@ const (
 	minimumSeconds = 30
 	// patience is the timeout of a run, as a multiple of its intended duration.
 	patience = 5
-	// stepsSeconds is the time limit of the steps of a task. Ceph keeps the lock of a killed client
-	// for a shorter time.
+	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
+	// keeps the lock of a killed client, because a step may wait for that lock.
 	stepsSeconds = 120
 	// firstPatternByte is the first version of Ceph with --pattern-byte: Tentacle.
 	firstPatternByte = 20

@@ -157,8 +157,9 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf returns the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does
-// not answer, the last known FSID holds: its lock and journal still matter.
+// fsidOf returns the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does not
+// answer, it returns the last known FSID, because the lock and the journal of that cluster still
+// matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
 	known, has := c.fsids[ref]

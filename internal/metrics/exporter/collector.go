@@ -68,7 +68,7 @@ func NewCollector(o Options) *Collector {
 	}
 }
 
-// descriptions returns the descriptions of the gauges. Events has the counters.
+// descriptions returns the descriptions of the gauges. Events has the counters and histograms.
 func descriptions() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, group := range metrics.Table() {

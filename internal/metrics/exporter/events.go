@@ -115,7 +115,7 @@ func (e *Events) RestoreEnded(outcome string) {
 	}
 }
 
-// Settled counts a cluster that has settled after a change.
+// Settled records how long a cluster took to settle after a change.
 func (e *Events) Settled(after time.Duration) {
 	if e != nil {
 		e.settle.Observe(after.Seconds())

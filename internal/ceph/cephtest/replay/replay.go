@@ -234,7 +234,7 @@ func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error 
 	if err != nil {
 		return err
 	}
-	// Ignored is left out: the manager of 20.2.4 reported it in one run and not in another.
+	// The field Ignored is left out: ceph-mgr of 20.2.4 reported it in one run and not in another.
 	for _, option := range running[0].Options {
 		shows["osd.0 runs with "+option.Name] = strings.TrimSpace(fmt.Sprintf("%s from %s", option.Value, option.Source))
 	}
