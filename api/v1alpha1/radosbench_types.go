@@ -74,7 +74,7 @@ type RadosBench struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 67108864",message="must be between 1Ki and 64Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
 	// objectSize is the size of one object in bytes, a multiple of blockSize. If unset, an object
@@ -83,7 +83,7 @@ type RadosBench struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1024 && quantity(string(self)).asInteger() <= 134217728",message="must be between 1Ki and 128Mi, in whole bytes"
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512 and not of 1000: 4k is 4000 bytes, and 4Ki is the 4096 that fio calls 4k"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
 	ObjectSize *resource.Quantity `json:"objectSize,omitempty"`
 
 	// concurrency is the number of operations that each client keeps in flight.

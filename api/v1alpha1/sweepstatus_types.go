@@ -446,9 +446,9 @@ type ConstraintOutcome string
 
 // The outcomes.
 const (
-	// ConstraintKept: the whole interval is on the good side.
+	// ConstraintKept: the whole interval is within the limit.
 	ConstraintKept ConstraintOutcome = "Kept"
-	// ConstraintBroken: the whole interval is on the bad side.
+	// ConstraintBroken: the whole interval is beyond the limit.
 	ConstraintBroken ConstraintOutcome = "Broken"
 	// ConstraintUnknown: the interval contains the limit.
 	ConstraintUnknown ConstraintOutcome = "Unknown"

@@ -319,7 +319,7 @@ func dwellsAfterWindows(w *world) {
 	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Claim != v1alpha1.ClaimThisCluster || w.sessions(s).Valid != 3 || !strings.HasSuffix(string(last), " Dwells") {
 		w.t.Errorf("%s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
 	}
-	if !strings.Contains(s.Status.Summary, "Where each setting held for 4 minutes, twice, the ratio was") {
+	if !strings.Contains(s.Status.Summary, "When each setting stayed applied for 4 minutes, twice, the ratio was") {
 		w.t.Errorf("summary %q", s.Status.Summary)
 	}
 	w.wantReplayed(s, 4)

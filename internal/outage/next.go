@@ -188,7 +188,7 @@ func (p Plan) failureAfter(so Progress, look Look, now time.Time) string {
 	case so.Clean.IsZero() && look.PhaseOver:
 		return "the phase ended before all placement groups were clean: make the phase longer, or lower its rate"
 	case !so.Clean.IsZero() && !wasUnclean(look.Samples, so):
-		return "no placement group lacked a copy while the OSDs were down: check that they hold data"
+		return "no placement group lacked a copy while the OSDs were down: check that they store data"
 	}
 	return ""
 }

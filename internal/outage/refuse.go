@@ -179,7 +179,7 @@ func (p Plan) shared(c Cluster) string {
 	}
 	slices.Sort(others)
 	return fmt.Sprintf("%d other pools have data on these OSDs and would be degraded too (%s): "+
-		"name OSDs that hold none, or raise outage.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
+		"name OSDs without such data, or raise outage.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
 }
 
 func (p Plan) unsafe(c Cluster) string {

@@ -89,7 +89,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 // SupportsUpmap says why a cluster cannot place single placement groups; nil if it can.
 func SupportsUpmap(m *ceph.OSDMap) error {
 	if m.MinCompatClient != "" && m.MinCompatClient < firstRelease { // Release names are in alphabetical order.
-		return refuse("the cluster allows clients of release %s, which do not support upmap: if none is left, run `ceph osd set-require-min-compat-client luminous`", m.MinCompatClient)
+		return refuse("the cluster allows clients of release %s, which do not support upmap: if no such client is left, run `ceph osd set-require-min-compat-client luminous`", m.MinCompatClient)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 	}
 	for _, pool := range w.Pools {
 		if pool.Copies > len(domains) {
-			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s lie in only %d: set scratchPool.failureDomain to a level that has enough, such as osd, or use a smaller size",
+			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s are in only %d: set scratchPool.failureDomain to a level that has enough, such as osd, or use a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		}
 	}
@@ -228,7 +228,7 @@ func (w Request) possible(domains map[string][]int) error {
 		case pool.Copies > w.Count:
 			return refuse("a pool with %d copies or chunks cannot be confined to %d OSDs: use at least one OSD for each, or a smaller size", pool.Copies, w.Count)
 		case pool.Copies > len(domains):
-			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s that are up and in lie in only %d: use failureDomain osd, or a smaller size",
+			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s that are up and in are in only %d: use failureDomain osd, or a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		case pool.PGs > 0 && pool.PGs*pool.Copies < w.Count:
 			return refuse("%d placement groups of %d copies or chunks cannot use all of %d OSDs: use a larger pg_num", pool.PGs, pool.Copies, w.Count)

@@ -309,7 +309,7 @@ func TestApart(t *testing.T) {
 		want    string // a part of the refusal; "" for none
 	}{
 		"a host for each copy":      {hosts(2, 2, 2), Request{Pools: pools(3), FailureDomain: "host"}, ""},
-		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host, but the OSDs lie in only 2: set scratchPool.failureDomain to a level that has enough, such as osd"},
+		"three copies on two hosts": {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host, but the OSDs are in only 2: set scratchPool.failureDomain to a level that has enough, such as osd"},
 		"the same, apart by OSD":    {hosts(3, 3), Request{Pools: pools(3), FailureDomain: "osd"}, ""},
 		"more copies than OSDs":     {hosts(2), Request{Pools: pools(3), FailureDomain: "osd"}, "in only 2:"},
 		"chunks that fit, metadata that do not": {
@@ -318,7 +318,7 @@ func TestApart(t *testing.T) {
 		"hosts of another device class do not count": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
 			Request{Pools: pools(3), FailureDomain: "host", DeviceClass: "ssd"},
-			"the OSDs of device class ssd lie in only 2:",
+			"the OSDs of device class ssd are in only 2:",
 		},
 		"any class will do": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Pools: pools(3), FailureDomain: "host"}, "",

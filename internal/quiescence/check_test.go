@@ -192,7 +192,7 @@ var checkCases = map[string]struct {
 	},
 	"a quota": {
 		change: func(f *Facts) { f.Demand.Bytes = 6*gib + 1 },
-		want:   []obstacle{{code: "QuotaTooSmall", says: "holds 4Gi and may hold 10Gi", stays: true}},
+		want:   []obstacle{{code: "QuotaTooSmall", says: "contains 4Gi of its quota of 10Gi", stays: true}},
 	},
 	"as many PGs as may be": {change: func(f *Facts) { f.Demand.PGReplicas = 3 * (200 - 33) }},
 	"one PG more than may be": {

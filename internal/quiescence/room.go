@@ -156,7 +156,7 @@ func quota(in input) *Obstacle {
 	}
 	for _, pool := range in.OSDMap.Pools {
 		if pool.Name == in.Demand.Pool && pool.QuotaMaxBytes > 0 && stored+in.Demand.Bytes > pool.QuotaMaxBytes {
-			return stays("QuotaTooSmall", "pool %s holds %s and may hold %s, and the benchmark writes up to %s; raise max_bytes, or write less",
+			return stays("QuotaTooSmall", "pool %s contains %s of its quota of %s, and the benchmark writes up to %s; raise max_bytes, or write less",
 				pool.Name, quantity(stored), quantity(pool.QuotaMaxBytes), quantity(in.Demand.Bytes))
 		}
 	}

@@ -310,7 +310,7 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 		rows = append(rows, []string{"written, at most about", p.EstimatedBytesWritten.String()})
 	}
 	rows = append(rows, []string{"placement groups created, split or merged", strconv.FormatInt(p.PlacementGroupChanges, 10)},
-		[]string{"restarts of OSDs", strconv.Itoa(int(p.OSDRestarts))}, []string{"smallest effect that the largest design proves", string(p.SmallestEffect)})
+		[]string{"restarts of OSDs", strconv.Itoa(int(p.OSDRestarts))}, []string{"smallest effect that the plan proves if it is carried out in full", string(p.SmallestEffect)})
 	for _, refusal := range p.Refusals {
 		rows = append(rows, []string{"refused", refusal})
 	}

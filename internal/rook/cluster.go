@@ -216,7 +216,7 @@ func (i ClusterInfo) Unsettled() string {
 	case i.RunningImage != "" && i.Image != "" && i.RunningImage != i.Image:
 		return fmt.Sprintf("Ceph is to be upgraded from image %s to %s", i.RunningImage, i.Image)
 	case len(i.CephVersions) > 1:
-		return fmt.Sprintf("daemons of %d versions of Ceph run, so an upgrade is under way", len(i.CephVersions))
+		return fmt.Sprintf("daemons run %d different versions of Ceph, so an upgrade is under way", len(i.CephVersions))
 	}
 	return ""
 }

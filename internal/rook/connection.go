@@ -106,7 +106,7 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 		cephxKey = word(secret.Data[keyUserKey])
 	}
 	if cephxKey == "" {
-		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s holds no key of CephClient %s: delete the Secret, and Rook recreates it", at, key.Name)}
+		return ceph.Connection{}, &Error{Reason: ReasonKeyMissing, Message: fmt.Sprintf("Secret %s contains no key of CephClient %s: delete the Secret, and Rook recreates it", at, key.Name)}
 	}
 	user := word(secret.Data[keyUser])
 	if user == "" {

@@ -302,7 +302,7 @@ func TestUnsettled(t *testing.T) {
 		"a cluster just created":    {change: func(i *ClusterInfo) { *i = ClusterInfo{} }, want: "Rook is reconciling"},
 		"a spec that was changed":   {change: func(i *ClusterInfo) { i.Reconciled = false }, want: "latest spec"},
 		"an upgrade that was asked": {change: func(i *ClusterInfo) { i.Image = "b" }, want: "from image a to b"},
-		"an upgrade under way":      {change: func(i *ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 1, "19.2.0": 4} }, want: "2 versions"},
+		"an upgrade under way":      {change: func(i *ClusterInfo) { i.CephVersions = map[string]int{"18.2.7": 1, "19.2.0": 4} }, want: "2 different versions"},
 		"a cluster being removed":   {change: func(i *ClusterInfo) { i.Deleting = true }, want: "deleted"},
 	}
 	for name, tc := range cases {

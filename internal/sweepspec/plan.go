@@ -120,20 +120,20 @@ func Strength(plan *v1alpha1.SweepPlan) string {
 	case "":
 		return ""
 	case percentOf(1):
-		return "Even the largest design would not prove that something is twice as good: allow more blocks " +
-			"(strategy.blocks.max, strategy.confirmationBlocks) or ask for less confidence."
+		return "Even carried out in full, the plan would not prove that a configuration is twice as good: allow more blocks " +
+			"(strategy.blocks.max, strategy.confirmationBlocks) or a lower confidence."
 	}
-	return fmt.Sprintf("The largest design proves improvements of %s and more, four times out of five, at the noise that is assumed.", plan.SmallestEffect)
+	return fmt.Sprintf("Carried out in full, the plan proves improvements of %s and more, four times out of five, at the assumed noise.", plan.SmallestEffect)
 }
 
 func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 	var all []string
 	if !(sweep.Budget{Time: b.Time, Reserve: b.Reserve}).Affordable(smallest) {
-		all = append(all, fmt.Sprintf("budget.duration %v is less than the smallest design takes: %d runs and the restore, about %v.",
+		all = append(all, fmt.Sprintf("budget.duration %v is too short: the %d runs that are needed at least, and the restore, take about %v.",
 			b.Time, smallest.Runs, (smallest.Time+b.Reserve).Round(time.Minute)))
 	}
 	if !(sweep.Budget{Bytes: b.Bytes}).Affordable(smallest) {
-		all = append(all, fmt.Sprintf("budget.bytesWritten %s is less than the smallest design writes: %d runs, about %s.",
+		all = append(all, fmt.Sprintf("budget.bytesWritten %s is too small: the %d runs that are needed at least write about %s.",
 			resource.NewQuantity(b.Bytes, resource.BinarySI), smallest.Runs, wholeQuantity(smallest.Bytes)))
 	}
 	return all

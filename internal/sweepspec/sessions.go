@@ -497,7 +497,7 @@ func (s *Sessions) ofDwells(candidate int) string {
 	if s.of(candidate).Contradict {
 		agree = "which contradicts the windows"
 	}
-	return fmt.Sprintf(" Where each setting held for %d minutes, twice, the ratio was %s, %s.", int(session.DwellTime.Minutes()), ratioText(math.Exp(k.LogRatio)), agree)
+	return fmt.Sprintf(" When each setting stayed applied for %d minutes, twice, the ratio was %s, %s.", int(session.DwellTime.Minutes()), ratioText(math.Exp(k.LogRatio)), agree)
 }
 
 // others lists the verdicts on all candidates except the best.
@@ -520,9 +520,9 @@ func (s *Sessions) caveat(f session.Finding) string {
 	case f.Remedy == switchback.UseBlocks:
 		return fmt.Sprintf(" Windows of %v, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID.", s.window)
 	case f.Contradict:
-		return " Use design Blocks, in which a setting holds for a whole run."
+		return " Use design Blocks, in which a setting stays applied for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return " In switched windows they are equivalent, but settings that hold for minutes were not measured: " + s.adviceForDwells()
+		return " In switched windows they are equivalent, but settings that stay applied for minutes were not measured: " + s.adviceForDwells()
 	case f.Windows.Verdict == stats.Inconclusive:
 		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
@@ -531,7 +531,7 @@ func (s *Sessions) caveat(f session.Finding) string {
 	return ""
 }
 
-// adviceForDwells says how to measure settings that hold for minutes.
+// adviceForDwells says how to measure settings that stay applied for minutes.
 func (s *Sessions) adviceForDwells() string {
 	if s.Quick() {
 		return "use 3 or more sessions, which end with dwells, or design Blocks."
@@ -545,7 +545,7 @@ func (s *Sessions) adviceFor(what string) string {
 	case s.ledgerIsFull():
 		return fmt.Sprintf("status.runs has no room for %s. Use fewer sessions, or design Blocks.", what)
 	case s.tooManyVoid:
-		return fmt.Sprintf("too many sessions were void to go on with %s. Read their events, or use design Blocks.", what)
+		return fmt.Sprintf("too many sessions were void to continue with %s. Read their events, or use design Blocks.", what)
 	}
 	return fmt.Sprintf("give the budget room for %s, or use design Blocks.", what)
 }

@@ -251,7 +251,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.993 to 1.009), by 8 pairs of windows in 1 session." +
-				" In switched windows they are equivalent, but settings that hold for minutes were not measured: use 3 or more sessions, which end with dwells, or design Blocks.",
+				" In switched windows they are equivalent, but settings that stay applied for minutes were not measured: use 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
@@ -373,7 +373,7 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 		"they agree about a gain":            {general, append(sessions(0.3), held(1.35)), 0, "Superior", "ThisCluster", "which agrees"},
 		"they contradict a gain":             {general, append(sessions(0.3), held(0.93)), 0, "Inconclusive", "ThisCluster", "0.930, which contradicts the windows"},
 		"a void session of dwells":           {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0)), 1, "", "", ""},
-		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "too many sessions were void to go on with dwells"},
+		"two of them are more than may fail": {general, append(sessions(0), VoidSession(4, v1alpha1.SweepSessionFailed, 70, 0), VoidSession(5, v1alpha1.SweepSessionFailed, 70, 0)), 0, "Inconclusive", "SwitchedWindows", "too many sessions were void to continue with dwells"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, plan, planner := sessionPlan(t, strings.Replace(c.patch, reads, general, 1))

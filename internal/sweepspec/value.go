@@ -130,7 +130,7 @@ func boundOf(field v1alpha1.WorkloadField) bound {
 		return bound{1, 100_000_000, "a whole number between 1 and 100000000"}
 	case v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize, v1alpha1.WorkloadIOSize:
 	}
-	return bound{512, 64 << 20, "a size between 512 and 64Mi and a multiple of 512 but not of 1000: 4Ki is the 4096 that fio calls 4k"}
+	return bound{512, 64 << 20, "a size between 512 and 64Mi, and a multiple of 512 but not of 1000: for the 4096 bytes that fio calls 4k, write 4Ki"}
 }
 
 func wantedOfLoad(p v1alpha1.Parameter, value cephvalue.Value) string {

@@ -168,7 +168,7 @@ func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) s
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || limit == 0 || !t.boundByRoom(run, failed) {
 		return ""
 	}
-	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of what a quota leaves. %s", failed.ID, mebibytes(limit), writeLess)
+	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of the remaining quota. %s", failed.ID, mebibytes(limit), writeLess)
 }
 
 // OutOfRoom says that, in the last sample, OSDs are running out of space; "" if they are not.

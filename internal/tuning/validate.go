@@ -403,7 +403,7 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 	if len(names) == 0 {
 		return nil
 	}
-	return w.problem(ProblemShadowed, "%s would be inert where a narrower section sets it, at %s: remove that with `ceph config rm WHO %s`, or vary the option there",
+	return w.problem(ProblemShadowed, "%s would be inert where a narrower section sets it, at %s: remove that entry with `ceph config rm WHO %s`, or vary the option there",
 		w.setting, strings.Join(names, ", "), w.setting.Option)
 }
 

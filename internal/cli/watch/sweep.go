@@ -106,7 +106,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	rows = append(rows,
 		[]string{"placement groups", fmt.Sprintf("%d created, split or merged", plan.PlacementGroupChanges)},
 		[]string{"restarts of OSDs", strconv.Itoa(int(plan.OSDRestarts))},
-		[]string{"smallest effect", fmt.Sprintf("%s, which the largest design proves four times out of five at the noise that is assumed", plan.SmallestEffect)},
+		[]string{"smallest effect", fmt.Sprintf("%s: carried out in full, the plan proves it four times out of five at the assumed noise", plan.SmallestEffect)},
 	)
 	out.WriteString("\n")
 	terminal.WriteTable(out, []string{"THE PLAN", ""}, rows)
