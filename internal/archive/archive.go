@@ -95,9 +95,10 @@ type Phase struct {
 	// Disturbances lists what disturbed the cluster during the phase: the JSON form of a list of
 	// quiescence.Disturbance.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
-	// Outage is the cost of the outage in this phase.
+	// Outage has the durations and the clients' figures of the outage in this phase.
 	Outage *Outage `json:"disruption,omitempty"`
-	// Space is how much space the data took at the end of the phase.
+	// Space is how much space the data of the phase took, from the sample with the most stored
+	// data.
 	Space *Space `json:"space,omitempty"`
 }
 
@@ -209,7 +210,8 @@ func (r *Run) StartSpread() (seconds float64, known bool) {
 	return seconds, known
 }
 
-// PhaseNames lists the phases of all runs, each once, in their order.
+// PhaseNames lists the phases of all runs without duplicates, in the order in which they first
+// appear.
 func PhaseNames(runs []*Run) []v1alpha1.PhaseName {
 	var names []v1alpha1.PhaseName
 	for _, run := range runs {

@@ -25,7 +25,7 @@ const (
 	// LabelBenchmark is the name of the CephBenchmark, shortened if it is too long
 	// for a label.
 	LabelBenchmark = "cephtune.dev/benchmark"
-	// LabelRunID is its run ID.
+	// LabelRunID is the run ID of the CephBenchmark.
 	LabelRunID = "cephtune.dev/run-id"
 	// LabelSession distinguishes executions of the same run ID: a benchmark runs again, with other
 	// results, if its run ID is set to an earlier one.

@@ -128,7 +128,7 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	return &less
 }
 
-// cloneBackground copies the data that method from changes. If the load has an observation, which
+// cloneBackground copies the data that [Part.from] changes. If the load has an observation, which
 // has the result too, it leaves the result out of the report.
 func cloneBackground(b *Background) *Background {
 	if b == nil {
@@ -149,7 +149,7 @@ func cloneBackground(b *Background) *Background {
 	return &clone
 }
 
-// clonePhases copies the data that method from changes.
+// clonePhases copies the data that [Part.from] changes.
 func clonePhases(phases []Phase) []Phase {
 	clones := slices.Clone(phases)
 	for i := range clones {

@@ -6,7 +6,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Outage is the cost of the outage in one run.
+// Outage shows what the outage of one run cost: how long the cluster took to recover, and what the
+// clients measured meanwhile.
 type Outage struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
@@ -24,8 +25,8 @@ type Outage struct {
 	// SecondsToUp is the time until all stopped OSDs were up.
 	SecondsToUp v1alpha1.Decimal `json:"secondsToUp,omitempty"`
 
-	// SecondsToActive is the time until all placement groups served clients. Ceph reports this
-	// every five seconds.
+	// SecondsToActive is the time until all placement groups served clients. It is accurate to
+	// about five seconds, because Ceph reports the states that often.
 	SecondsToActive v1alpha1.Decimal `json:"secondsToActive,omitempty"`
 
 	// SecondsToClean is the time until all placement groups had all their copies again.

@@ -99,7 +99,7 @@ type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
 	Summary  string `json:"summary"`
-	// Count is the number of pools, OSDs or placement groups concerned; 0 if it counts
+	// Count is the number of pools, OSDs or placement groups concerned; 0 if the check counts
 	// nothing.
 	Count int  `json:"count,omitempty"`
 	Muted bool `json:"muted,omitempty"`
@@ -113,7 +113,8 @@ type OSDMap struct {
 	// has.
 	Flags []string `json:"flags,omitempty"`
 	Pools []Pool   `json:"pools"`
-	// These full ratios are the shares of an OSD that may be used.
+	// These are shares of an OSD's space. If an OSD exceeds them, Ceph blocks writes, refuses
+	// backfills to that OSD, or warns.
 	FullRatio         float64 `json:"fullRatio"`
 	BackfillFullRatio float64 `json:"backfillFullRatio"`
 	NearFullRatio     float64 `json:"nearFullRatio"`
@@ -155,7 +156,8 @@ type Pool struct {
 	PGPlacementTarget  int    `json:"pgPlacementTarget"`
 	AutoscaleMode      string `json:"autoscaleMode"`
 	ErasureCodeProfile string `json:"erasureCodeProfile,omitempty"`
-	// DataChunks is k of that profile; 0 for a replicated pool, or if Ceph does not report it.
+	// DataChunks is k of the erasure-code profile; 0 for a replicated pool, or if Ceph does not
+	// report it.
 	DataChunks          int    `json:"dataChunks,omitempty"`
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`

@@ -37,8 +37,7 @@ const (
 // can make a valid seal, so a valid seal proves that the manager wrote the annotations.
 const AnnotationSeal = "cephtune.dev/seal"
 
-// sealVersion begins the seals of Jobs whose keys are derived from the owner and run ID of the
-// session.
+// sealVersion begins each seal whose key is derived from the owner and the run ID of the session.
 const sealVersion = "v2:"
 
 // sealed returns the annotations that are sealed together. AnnotationUnreachable is not sealed:

@@ -15,7 +15,7 @@ import (
 // RequestTimeout is the timeout of one request to a runner.
 const RequestTimeout = 10 * time.Second
 
-// Each calls the given runners concurrently.
+// Each calls ask for all given runners concurrently, and returns the first error.
 func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Context, client int, c runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

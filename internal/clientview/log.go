@@ -107,7 +107,8 @@ func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, 
 	return reports, problems, err
 }
 
-// frameProblems separates damaged frames, by task, from a read error.
+// frameProblems returns the problems of damaged frames (a frame is one report in the log), by task,
+// and the other errors.
 func frameProblems(err error) (map[string]string, error) {
 	type joined interface {
 		error

@@ -16,7 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// These are the interval between samples of a cluster, and the timeout of one sample.
+// These are the interval between samples of a cluster, and the timeouts of a sample and of the
+// survey.
 const (
 	SampleEvery   = 5 * time.Second
 	sampleTimeout = 15 * time.Second

@@ -123,7 +123,7 @@ func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	return ellipsis.Cut(text, 512)
 }
 
-// Write puts the conclusion into status and ends the run ID.
+// Write puts the conclusion into status, and sets the condition that the run ID has ended.
 func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Session) {
 	status.CompletionTime = new(metav1.NewTime(s.Now))
 	status.Summary = ellipsis.Cut(c.Summary, 512)

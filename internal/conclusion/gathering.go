@@ -64,7 +64,7 @@ func EachReport(ctx context.Context, clients []Reporter, id string, take func(*t
 	return eachReport(ctx, clients, 0, id, take)
 }
 
-// eachReport begins at a given client.
+// eachReport is like EachReport, but begins with a given client.
 func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()

@@ -25,7 +25,7 @@ func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	s.Runs = append(s.Runs, run)
 }
 
-// Fail ends the run ID without a result.
+// Fail sets the condition that the run ID has failed, and ends a run in progress as failed.
 func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
 	s.CompletionTime = new(metav1.NewTime(now))
 	for i := range s.Runs {

@@ -12,7 +12,7 @@ import (
 )
 
 // significantDigits is the precision of a Decimal. No benchmark is repeatable to one part in a
-// million, and more digits would not fit.
+// million, and more digits would not fit into maxDecimal.
 const significantDigits = 7
 
 // maxDecimal is the length of the longest Decimal that its schema allows.

@@ -97,7 +97,8 @@ func Figures(res *result.Result) ([]Figure, error) {
 	return all, nil
 }
 
-// selectDirection returns nil for reads and for writes unless the result has both.
+// selectDirection returns the part of a result in one direction. It returns nil for reads and for
+// writes unless the result has both, because the total is the same then.
 func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direction, error) {
 	mixed := res.Read != nil && res.Write != nil
 	switch {

@@ -30,7 +30,8 @@ func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 
 // Reference is a benchmark with which expectations compare.
 type Reference struct {
-	// Unusable says why nothing can be compared with it, and what to do; "" if it can.
+	// Unusable says why nothing can be compared with the reference, and what to do; "" if it is
+	// usable.
 	Unusable string
 	// Runs holds its valid runs of the same workload, of all sessions that are kept.
 	Runs []ReferenceRun
@@ -157,7 +158,8 @@ func (r Reference) sessions(e v1alpha1.Expectation, kind string) []session {
 
 // Regression is the outcome of comparing a figure with that of a reference.
 type Regression struct {
-	// State is Kept if the whole interval is within the limit, Broken if all of it is beyond.
+	// State is Kept if the whole interval is within the limit, Broken if all of it is beyond the
+	// limit, and Unknown otherwise.
 	State stats.ConstraintState
 	// Missing says why there is no ratio, and what to do; "" if there is one.
 	Missing string

@@ -22,8 +22,8 @@ type Limits struct {
 	// of its strings, which are in memory.
 	TextBytes, StringBytes int64
 	// MemoryBytes bounds the total size of all values, see [Size]. The contents of strings do
-	// not count, because TextBytes bounds them. Slices grow by a quarter, so at worst a document costs
-	// 2.25 times as much.
+	// not count, because TextBytes bounds them. When a slice grows by a quarter, its old and its
+	// new memory exist together, so at worst Decode takes 2.25 times this memory.
 	MemoryBytes int64
 	// Depth bounds how deep objects and arrays are nested.
 	Depth int

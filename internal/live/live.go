@@ -15,7 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 )
 
-// Sessions holds the sessions that this process follows, each with a memory of type M.
+// Sessions holds the sessions that this process follows. Each has a Memory of type M for its
+// reconciler.
 type Sessions[M any] struct {
 	dial   clientview.Dial
 	now    func() time.Time

@@ -56,7 +56,8 @@ func isGone(ctx context.Context, reader client.Reader, name string) bool {
 	return apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero()
 }
 
-// NewClient is ctrl.Options.NewClient of a manager that works in benchmark namespaces.
+// NewClient is the value of ctrl.Options.NewClient for a manager that works in benchmark
+// namespaces.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	inner, err := client.New(config, options)
 	if err != nil {
@@ -121,10 +122,10 @@ func isCR(o runtime.Object, scheme *runtime.Scheme) bool {
 	return err != nil || kind.Group == v1alpha1.GroupVersion.Group
 }
 
-// NewCache is ctrl.Options.NewCache of a manager that works in benchmark namespaces. A manager
-// lists all objects that it watches when it starts and when a watch ends. If the API server
-// refused such a list in a terminating namespace, the manager would wait for it forever, and do
-// nothing in any namespace. This cache takes the namespace as empty.
+// NewCache is the value of ctrl.Options.NewCache for a manager that works in benchmark namespaces.
+// A manager lists all objects that it watches when it starts and when a watch ends. If the API
+// server refused such a list in a terminating namespace, the manager would wait for it forever, and
+// do nothing in any namespace. This cache takes the namespace as empty.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	direct, err := client.New(config, client.Options{HTTPClient: options.HTTPClient, Scheme: options.Scheme, Mapper: options.Mapper})
 	if err != nil {

@@ -171,8 +171,8 @@ func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
 	return nil
 }
 
-// Tick advances time by one step: OSDs, the autoscaler and Rook act, and the manager moves
-// pg_num of each pool a step nearer to its target. Data moves one tick later.
+// Tick advances time by one step: OSDs, the autoscaler and Rook act, and ceph-mgr moves pg_num of
+// each pool a step nearer to its target. Data moves one tick later.
 func (c *Cluster) Tick() {
 	c.Change(func(a *Answers) {
 		if c.MClock {

@@ -43,7 +43,7 @@ type Cluster struct {
 // Behaviour configures what a Cluster does by itself. Like Answers, it may be changed only within
 // Act.
 type Behaviour struct {
-	// PGStep is the number of PGs by which the manager changes a pool in one tick.
+	// PGStep is the number of PGs by which ceph-mgr changes a pool in one tick.
 	PGStep int
 	// MaxPGs is the number of PGs above which pg_num is refused with ERANGE.
 	MaxPGs int

@@ -48,12 +48,12 @@ type Answers struct {
 	ConfigDump []ceph.ConfigEntry
 	// ConfigShow has keys such as "osd.0 osd_memory_target".
 	ConfigShow map[string]string
-	// ConfigHelp is keyed by option. A missing option is unknown to Ceph.
+	// ConfigHelp is keyed by option. Ceph does not know an option without an entry.
 	ConfigHelp map[string]ceph.OptionHelp
 	// RunningConfig is keyed by OSD.
 	RunningConfig map[int]ceph.Running
 	Balancer      ceph.Balancer
-	// OKToStop is keyed by OSD. A missing OSD may be stopped.
+	// OKToStop is keyed by OSD. An OSD without an entry may be stopped.
 	OKToStop  map[int]ceph.Stop
 	Recovered ceph.Recovered
 	// Keys holds the entries of config-key.

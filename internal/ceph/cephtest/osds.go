@@ -118,7 +118,7 @@ func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Statu
 	return s, err
 }
 
-// PGs implements ceph.Client. It returns the PGs of the answers and the inactive PGs.
+// PGs implements ceph.Client. It returns the PGs of Answers and those of Inactive.
 func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, err error) {
 	err = c.verb(ctx, "PGs", at, func() error {
 		pgs = slices.Clone(c.Answers.PGs)

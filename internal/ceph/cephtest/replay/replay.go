@@ -150,7 +150,7 @@ func answer(err error) string {
 	return err.Error()
 }
 
-// Look returns the cluster's state of the settings that a round changes.
+// Look returns the present values of the settings that a round changes.
 func (w World) Look(ctx context.Context, round Round) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTime)
 	defer cancel()

@@ -92,7 +92,7 @@ func setRounds() []Round {
 			set("osd_client_message_cap", "-1"),
 			set("bluestore_throttle_bytes", "4MiB"),
 			set("mgr_tick_period", "1.5"),
-			set("osd_scrub_reservation_timeout", "5s"), // below its minimum
+			set("osd_scrub_reservation_timeout", "5s"), // the value is below the minimum
 			set("osd_op_queue", "nope"),
 			set("osd_pool_default_erasure_code_profile", ""),
 			setAt("class:nothing", "osd_memory_target", "1K"),
@@ -160,7 +160,7 @@ func poolRounds() []Round {
 			setPool("pg_autoscale_mode", "maybe"),
 			setPool("no_such_option", "1"),
 			setPool("read_lease_interval", "8"),
-			setPool("fast_read", "1"), // replicated
+			setPool("fast_read", "1"), // refused, because the pool is replicated
 			setPool("pg_num", "x"),
 			setPool("pg_num", "0"),
 			setPool("pg_num", "100000"),
