@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ref names one object, and no other one that has had its name. The zero value names none.
+// Ref identifies one object, by its UID too, so that a later object with the same name differs. The
+// zero value identifies none.
 type Ref struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
@@ -27,8 +28,8 @@ func To(kind string, o metav1.Object) Ref {
 // String names the object as people do, such as CephBenchmark bench/nightly.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
-// Identity is unique to the object, such as CephBenchmark/bench/nightly/5f3a…. Locks on
-// clusters have it.
+// Identity is unique to the object, such as CephBenchmark/bench/nightly/5f3a…. It is the holder's
+// identity in the lock of a cluster.
 func (r Ref) Identity() string {
 	return strings.Join([]string{r.Kind, r.Namespace, r.Name, string(r.UID)}, "/")
 }

@@ -100,8 +100,8 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
-		// The outage's owner cannot read the journal either. If the owner is running
-		// nevertheless, its run is invalid, and it releases the lock itself.
+		// The controller of the outage's owner cannot read the owner either. If the owner is
+		// running nevertheless, its run is invalid, and it releases the lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
 		return k.restore(ctx, cluster, left, true)
 	}

@@ -70,7 +70,7 @@ func (s State) Observe(p Plan, started time.Time, phaseOver bool, samples []quie
 	return s, view
 }
 
-// Expected returns the part of a run's outage that explains observations; nil for none.
+// Expected returns [Plan.Expected] for a run; nil if the state belongs to another run.
 func (s State) Expected(p Plan, run int32) *quiescence.Outage {
 	if s.Run != run {
 		return nil

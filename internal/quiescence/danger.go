@@ -23,7 +23,7 @@ func full() []string {
 }
 
 // DangerDuringRestart returns a danger that forbids further changes and load, given the number of
-// OSDs that are down on purpose; nil without one. Check and Judge handle milder conditions.
+// OSDs that are down on purpose; nil without a danger. Check and Judge handle milder conditions.
 func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {

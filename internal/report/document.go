@@ -48,7 +48,7 @@ const (
 // Fact is a name with its value.
 type Fact struct{ Name, Text string }
 
-// Section is a part with a heading.
+// Section is a heading with its parts.
 type Section struct {
 	Title string
 	Parts []Part

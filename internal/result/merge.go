@@ -15,11 +15,10 @@ const unevenShare = 0.95
 
 // Merge combines the results of several clients that started together and had the same load.
 //
-// It adds operations and bytes, combines moments without loss, and adds histograms bin by
-// bin. Seconds is the window, the longest of the clients' times, because the cluster's rate
-// is the total over that window. It does not average rates, and percentiles cannot be
-// averaged. If a part lacks a histogram, so does the merged result, with a warning. Merge
-// omits settings that differ.
+// It adds operations and bytes, combines moments without loss, and adds histograms bin by bin.
+// Seconds is the window, the longest of the clients' times, because the cluster's rate is the total
+// over that window. Merge never averages rates or percentiles. If one of the results lacks a
+// histogram, so does the merged result, with a warning. Merge omits settings that differ.
 //
 // The order of the results does not matter, except for floating-point rounding. Nor does it
 // matter whether they are merged at once or in steps. Merge does not change its arguments, but

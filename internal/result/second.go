@@ -55,7 +55,7 @@ func (s *Second) WithoutLatencies() Second {
 	return plain
 }
 
-// Validate reports impossible values in a row.
+// Validate returns an error for impossible values.
 func (s *Second) Validate() error {
 	if s.FromNanoseconds < 0 || s.ToNanoseconds <= s.FromNanoseconds {
 		return fmt.Errorf("a second cannot last from %d to %d ns", s.FromNanoseconds, s.ToNanoseconds)

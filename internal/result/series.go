@@ -65,10 +65,10 @@ const maxSeriesSeconds = 1e6
 // The clocks of the tools are accurate to a millisecond.
 const coverage = 0.998
 
-// PerSecond aligns the series to whole seconds. It omits a second that the series does not
-// cover completely, so it invents nothing. A second that several intervals share gets their
-// mean, weighted by time (latency: by operations) within the second, so nothing is lost. The
-// result has no latency if a second without operations lacks it.
+// PerSecond aligns the series to whole seconds. It omits a second that the series does not cover
+// completely, so it invents nothing. A second that several intervals share gets their mean,
+// weighted by time (latency: by operations) within the second, so nothing is lost. If nothing
+// completed in some second, the result has no latencies.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {

@@ -152,8 +152,8 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 
 // progressWithin is the time within which Rook reports progress after a change of the spec and
 // after each report. When Rook is done, it writes the observed generation once. If that write
-// conflicts with another, the generation stays outdated until the spec changes again: perhaps
-// for weeks, in a healthy cluster.
+// conflicts with another, the generation stays outdated until the spec changes again: perhaps for
+// weeks, in a healthy cluster. So after this time without progress, Rook counts as done.
 const progressWithin = 2 * time.Minute
 
 // lastProgress returns the time of the last change to the object outside its status, or of

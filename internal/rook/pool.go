@@ -319,7 +319,8 @@ func metadataSize(ec v1alpha1.ErasureCodedPool) int32 {
 	return ec.Metadata.Size
 }
 
-// replicatedSpec allows a single copy only if size is 1: Rook refuses it otherwise.
+// replicatedSpec sets requireSafeReplicaSize to false if size is 1: otherwise Rook refuses a single
+// copy.
 func replicatedSpec(spec v1alpha1.ScratchPool, size int32, params map[string]any) map[string]any {
 	pool := commonSpec(spec, params)
 	pool["replicated"] = map[string]any{"size": int64(size), "requireSafeReplicaSize": size > 1}
