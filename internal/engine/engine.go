@@ -70,7 +70,7 @@ func TraitsOf(phase *v1alpha1.Phase) Traits {
 	return Traits{}
 }
 
-// Lookup returns the format of that name.
+// Lookup returns the format with a name.
 func Lookup(name string) (Format, bool) {
 	return find(func(f Format) bool { return f.Name == name })
 }

@@ -112,7 +112,7 @@ const (
 
 // These are the limits of the series about CRs.
 const (
-	MaxSweepSeries         = 5  // per sweep, plus
+	MaxSweepSeries         = 5  // per sweep, without those of its configurations
 	MaxConfigurationSeries = 4  // per configuration of the sweep
 	MaxBenchmarkSeries     = 20 // per benchmark
 	MaxSeries              = 5000

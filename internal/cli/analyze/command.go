@@ -37,7 +37,8 @@ type options struct {
 	metricGiven bool
 	// summarised says that the only argument is to be summarised, without a comparison.
 	summarised bool
-	// exported says that the only argument is the export of a sweep.
+	// exported says that the only argument is a file that `kubectl cephtune export` wrote for a
+	// sweep.
 	exported bool
 
 	output string

@@ -40,7 +40,8 @@ func drawRatios(r *report) ([]byte, error) {
 	if shown == 0 {
 		return nil, errors.New("no candidate can be compared with the baseline, so there is nothing to draw")
 	}
-	// The interval of two runs can span several powers of ten, and would squeeze all others.
+	// The interval of two runs can span several powers of ten. On such an axis, all other intervals
+	// would be too small to read.
 	low, high = max(low/1.05, 0.1), min(high*1.05, 10)
 	if err := drawThresholds(p, r, low, high); err != nil {
 		return nil, err

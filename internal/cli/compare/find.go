@@ -128,7 +128,8 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 	})
 }
 
-// choose keeps the runs to compare.
+// choose removes the runs that are not compared: invalid runs or, if the command line names one
+// run, all others.
 func (s *side) choose(arg argument) error {
 	all := len(s.runs)
 	if all == 0 {

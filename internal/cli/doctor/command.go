@@ -178,8 +178,8 @@ func (e *examination) found(about string, state State, text, fix string) {
 	e.findings = append(e.findings, Finding{about, state, text, fix})
 }
 
-// unreadable returns the finding about something that cannot be read. A missing permission of
-// the caller is not a problem by itself; any other error is.
+// unreadable returns the finding about something that cannot be read. A missing permission of the
+// caller is not a problem by itself; any other error is one.
 func (e *examination) unreadable(about, what string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {

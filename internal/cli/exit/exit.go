@@ -13,8 +13,8 @@ const (
 	Failure = 1
 	// Usage means that the command line is wrong. Nothing was read.
 	Usage = 2
-	// Unexpected means that the command worked, but the outcome differs from --expect, or was
-	// not there within --timeout.
+	// Unexpected means that the command worked, but the outcome differs from --expect, or did not
+	// arrive within --timeout.
 	Unexpected = 3
 	// Undecided means that the command worked, but the outcome is unknown: more runs may decide
 	// it.

@@ -207,7 +207,7 @@ func (one *follower) read(ctx context.Context, with *Follower, namespace, pod st
 		if line, ok := progress.Parse(string(text)); ok && err == nil {
 			one.note(func() { one.last, one.err = heard{line: line, at: with.Now()}, nil })
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // No line of a runner is so long.
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // A line that exceeds the buffer is not from a runner, so it is skipped.
 			return
 		}
 	}

@@ -128,7 +128,7 @@ func dataNote(runs []*archive.Run) string {
 	return "the data when a run began: " + strings.Join(found, ", ")
 }
 
-// runWord names runs by their numbers.
+// runWord returns text such as "run 2" or "runs 1, 3".
 func runWord(numbers []string) string {
 	if len(numbers) > 1 {
 		return "runs " + strings.Join(numbers, ", ")

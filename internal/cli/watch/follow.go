@@ -101,7 +101,7 @@ func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
 // errFinal is wrapped by errors that a retry cannot fix.
 var errFinal = errors.New("it cannot be followed")
 
-// finalError is an errFinal with a complete message that needs no prefix.
+// finalError is an errFinal whose message is printed alone, without that of errFinal.
 type finalError struct{ message string }
 
 // Error implements error.

@@ -51,7 +51,7 @@ func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	for _, d := range res.Directions() {
 		d.Series = addJobs(d.Name, jobs, broken)
 		if d.LatencyWindows, err = addWindows(d.Name, jobs); err != nil || broken[LatencyLog] {
-			d.LatencyWindows = nil // A sum over some jobs would look complete.
+			d.LatencyWindows = nil // The sum over some of the jobs would look like that over all.
 		}
 	}
 	return nil

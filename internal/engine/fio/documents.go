@@ -40,7 +40,7 @@ func readDocuments(r io.Reader) (*documents, error) {
 // with "{" and ends with the line "}": all lines between are indented.
 func (d *documents) take(line []byte) error {
 	switch inside := d.openLine > 0; {
-	case inside && len(line) > 0 && line[0] == ' ': // Nearly all lines.
+	case inside && len(line) > 0 && line[0] == ' ': // This is the case of nearly all lines.
 		return d.add(line)
 	case inside && isMessage(line):
 		d.message(line)

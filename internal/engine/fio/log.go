@@ -124,7 +124,7 @@ type logParser struct {
 
 type logLines struct {
 	windows []logWindow     // of a windowed log
-	seconds []logSeconds    // of a log of single operations, as the next two
+	seconds []logSeconds    // of a log of single operations, like last and bins
 	last    int64           // the millisecond of the last line
 	bins    []map[int]int64 // latencies by window and bin
 	hist    []HistogramWindow
@@ -199,7 +199,7 @@ func (p *logParser) window(d *logLines, milliseconds int64, value float64) error
 		if milliseconds < d.windows[n-1].milliseconds {
 			return p.unexpected("a time after that of the line before")
 		}
-		p.duplicates++ // fio closes the last window twice, the second one empty or nearly so.
+		p.duplicates++ // fio closes the last window twice, the second time with no or few operations.
 		return nil
 	}
 	if len(d.windows) == maxLogSeconds {
@@ -394,7 +394,7 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	case OperationsLog:
 		column, unit = &s.OperationsPerSecond, 1
 	default:
-		return nil // A series only takes the total latency.
+		return nil // A series has no column for other latencies.
 	}
 	add := func(start, end int64, value float64) {
 		s.StartSeconds = append(s.StartSeconds, float64(start)/1e3)

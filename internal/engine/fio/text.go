@@ -256,7 +256,7 @@ func (p *textParser) within(text []byte) error {
 		return p.latencyLine(string(what), rest)
 	}
 	if bytes.Contains(text, []byte("percentiles (")) || bytes.HasPrefix(text, []byte("fsync/")) {
-		p.percentilesOf = nil // These belong to syncs, or to a priority.
+		p.percentilesOf = nil // The next percentiles are those of syncs, or of a priority.
 	}
 	return nil
 }

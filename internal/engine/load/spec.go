@@ -52,7 +52,7 @@ type FieldValue struct {
 	Size   resource.Quantity
 }
 
-// Count returns a number that was checked against its bounds before.
+// Count returns the number, whose bounds were checked before.
 func (v FieldValue) Count() int32 { return int32(min(max(v.Number, 0), math.MaxInt32)) }
 
 // Traits are the properties of a load that other packages need to know.

@@ -70,7 +70,7 @@ type parser struct {
 	notes parse.Notes
 
 	settings   map[string]string
-	ioSize     int64 // from the head, like the next field
+	ioSize     int64 // from the head, like bytesAsked
 	bytesAsked int64
 
 	rows    []row
@@ -171,8 +171,8 @@ func (p *parser) row(first, rest []byte) error {
 	return nil
 }
 
-// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too coarse to be useful, and yields 0.
-// bytesPerSecond records text after the number, because that shows that the output was edited.
+// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too coarse to be useful, and yields 0. Further
+// text on the line becomes a warning, because it shows that the output was edited.
 func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
 	number, rest := parse.Field(rest)
 	value, ok := parse.Float(number)

@@ -47,7 +47,7 @@ type clusterFacts struct {
 	name    string
 	waiting int
 	grant   *lock.Grant
-	// journal and outage are set if they could be read, with or without entries.
+	// journal and outage are set if they could be read, even if they have no entries.
 	journal, outage *tuning.Journal
 }
 
