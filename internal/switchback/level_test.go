@@ -84,7 +84,7 @@ func TestSimulatedFamilyOfQuickLooks(t *testing.T) {
 		{"a false loss", 1, 1, 0.025, []stats.Verdict{stats.Inferior}},
 		{"a false loss beside a true one", 1, 0.1, 0.025, []stats.Verdict{stats.Inferior}},
 	}
-	for i, w := range worlds() {
+	for i, w := range slices.Concat(worlds(), recorded()) {
 		t.Run(w.name, func(t *testing.T) {
 			for j, truth := range truths {
 				for _, size := range [][2]int{{2, 8}, {2, LastLook}, {6, LastLook}} {
@@ -119,18 +119,20 @@ func TestSimulatedFamilyOfSessions(t *testing.T) {
 		{"a false loss", 1, 1, 0.025, []stats.Verdict{stats.Inferior}},
 	}
 	all := worlds()
-	for i, w := range []world{all[0], all[2], all[3]} { // quiet, noisy, stalling
-		for j, truth := range truths {
-			for _, candidates := range sizes {
-				for _, sd := range []float64{0, 0.05} {
-					w, q := w, question(false)
-					w.sessionSD, q.Candidates = sd, candidates
-					effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, candidates-1)...)
-					about := fmt.Sprintf("%-8s %d candidates, sd between sessions %.2f: %s", w.name, candidates, sd, truth.name)
-					w.wantFamilyRate(t, about, uint64(2500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
+	for i, w := range append([]world{all[0], all[2], all[3]}, recorded()...) { // without "typical"
+		t.Run(w.name, func(t *testing.T) {
+			for j, truth := range truths {
+				for _, candidates := range sizes {
+					for _, sd := range []float64{0, 0.05} {
+						w, q := w, question(false)
+						w.sessionSD, q.Candidates = sd, candidates
+						effects := append([]float64{0, math.Log(truth.first)}, slices.Repeat([]float64{math.Log(truth.others)}, candidates-1)...)
+						about := fmt.Sprintf("%-10s %d candidates, sd between sessions %.2f: %s", w.name, candidates, sd, truth.name)
+						w.wantFamilyRate(t, about, uint64(2500+10*i+j), n, q, effects, truth.first != truth.others, truth.nominal, truth.wrong)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

@@ -300,7 +300,8 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 	if long() {
 		n = 25 * n
 	}
-	for i, w := range worlds()[:3] {
+	for i, w := range slices.Concat(worlds()[:3], recorded()) {
+		w.plain = false
 		t.Run(w.name, func(t *testing.T) {
 			for _, tau := range []float64{2, 5, 10, 60} {
 				w := w
@@ -319,7 +320,8 @@ func TestSimulatedHiddenEffects(t *testing.T) {
 			t.Logf("%-8s long-run 0.93 that windows see as 1.10: better in %.1f%%, with dwells %.1f%%", w.name, 100*without, 100*with)
 		})
 	}
-	for i, w := range worlds() {
+	for i, w := range slices.Concat(worlds(), recorded()) {
+		w.plain = false
 		t.Run(w.name, func(t *testing.T) {
 			w.ratio, w.rng = 1, rand.New(rand.NewPCG(2026, uint64(320+i)))
 			alarms, contradictions := 0, 0

@@ -26,14 +26,17 @@ const (
 	PartWait Part = "Wait"
 	// PartRestoreOSDs brings back OSDs that the session has stopped.
 	PartRestoreOSDs Part = "RestoreOSDs"
-	// PartCancelBackground and PartCancelClients cancel the running tasks.
+	// PartCancelBackground cancels the background load.
 	PartCancelBackground Part = "CancelBackgroundLoad"
-	PartCancelClients    Part = "CancelClients"
-	// PartCleanBackground and PartCleanClients make the runners remove their data.
+	// PartCancelClients cancels the running tasks of the clients.
+	PartCancelClients Part = "CancelClients"
+	// PartCleanBackground makes the runner of the background load remove its data.
 	PartCleanBackground Part = "CleanUpByBackgroundLoad"
-	PartCleanClients    Part = "CleanUpByClients"
-	// PartFinish asks the runners to end, and PartSuspend makes Kubernetes end their pods.
-	PartFinish  Part = "FinishClients"
+	// PartCleanClients makes the runners of the clients remove their data.
+	PartCleanClients Part = "CleanUpByClients"
+	// PartFinish asks the runners to end.
+	PartFinish Part = "FinishClients"
+	// PartSuspend makes Kubernetes end the pods whose runner does not end.
 	PartSuspend Part = "SuspendJobs"
 	// PartLeftovers removes what clients have left in pools that outlast the session.
 	PartLeftovers Part = "RemoveLeftovers"

@@ -147,7 +147,7 @@ func TestTake(t *testing.T) {
 			if !strings.Contains(got.Lost, c.wantLost) || (got.Lost == "") != (c.wantLost == "") {
 				t.Errorf("lost: %q, want %q", got.Lost, c.wantLost)
 			}
-			if gets := c.wantWaits+c.wantLost+c.wantErr == ""; gets && !(k.Had && k.IsRenewed(noon())) {
+			if gets := c.wantWaits+c.wantLost+c.wantErr == ""; gets && (!k.Had || !k.IsRenewed(noon())) {
 				t.Errorf("%+v, want the lock", k.Turn)
 			}
 		})
@@ -181,11 +181,11 @@ func TestLeavesTheLockToTheSweep(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	k, l := taker(t)
+	k, _ := taker(t)
 	if err := k.Keep(t.Context()); err != nil || k.Had {
 		t.Errorf("%v, %+v: a teardown must not take a lock", err, k.Turn)
 	}
-	k, l = taker(t)
+	k, l := taker(t)
 	l.holder = k.Lock.Holder.Identity()
 	if err := k.Keep(t.Context()); err != nil || !k.IsRenewed(noon()) {
 		t.Errorf("%v, %+v: want a renewed lock", err, k.Turn)
