@@ -15,7 +15,6 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/runner"
-	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -130,21 +129,9 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
 	begun.Memory.fromBeginning = true
-	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }}
-}
-
-// beginStatus starts a new status, unless the run was only paused.
-func beginStatus(s *v1alpha1.CephBenchmarkStatus, seen facts) {
-	if s.ObservedRunID != seen.benchmark.Spec.RunID || hasEnded(*s) {
-		start := metav1.NewTime(seen.now)
-		*s = v1alpha1.CephBenchmarkStatus{
-			ObservedGeneration: s.ObservedGeneration,
-			ObservedRunID:      seen.benchmark.Spec.RunID,
-			StartTime:          &start,
-			Conditions:         s.Conditions,
-		}
-		removeEnds(&s.Conditions)
-	}
+	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) {
+		conclusion.Begin(s, b.Spec.RunID, seen.now)
+	}}
 }
 
 // makeMove carries out the next move with the clients.
@@ -187,16 +174,7 @@ func (r *Reconciler) dropCaches(ctx context.Context, seen facts, id string) erro
 }
 
 func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error {
-	slowest := 0.0
-	err := conclusion.EachReport(ctx, reporters(seen.runners), id, func(report *task.Report) error {
-		if report.Result == nil {
-			return fmt.Errorf("the report of %s has no result", id)
-		}
-		for _, direction := range report.Result.Directions() {
-			slowest = max(slowest, direction.Seconds)
-		}
-		return nil
-	})
+	slowest, err := conclusion.SlowestSeconds(ctx, reporters(seen.runners), id)
 	if err != nil {
 		return err
 	}

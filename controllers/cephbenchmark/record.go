@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/conclusion"
@@ -123,11 +121,6 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 func markEnded(b *v1alpha1.CephBenchmark) {
 	kstatus.JudgeAgain(&b.Status.Conditions, b.Generation, b.Status.Verdict, b.Spec.FailOn, b.Status.Summary)
 	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
-}
-
-func removeEnds(conditions *[]metav1.Condition) {
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionComplete)
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)
 }
 
 // dropInterrupted removes the run that a pause has interrupted, because it starts again from the

@@ -136,7 +136,7 @@ func passed(change ...func(*facts)) *v1alpha1.CephBenchmark {
 	seen := stage(change...)
 	p, came := decide(seen), effect{}
 	if p.step == stepBegin {
-		came.edit = func(s *v1alpha1.CephBenchmarkStatus) { beginStatus(s, seen) }
+		came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Begin(s, seen.benchmark.Spec.RunID, seen.now) }
 	}
 	return statusAfter(seen, p, came, nil)
 }

@@ -58,13 +58,22 @@ type Gathered struct {
 	merged   int64 // bytes
 }
 
-// EachReport fetches the clients' reports of an ended task. It fetches one after the other,
-// because all together may exceed the manager's memory.
-func EachReport(ctx context.Context, clients []Reporter, id string, take func(*task.Report) error) error {
-	return eachReport(ctx, clients, 0, id, take)
+// SlowestSeconds returns the duration of a task that has ended, on the slowest client.
+func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest float64, err error) {
+	err = eachReport(ctx, clients, 0, id, func(report *task.Report) error {
+		if report.Result == nil {
+			return fmt.Errorf("the report of %s has no result", id)
+		}
+		for _, direction := range report.Result.Directions() {
+			slowest = max(slowest, direction.Seconds)
+		}
+		return nil
+	})
+	return slowest, err
 }
 
-// eachReport is like EachReport, but begins with a given client.
+// eachReport fetches the clients' reports of an ended task, from a given client on. It fetches one
+// after the other, because all together may exceed the manager's memory.
 func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()

@@ -25,6 +25,17 @@ func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	s.Runs = append(s.Runs, run)
 }
 
+// Begin starts the status of a run ID, unless its run was only paused.
+func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
+	if s.ObservedRunID == id && !kstatus.HasEnded(s.Conditions) {
+		return
+	}
+	*s = v1alpha1.CephBenchmarkStatus{
+		ObservedGeneration: s.ObservedGeneration, ObservedRunID: id, StartTime: new(metav1.NewTime(now)), Conditions: s.Conditions,
+	}
+	kstatus.RemoveEnds(&s.Conditions)
+}
+
 // Fail sets the condition that the run ID has failed, and ends a run in progress as failed.
 func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
 	s.CompletionTime = new(metav1.NewTime(now))

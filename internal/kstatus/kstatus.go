@@ -125,6 +125,12 @@ func HasEnded(conditions []metav1.Condition) bool {
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
 }
 
+// RemoveEnds removes the conditions of a run that has ended, because another run begins.
+func RemoveEnds(conditions *[]metav1.Condition) {
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionComplete)
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)
+}
+
 // Current returns the current reason and message of condition Ready. The printer column Phase shows
 // the reason.
 func Current(conditions []metav1.Condition) Outcome {
