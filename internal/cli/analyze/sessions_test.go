@@ -64,12 +64,14 @@ func TestAnExportOfTwoCandidates(t *testing.T) {
 }
 
 // Each of these sweeps ran on Ceph 20.2.4: three sessions of writes and dwells that contradict their gain, a profile
-// of mClock whose effect was not found, and a small loss.
+// of mClock whose effect was not found, a small loss, and sessions of values that act alike.
 func TestExportsOfOtherSweeps(t *testing.T) {
 	for name, want := range map[string]string{
-		"held":     "4        message_cap=256  4       1.434  Dwells  agrees with the ledger",
-		"small":    "0.892  0.797 to 0.999  Inferior",
-		"profiles": "1.077  0.712 to 1.629  Inconclusive",
+		"held":         "4        message_cap=256  4       1.434  Dwells  agrees with the ledger",
+		"small":        "0.892  0.797 to 0.999  Inferior",
+		"profiles":     "1.077  0.712 to 1.629  Inconclusive",
+		"alike-writes": "0.997  0.960 to 1.036  Equivalent",
+		"alike-reads":  "0.973  0.933 to 1.015  Inconclusive",
 	} {
 		if got := analyzed(t, "../testdata/exports/"+name+".yaml"); got.Err != nil || !strings.Contains(got.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, got)
