@@ -1,8 +1,8 @@
-// Package objectref names objects of Kubernetes in the manager: who holds a lock, waits in a
-// queue or owns a pool.
+// Package objectref has references to the object that holds a lock, waits in a queue or owns a
+// pool.
 //
-// It is a package of its own because journals use it, and must not import locks with their client
-// of Kubernetes.
+// It is separate from package lock because journals use references, and must not depend on a
+// client of Kubernetes.
 package objectref
 
 import (

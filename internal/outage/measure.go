@@ -93,8 +93,8 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected returns the observed conditions that the outage explains, given how many OSDs were up
-// and in before the stop; nil while it explains nothing.
+// Expected returns which observations the outage explains, given how many OSDs were up and in before
+// the stop; nil if OSDs are not stopped yet.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil

@@ -64,7 +64,7 @@ const (
 
 // These are deadlines.
 const (
-	lateAfter  = 15 * time.Second // OSDs must stop within this time after the planned one
+	lateAfter  = 15 * time.Second // OSDs must stop within this time after the planned time
 	downWithin = 20 * time.Second
 	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
 	// unset.
@@ -238,8 +238,8 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 }
 
 // cleanFrom returns the time of the first of two consecutive samples with all placement groups
-// clean, from a time on; zero if there are none. Ceph may report them clean between two kinds of
-// recovery.
+// clean, from a time on; zero if there are none. One sample does not suffice, because Ceph may report
+// all of them clean for a moment between two kinds of recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {

@@ -33,7 +33,7 @@ type State struct {
 	earlier *ceph.OSDMap
 }
 
-// ForRun returns the state for a run. It stays the same while OSDs of an earlier run may be down.
+// ForRun returns the state for a run: a new one, unless OSDs of an earlier run may still be down.
 func (s State) ForRun(run int32) State {
 	if s.Run == run || s.Outstanding() {
 		return s

@@ -189,7 +189,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return time.Second, nil
 	}
 	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
-	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason: later passes would attribute these observations to the returning OSDs.
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason of the abort: later passes would attribute its observations to the returning OSDs.
 	return reconcile.AtOnce, nil
 }
 

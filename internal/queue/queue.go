@@ -22,8 +22,8 @@ type Place struct {
 	Cluster v1alpha1.ClusterReference
 	// Start is the time when its run began.
 	Start metav1.Time
-	// Restores reports that it will restore orphaned settings. Benchmarks wait for that, so no
-	// benchmark is ahead of it.
+	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that
+	// restore, so no benchmark is ahead of the object.
 	Restores bool
 }
 

@@ -27,7 +27,7 @@ type poolTrait struct {
 }
 
 // poolTraits returns the traits that a scratch pool or a value in a sweep can cause. It omits
-// the autoscaler's warnings, because the autoscaler ignores pools in which it is off.
+// the autoscaler's warnings: scratch pools have the autoscaler off, so it does not warn of them.
 func poolTraits() []poolTrait {
 	return []poolTrait{
 		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},

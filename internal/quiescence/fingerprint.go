@@ -119,7 +119,7 @@ func sortedNodes(nodes []Node) []Node {
 	return slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Fingerprint returns the short form for status.
+// Fingerprint returns the part of an environment that status has: its digest, versions and number of OSDs.
 func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	canonical, err := json.Marshal(d)
 	if err != nil {
@@ -205,8 +205,8 @@ func configKey(entry ceph.ConfigEntry) string {
 func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 
 // CompareWorkload is like Compare, but only for the facts that define the workload: how the data is
-// stored, and what was measured. Versions, OSDs, configuration, images and nodes may differ,
-// because a gate judges what their changes do.
+// stored, and what was measured. Versions, OSDs, configuration, images and nodes may differ:
+// to judge their changes is the purpose of a benchmark with a reference.
 func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
 
 // compare lists the differences between facts, in the order of their names.
@@ -227,7 +227,8 @@ func compare(was, is map[string]string) []string {
 	return differences
 }
 
-// The names of facts that belong to the workload. A pool has further ones.
+// These are names of facts that belong to the workload. Its facts about pools get their names from
+// poolFact.
 const (
 	factCluster      = "cluster"
 	factInitialState = "initial state of the data"

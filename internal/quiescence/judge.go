@@ -81,7 +81,7 @@ type seen struct {
 
 // Judge returns the disturbances of a phase, by kind. A disturbance aborts the run only if two
 // consecutive samples have it, since one can be a blip. In a single sample it only invalidates the
-// phase. A seen with atOnce aborts the run in the first sample.
+// phase. A disturbance with atOnce aborts the run in the first sample.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
 	allowed := allowances(spec, before(o.Samples))

@@ -40,7 +40,7 @@ type decided struct {
 }
 
 // Note logs a decision, with the logger of ctx, unless the last one for the object was the same.
-// The comparison ignores the message, which may change with each pass.
+// A decision has no message for users, which may change with each pass.
 func (d *Decisions) Note(ctx context.Context, object client.Object, decision Decision) {
 	if !d.isNews(object, decision) {
 		return

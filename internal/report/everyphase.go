@@ -79,7 +79,7 @@ func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
 		for _, m := range phase.Metrics {
 			value, err := figure.ParseDecimal(m.Value)
 			if err != nil || !(value > 0) || m.Metric == v1alpha1.MetricLatencyMax {
-				continue // An extreme describes only one operation.
+				continue // A maximum describes only one operation.
 			}
 			of := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
 			if o[of] == nil {

@@ -67,7 +67,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 	washOut := s.Evidence.Plan.Timing.WashOut
 	each := s.Evidence.Plan.WindowsOfSwitch()
 	for n, w := range s.Evidence.Record.Switches {
-		i := n * each // the first of its windows
+		i := n * each // the first window of the switch
 		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"

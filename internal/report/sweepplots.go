@@ -79,7 +79,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
-		// The interval of very few runs would leave no room for the others.
+		// The interval of very few runs is so wide that the axis would have no room for the others.
 		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
 	}
 	x := spanning(values, left, right, true)

@@ -87,7 +87,7 @@ func BinIndex(nanoseconds int64) int {
 	return min(index, NumBins-1)
 }
 
-// BinNanoseconds returns the value that stands for a bin: its middle (fio's
+// BinNanoseconds returns the value that is assumed for all operations of a bin: its middle (fio's
 // plat_idx_to_val).
 func BinNanoseconds(index int) int64 {
 	if index < 2*groupBins {

@@ -109,8 +109,8 @@ const (
 	WarnSnapshots WarningCode = "Snapshots"
 	// WarnSeriesDropped says that a course over time existed, but could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
-	// WarnHistogramDropped says that a merged result lacks a histogram, because a part lacked
-	// it, or had only percentiles, which cannot be merged.
+	// WarnHistogramDropped says that a merged result lacks a histogram, because the result of a
+	// client lacks it, or has only percentiles, which cannot be merged.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.

@@ -75,7 +75,7 @@ func (s *Series) PerSecond() *Series {
 		from, to := math.Floor(s.StartSeconds[i]), math.Ceil(s.EndSeconds[i])
 		for second := from; second < to; second++ {
 			if n := aligned.Len(); n > 0 && aligned.StartSeconds[n-1] == second {
-				continue // An earlier interval began this second, and its call of gather has added it.
+				continue // The call of gather for an earlier interval has added this second.
 			}
 			aligned.gather(s, i, second)
 		}

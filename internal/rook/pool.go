@@ -183,8 +183,8 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 // data pool nor the metadata pool exists; before that, why names the obstacle. Foreign pools are
 // left alone and are not an obstacle.
 //
-// The metadata pool goes first. It contains the images; Rook keeps the pool while any exist, and
-// removing them needs their data.
+// The metadata pool is removed before the data pool. It contains the images. Rook does not remove it
+// while images exist, and an image can be removed only while its data pool exists.
 //
 // Rook waits for ever when it has to remove a pool that it could never create. Given a current
 // OSD map, which may be nil, DeleteScratchPool removes Rook's finalizer from such a pool.

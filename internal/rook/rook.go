@@ -1,8 +1,7 @@
 // Package rook is the operator's interface to Rook: it finds the connection to a
-// CephCluster, reads its state and the settings that it sets in Ceph, and has Rook create
-// and remove scratch pools. It reads objects by name and directly from the API server, never
-// from a cache. So it needs no right to watch in Rook's namespaces, and the right to list
-// only for CephBlockPools.
+// CephCluster, reads its state and the settings that Rook sets in Ceph, and makes Rook
+// create and remove scratch pools. It reads objects by name and directly from the API server, never
+// from a cache. So it needs no right to watch in Rook's namespaces.
 package rook
 
 import (
