@@ -5,18 +5,20 @@
 . "$LAB/image.sh"
 
 # operator_image CHECKOUT FOLDER builds a checkout's operator in FOLDER, imports it into the node
-# unless it is there, and prints the image's reference. The tag is the digest of the contents.
+# unless it is there, and prints the image's reference. The tag is the digest of the contents. Each
+# step that fails returns, because Bash ignores `set -e` in the caller's command substitution: after a
+# failed build, the image of an earlier checkout would be tested.
 operator_image() {
 	local checkout=$1 folder=$2 reference
 	mkdir -p "$folder/root" "$folder/archive"
-	"$checkout/images/operator/build" "$folder/root" >&2
-	layer "$folder/root" "$folder/root.tar"
+	"$checkout/images/operator/build" "$folder/root" >&2 || return
+	layer "$folder/root" "$folder/root.tar" || return
 	reference=$OPERATOR_IMAGE_NAME:$(sha256sum "$folder/root.tar" | cut -c1-12)
 	if ! node_run ctr -n k8s.io images list -q | grep -xF "$reference" >/dev/null; then
 		rm -f "$folder/archive/"*
-		image "$folder/archive" "$reference" '{"Entrypoint": ["/manager"], "User": "65532:65532"}' "$folder/root.tar"
-		archive "$folder/archive" "$folder/image.tar"
-		node_run ctr -n k8s.io images import - <"$folder/image.tar" >&2
+		image "$folder/archive" "$reference" '{"Entrypoint": ["/manager"], "User": "65532:65532"}' "$folder/root.tar" || return
+		archive "$folder/archive" "$folder/image.tar" || return
+		node_run ctr -n k8s.io images import - <"$folder/image.tar" >&2 || return
 	fi
 	echo "$reference"
 }
