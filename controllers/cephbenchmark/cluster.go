@@ -55,7 +55,7 @@ func (f facts) abortingDisturbance() (quiescence.Disturbance, bool) {
 func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	start := f.memory.noted.StartedAt[id]
 	if start.IsZero() {
-		start = f.tasks.StartTime(id) // After a restart of the manager, only a node's clock has the start.
+		start = f.tasks.StartTime(id) // After a restart of the manager, only the runner knows the start, by the clock of its node.
 	}
 	if start.IsZero() {
 		return nil
@@ -79,14 +79,14 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// betweenRuns reports whether no run is in progress, and whether observations then include stray
-// PGs.
+// betweenRuns reports whether neither a run nor the teardown is in progress, and whether
+// observations then include stray PGs.
 func (f facts) betweenRuns() (between, strays bool) {
 	return !f.runAtWork() && !f.tearingDown(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }
 
-// runAtWork reports whether a run is known to have begun, or no run follows. Quiescence then no
-// longer matters.
+// runAtWork reports whether quiescence no longer matters: the current run has begun, all runs have
+// ended, the client is standalone and never waits, or a client's pod has ended.
 func (f facts) runAtWork() bool {
 	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.standalone() || len(f.logs) > 0)
 }

@@ -86,7 +86,8 @@ type facts struct {
 	misplaced    string
 	misplacedErr error
 
-	// inCeph says that Ceph may have anything of the session. It is observed before a teardown;
+	// inCeph says that Ceph may have pools, images, objects or the lock of the session. It is
+	// observed before a teardown;
 	// inCephErr is why it is unknown.
 	inCeph    bool
 	inCephErr error
@@ -326,7 +327,7 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the run ID has ended and its teardown is complete. Only then does
+// tidied reports whether the run in status has ended, and its teardown is complete. Only then does
 // record write a status that is no longer in progress.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 

@@ -48,7 +48,8 @@ const (
 	stepWatch step = "Watch"
 	// stepEnter proves the values again, and enters the run into the ledger.
 	stepEnter step = "Enter"
-	// stepRehearse proves a configuration of a session without load.
+	// stepRehearse applies a configuration of a session before any load, and proves that it took
+	// effect.
 	stepRehearse step = "Rehearse"
 	// stepBeginSession creates the benchmark of a session.
 	stepBeginSession step = "BeginSession"
@@ -115,7 +116,7 @@ func rules() []rule {
 		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
 		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
 		{Name: "stallInNamespace", Func: stallInNamespace},       // benchmarks may not run in the namespace
-		{Name: "stallAbandoned", Func: stallAbandoned},           // with the abandon annotation, nothing would be restored
+		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so nothing that the sweep changes would be restored
 		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change
 		{Name: "failInOtherCluster", Func: failInOtherCluster},   // another Ceph cluster has the same name
@@ -133,7 +134,7 @@ func rules() []rule {
 		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: all use the same scratch pool
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // OSDs run out of space, which would exclude the fastest candidates first
-		{Name: "enterSession", Func: enterSession},               // the session has ended, or its loop no longer exists
+		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},               // the session is running
 		{Name: "beginSession", Func: beginSession},               // all values are rehearsed
 		{Name: "enterRun", Func: enterRun},                       // the benchmark has ended

@@ -33,7 +33,7 @@ const (
 	radosProgram program = "rados"
 )
 
-// command is one execution of a program, for a verb.
+// command is one execution of a program. verb names the call for which it is executed, for errors.
 type command struct {
 	program program
 	verb    string

@@ -279,7 +279,7 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	return &m.Pools[found], nil
 }
 
-// takes refuses a placement that Ceph would refuse, or would accept and drop.
+// takes returns an error for a placement that Ceph would refuse, or would accept and drop.
 func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {
@@ -330,8 +330,8 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
-// Tunable refuses settings that no verb may change under the fence: invalid settings always, and
-// settings that endanger data or access unless the fence has Restores set.
+// Tunable returns an error for a setting that may not be changed under the fence: for an invalid
+// one, and, unless the fence has Restores set, for one that endangers data or access.
 func (f Fence) Tunable(s Setting) error {
 	err := tunableWho(s.Who)
 	endangers := neverOption.MatchString(s.Option)

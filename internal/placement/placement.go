@@ -1,4 +1,5 @@
-// Package placement lists the pools of a scratch pool with their numbers of placement groups.
+// Package placement lists the pools of which a scratch pool consists in Ceph, one or, with erasure
+// coding, also one for metadata, with their numbers of placement groups.
 // It also confines a scratch pool to some OSDs of a Ceph cluster: it chooses the OSDs, assigns
 // each placement group to some of them, and verifies the result.
 //
@@ -179,8 +180,8 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
 }
 
-// domains returns the OSDs that the pools' CRUSH rule can use and that counts accepts, by
-// failure domain.
+// domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and for which
+// counts returns true.
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	hasDefault := slices.ContainsFunc(all, func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] == defaultRoot })
 	domains := map[string][]int{}

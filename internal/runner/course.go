@@ -17,7 +17,8 @@ import (
 type Course struct {
 	// Rows are in order.
 	Rows []result.Second
-	// Began bounds the time at which the first row begins, by the manager's clock.
+	// Began has the earliest and the latest time at which the first row can have begun, by the
+	// manager's clock.
 	Began Started
 }
 

@@ -11,11 +11,11 @@
 //	race          blocks of all live candidates and the baseline; candidates
 //	              leave as soon as they have a verdict or are beaten
 //	confirmation  fresh pairs of the winner and the baseline. It ends when they
-//	              decide, or at a number of pairs that was fixed at the end of
-//	              the race. Its verdict uses only these pairs
+//	              lead to a verdict, or at a number of pairs that was fixed at
+//	              the end of the race. Its verdict uses only these pairs
 //
 // A sweep with one candidate selects nothing and needs no confirmation: its race consists of
-// pairs and ends when they decide.
+// pairs of the candidate and the baseline, and ends when they lead to a verdict.
 //
 // A block is one visit to each live configuration and to the baseline. Its order is drawn from the
 // seed, so that no trend and no after-effect of a change favours any of them. Controls are further

@@ -33,8 +33,8 @@ func (j judgement) keepsConstraints() bool {
 	return true
 }
 
-// judge assesses candidates on the blocks of one stage. faults holds the reasons why a
-// candidate's runs are invalid, whatever their values.
+// judge assesses candidates on the blocks of one stage. faults has, by candidate, the
+// reasons why runs are invalid that do not depend on the measured figures.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {

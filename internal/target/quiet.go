@@ -12,8 +12,8 @@ import (
 // freshFor is the greatest age of a sample that decides whether a run may begin.
 const freshFor = 3 * clusterwatch.SampleEvery
 
-// Obstacles returns the reasons why a run may not begin at present. It returns false if too little
-// is known about the cluster to look for other obstacles.
+// Obstacles returns the reasons why a run may not begin at present. known is false if too little is
+// known about the cluster to look for more of them; the list then has only that reason.
 func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	if len(t.Samples) == 0 || t.Now.Sub(t.Samples[len(t.Samples)-1].Time) > freshFor {
 		message := "Ceph has not answered for some seconds."
@@ -89,7 +89,7 @@ func (t Target) expectedWarnings() []quiescence.Expectation {
 	}
 	own := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(own, t.knownPools())
-	if t.Exists { // Before the pools exist, the warning is about pools of others.
+	if t.Exists { // Before the pools exist, MANY_OBJECTS_PER_PG is about pools of others.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
 	}
 	// Ceph shows this warning between a pool's creation and Rook's next step.

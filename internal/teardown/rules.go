@@ -72,7 +72,7 @@ type Party struct {
 // View has the observations of a session that is torn down.
 type View struct {
 	Now time.Time
-	// InCeph says that Ceph may have anything of the session.
+	// InCeph says that Ceph may have pools, images, objects or the lock of the session.
 	InCeph bool
 	// Clients and Background are the Jobs of the session that exist. Standalone says that the
 	// client is standalone. Orphans are pods of the session whose Job is gone.

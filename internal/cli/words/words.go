@@ -70,7 +70,7 @@ func Field(name string) (string, bool) {
 	return field, known
 }
 
-// Mode returns the mode of this command line for a name from fio.
+// Mode returns the value of --mode for fio's name of a pattern: randreadwrite for randrw.
 func Mode(word string) string {
 	word = strings.ToLower(word)
 	switch word {
@@ -130,12 +130,12 @@ func instead(text string) string {
 	return "blocks are multiples of 512, such as 4Ki"
 }
 
-// Modes returns the modes of this command line.
+// Modes returns the values of --mode.
 func Modes() []string {
 	return []string{"write", "read", "randwrite", "randread", "readwrite", "randreadwrite"}
 }
 
-// IsMode reports whether a word is a mode of this command line.
+// IsMode reports whether a word is a value of --mode.
 func IsMode(word string) bool { return slices.Contains(Modes(), word) }
 
 // Hint returns the field or metric that the user probably meant, for an error about an unknown

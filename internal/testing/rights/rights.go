@@ -80,9 +80,9 @@ func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace str
 		authorizationv1.ResourceAttributes{Verb: "create", Group: "batch", Resource: "jobs"})
 }
 
-// TakeAll removes all the manager's rights in a benchmark namespace, as deleting the namespace
-// does. The manager keeps its cluster-wide rights and those in its own namespace, which is the same
-// namespace in tests.
+// TakeAll removes the two bindings that give the manager its rights in a benchmark namespace, as
+// deleting the namespace does. Its cluster-wide rights stay. So do those in its own namespace,
+// although in tests both namespaces are the same.
 func TakeAll(t testing.TB, admin client.Client, manager *rest.Config, namespace string) {
 	t.Helper()
 	Take(t, admin, manager, namespace)
