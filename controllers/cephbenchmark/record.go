@@ -1,7 +1,6 @@
 package cephbenchmark
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -60,7 +59,7 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	if p.step == stepTearDown && p.last == endsPause && e.finished {
 		dropInterrupted(&after.Status)
 	}
-	mark(after, p, e, outcomeOf(seen, p, e, failure))
+	mark(after, p, e, kstatus.OfPass(p.outcome, e.outcome, failure, seen.benchmark.Status.Conditions))
 	setProgress(&after.Status, seen, p)
 	return after
 }
@@ -82,19 +81,6 @@ func messageInterval(seen facts) time.Duration {
 
 // maxNote is the length of the longest note that an event may have, in bytes.
 const maxNote = 1024
-
-// outcomeOf returns the outcome for the user. A failure of the step itself takes precedence,
-// because it may persist.
-func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
-	switch {
-	case failure != nil:
-		reason := cmp.Or(p.outcome.Reason, reasonOf(seen.benchmark), v1alpha1.ReasonPreparing)
-		return kstatus.Outcome{Reason: reason, Message: failure.Error()}
-	case e.outcome.Reason != "":
-		return e.outcome
-	}
-	return p.outcome
-}
 
 // mark sets the conditions.
 func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {

@@ -119,7 +119,7 @@ func begun(seen facts) effect {
 		*s = v1alpha1.CephTuningSweepStatus{
 			ObservedGeneration: s.ObservedGeneration, ObservedRunID: spec.RunID, Conditions: conditions, StartTime: &started,
 		}
-		removeEnds(&s.Conditions)
+		kstatus.RemoveEnds(&s.Conditions)
 	}}
 }
 

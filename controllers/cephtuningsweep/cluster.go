@@ -36,7 +36,7 @@ func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, er
 		seen.memory.connected = to
 		seen.memory.engine = tuning.NewEngine(r.Ceph, to, tuning.Options{
 			Store:  tuning.NewMirrored(r.Journals, tuning.NewConfigKey(r.Ceph, to.Observer)),
-			Guard:  func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+			Guard:  r.lockOf(seen).Fence,
 			Writer: r.Writer, Doubts: r.Doubts, Kubernetes: r.Kubernetes, Now: r.Now, Reached: r.Reached,
 		})
 	}

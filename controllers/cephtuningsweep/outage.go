@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/outage"
 	"github.com/cephtune/cephtune/internal/reconcile"
@@ -28,7 +27,7 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (recon
 	stopper := outage.Stopper{
 		Operator: outage.Operator{Ceph: r.Ceph, Rook: r.Rook, Store: r.Outages, Writer: r.Writer, Doubts: r.Doubts, Now: r.Now, Reached: r.Reached},
 		Session:  &m.outage, Cluster: seen.cluster, FSID: seen.rook.FSID, Holder: seen.holder(),
-		Guard: func(ctx context.Context) (ceph.Fence, error) { return r.fence(ctx, seen) },
+		Guard: r.lockOf(seen).Fence,
 	}
 	waits, err := stopper.RestoreAny(ctx, !m.noOrphanedOSDs && seen.cluster.Identities.OSDStopper != "", seen.child != nil)
 	m.noOrphanedOSDs = m.noOrphanedOSDs || err == nil && waits.IsDone()

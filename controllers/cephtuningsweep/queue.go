@@ -25,19 +25,18 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 			Reason: v1alpha1.ReasonQueued, Message: "Ahead in the queue of the Ceph cluster: " + strings.Join(ahead, ", ") + ".",
 		}}, err
 	}
-	grant, err := r.acquire(ctx, seen)
-	switch held := seen.memory.lock; {
-	case lock.Lost(held, err, seen.now):
-		return r.lockLost(ctx, seen, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err))
+	grant, lost, err := r.lockOf(seen).Request(ctx, seen.memory.lock, seen.child != nil || seen.changedCeph())
+	switch {
 	case err != nil:
-		return effect{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
-	case !grant.Held && (held != nil || seen.child != nil || seen.changedCeph()):
-		return r.lockLost(ctx, seen, fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder))
+		return effect{}, err
+	case lost != "": // The sweep restores once it has the lock again.
+		return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: lost})
 	case !grant.Held:
 		return effect{again: seen.pace.Settle, outcome: kstatus.Outcome{
 			Reason: v1alpha1.ReasonQueued, Message: fmt.Sprintf("%s has the lock of the Ceph cluster; this sweep waits for it.", grant.Holder),
 		}}, nil
 	}
+	seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
 	return r.findOrphaned(ctx, seen)
 }
 
@@ -86,7 +85,7 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place.Restores = seen.journalOrphaned()
 	free := false
 	names, err := queue.Ahead(ctx, r.Client, place, func() (bool, error) {
-		grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder())
+		grant, err := r.lockOf(seen).Peek(ctx)
 		free = grant.Holder == "" || seen.now.After(grant.Expires)
 		return grant.Held, err
 	})
@@ -98,51 +97,33 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	return names, err
 }
 
-// lockLost ends a sweep that has lost the lock. It restores once it has the lock again.
-func (r *Reconciler) lockLost(ctx context.Context, seen facts, message string) (effect, error) {
-	return r.endsFor(ctx, seen, kstatus.Outcome{Reason: v1alpha1.ReasonLockLost, Message: message})
-}
-
-func (r *Reconciler) ask(ctx context.Context, seen facts) (lock.Grant, error) {
-	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
-		return lock.Grant{}, err
-	}
-	return r.Lock.Acquire(ctx, at, seen.rook.FSID, seen.holder(), r.Now())
+// lockOf returns the lock of the sweep's Ceph cluster. Its Fence is verified immediately before each
+// change, and does not use the memory, because sessions switch settings concurrently with passes.
+func (r *Reconciler) lockOf(seen facts) lock.Handle {
+	return lock.Handle{Lock: r.Lock, FSID: seen.rook.FSID, Holder: seen.holder(), Now: r.Now, Connect: func(ctx context.Context) (ceph.Connection, error) {
+		return r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
+	}}
 }
 
 // acquire takes or renews the lock, and records that it is held.
 func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error) {
-	grant, err := r.ask(ctx, seen)
+	grant, err := r.lockOf(seen).Acquire(ctx)
 	if err == nil && grant.Held {
 		seen.memory.lock, seen.memory.lockedAt = &grant, r.Now()
 	}
 	return grant, err
 }
 
-// fence verifies the lock immediately before each change. It does not use the memory, because
-// sessions switch settings concurrently with passes.
-func (r *Reconciler) fence(ctx context.Context, seen facts) (ceph.Fence, error) {
-	grant, err := r.ask(ctx, seen)
-	if err != nil {
-		return ceph.Fence{}, fmt.Errorf("check the lock of the Ceph cluster: %w", err)
-	}
-	return grant.Fence(seen.rook.FSID)
-}
-
 // release releases the lock. A sweep that does not hold it needs no connection to Ceph, which may
 // no longer exist.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
 	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false
-	if grant, err := r.Lock.Peek(ctx, seen.rook.FSID, seen.holder()); err != nil || !grant.Held {
+	held := r.lockOf(seen)
+	if grant, err := held.Peek(ctx); err != nil || !grant.Held {
 		return err
 	}
-	at, err := r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
-	if err != nil {
+	if err := held.Release(ctx); err != nil {
 		return err
-	}
-	if err := r.Lock.Release(ctx, at, seen.rook.FSID, seen.holder()); err != nil {
-		return fmt.Errorf("release the lock of the Ceph cluster: %w", err)
 	}
 	seen.memory.lock = nil
 	return nil

@@ -1,14 +1,12 @@
 package cephtuningsweep
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -54,7 +52,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 // write writes status, unless the object no longer exists, or only messages have changed since a
 // recent write.
 func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
-	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && equalIgnoringMessages(seen.sweep.Status, after.Status) {
+	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && kstatus.EqualIgnoringMessages(seen.sweep, after) {
 		return nil
 	}
 	written, err := kstatus.Patch(ctx, r.Client, seen.sweep, after)
@@ -90,40 +88,12 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 	if e.edit != nil {
 		e.edit(&after.Status)
 	}
-	mark(after, p, e, outcomeOf(seen, p, e, failure))
+	mark(after, p, e, kstatus.OfPass(p.outcome, e.outcome, failure, seen.sweep.Status.Conditions))
 	if e.finished { // The sweep has ended.
 		p.progress = ""
 	}
 	setStep(&after.Status, p)
 	return after
-}
-
-func equalIgnoringMessages(a, b v1alpha1.CephTuningSweepStatus) bool {
-	return equality.Semantic.DeepEqual(withoutMessages(a), withoutMessages(b))
-}
-
-func withoutMessages(s v1alpha1.CephTuningSweepStatus) *v1alpha1.CephTuningSweepStatus {
-	s = *s.DeepCopy()
-	for i := range s.Conditions {
-		s.Conditions[i].Message = ""
-	}
-	if s.Progress != nil {
-		s.Progress.Step = ""
-	}
-	return &s
-}
-
-// outcomeOf returns the outcome for the user. A failure of the step takes precedence, because it
-// may persist.
-func outcomeOf(seen facts, p plan, e effect, failure error) kstatus.Outcome {
-	switch {
-	case failure != nil:
-		reason := cmp.Or(p.outcome.Reason, reasonOf(seen.sweep), v1alpha1.ReasonPreparing)
-		return kstatus.Outcome{Reason: reason, Message: failure.Error()}
-	case e.outcome.Reason != "":
-		return e.outcome
-	}
-	return p.outcome
 }
 
 // mark sets the conditions.
@@ -241,12 +211,6 @@ func setCondition(s *v1alpha1.CephTuningSweepStatus, kind string, status metav1.
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: o.Reason, Message: ellipsis.Cut(o.Message, maxMessage), ObservedGeneration: s.ObservedGeneration,
 	})
-}
-
-func removeEnds(conditions *[]metav1.Condition) {
-	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionRestored} {
-		meta.RemoveStatusCondition(conditions, kind)
-	}
 }
 
 func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {

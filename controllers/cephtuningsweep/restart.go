@@ -264,7 +264,7 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	if memory.refused = strings.TrimSuffix(why, "."); why != "" {
 		return fmt.Sprintf("Restarting OSDs. Waiting until the cluster can spare osd.%d. %s", osd, sentence(why)), nil
 	}
-	if _, err := r.fence(ctx, seen); err != nil {
+	if _, err := r.lockOf(seen).Fence(ctx); err != nil {
 		return "", err
 	}
 	if err := r.Rook.RestartOSD(ctx, seen.sweep.Spec.ClusterRef, osd); err != nil {

@@ -4,6 +4,7 @@
 package kstatus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -127,8 +128,23 @@ func HasEnded(conditions []metav1.Condition) bool {
 
 // RemoveEnds removes the conditions of a run that has ended, because another run begins.
 func RemoveEnds(conditions *[]metav1.Condition) {
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionComplete)
-	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionFailed)
+	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionRestored} {
+		meta.RemoveStatusCondition(conditions, kind)
+	}
+}
+
+// OfPass returns the outcome of a pass for the user: planned is that of its plan, and came that of
+// the step, if the step has one. An error of the step takes precedence, because it may persist. It
+// keeps the reason of the plan, or else that of the conditions so far.
+func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
+	switch {
+	case err != nil:
+		reason := cmp.Or(planned.Reason, Current(conditions).Reason, v1alpha1.ReasonPreparing)
+		return Outcome{Reason: reason, Message: err.Error()}
+	case came.Reason != "":
+		return came
+	}
+	return planned
 }
 
 // Current returns the current reason and message of condition Ready. The printer column Phase shows

@@ -41,6 +41,23 @@ func (h Handle) Acquire(ctx context.Context) (Grant, error) {
 	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
 }
 
+// Request is Acquire for an object that had the lock as held; nil if it had not. atWork says that
+// the object has begun to use Ceph. Request returns why the object has lost the lock; "" if it has
+// not. A lock that is lost must not be requested again for the same work, because another object
+// may have used Ceph in the meantime.
+func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Grant, lost string, err error) {
+	grant, err = h.Acquire(ctx)
+	switch {
+	case Lost(held, err, h.Now()):
+		return Grant{}, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err), nil
+	case err != nil:
+		return Grant{}, "", fmt.Errorf("take the lock of the Ceph cluster: %w", err)
+	case !grant.Held && (held != nil || atWork):
+		return grant, grant.Holder + " has taken the lock of the Ceph cluster.", nil
+	}
+	return grant, "", nil
+}
+
 // Renew renews a held lock. It never takes a new one.
 func (h Handle) Renew(ctx context.Context) (Grant, error) {
 	grant, err := h.Peek(ctx)

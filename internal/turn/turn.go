@@ -80,14 +80,10 @@ func (t Taker) Take(ctx context.Context) (Answer, error) {
 	if waits, err := t.unrestored(ctx); err != nil || !waits.IsDone() {
 		return Answer{Waits: waits}, err
 	}
-	grant, err := t.Lock.Acquire(ctx)
+	grant, lost, err := t.Lock.Request(ctx, t.Grant, t.HasClients)
 	switch {
-	case lock.Lost(t.Grant, err, t.Now):
-		return Answer{Lost: fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err)}, nil
-	case err != nil:
-		return Answer{}, fmt.Errorf("take the lock of the Ceph cluster: %w", err)
-	case !grant.Held && (t.Grant != nil || t.HasClients):
-		return Answer{Lost: fmt.Sprintf("%s has taken the lock of the Ceph cluster.", grant.Holder)}, nil
+	case err != nil || lost != "":
+		return Answer{Lost: lost}, err
 	case !grant.Held:
 		return Answer{Waits: reconcile.Wait(grant.Holder + " has the lock of the Ceph cluster; this run is next.")}, nil
 	}
