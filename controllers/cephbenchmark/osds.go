@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -12,14 +11,6 @@ import (
 
 // A scratch pool may be confined to some OSDs. Its preparation puts its placement groups on these
 // OSDs, and the manager checks the placement again after each run.
-
-// confined returns the selection of OSDs for the scratch pool; nil for all OSDs.
-func (f facts) confined() *v1alpha1.OSDSelection {
-	if pool := f.spec.Template.Target.ScratchPool; pool != nil {
-		return pool.OSDs
-	}
-	return nil
-}
 
 // osds returns the OSDs to which the scratch pool is confined: drawn by this process, or
 // recorded and sealed by an earlier one.
@@ -33,7 +24,7 @@ func (f facts) osds() []int {
 // osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are
 // unknown. An annotation that others may have changed does not count.
 func (f facts) osdsMismatch() clientjob.Mismatch {
-	if f.confined() == nil || len(f.osds()) > 0 {
+	if f.target().Confined() == nil || len(f.osds()) > 0 {
 		return clientjob.Match
 	}
 	return clientjob.Mismatch(fmt.Sprintf("An earlier version of the operator created Job %s, and its seal does not cover the OSDs of the scratch pool. Change runID to run again.", f.job.Name))
@@ -55,7 +46,7 @@ func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
 	if seen.allRunsEnded() || seen.next.Kind != workload.MoveEnd && (len(seen.logs) == 0 || !seen.phasesDone()) {
 		return
 	}
-	if seen.confined() == nil && seen.target().DeviceClass() == "" {
+	if seen.target().Confined() == nil && seen.target().DeviceClass() == "" {
 		return
 	}
 	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)

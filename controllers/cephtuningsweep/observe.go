@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
@@ -308,8 +309,7 @@ func (f facts) restores() bool {
 
 // ended reports whether the run in status has ended.
 func (f facts) ended() bool {
-	conditions := f.sweep.Status.Conditions
-	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
+	return kstatus.HasEnded(f.sweep.Status.Conditions)
 }
 
 // failing returns the condition that says why a sweep will end without a verdict after its
@@ -344,10 +344,7 @@ func (f facts) changedCeph() bool {
 }
 
 // hasOutcome reports whether a benchmark has finished measuring.
-func hasOutcome(b *v1alpha1.CephBenchmark) bool {
-	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
-	return is(v1alpha1.ConditionComplete) || is(v1alpha1.ConditionFailed)
-}
+func hasOutcome(b *v1alpha1.CephBenchmark) bool { return kstatus.HasEnded(b.Status.Conditions) }
 
 // childHasEnded reports whether a benchmark has ended, including its teardown.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {

@@ -29,7 +29,7 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (recon
 		Session:  &m.outage, Cluster: seen.cluster, FSID: seen.rook.FSID, Holder: seen.holder(),
 		Guard: r.lockOf(seen).Fence,
 	}
-	waits, err := stopper.RestoreAny(ctx, !m.noOrphanedOSDs && seen.cluster.Identities.OSDStopper != "", seen.child != nil)
+	waits, err := stopper.RestoreForeign(ctx, !m.noOrphanedOSDs, seen.child != nil)
 	m.noOrphanedOSDs = m.noOrphanedOSDs || err == nil && waits.IsDone()
 	return waits, err
 }

@@ -201,8 +201,21 @@ func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile
 	if s.Outstanding() {
 		return reconcile.Done, nil
 	}
+	return s.restoreExcept(ctx, newHolder, s.endsItself)
+}
+
+// RestoreForeign is RestoreOrphaned for a sweep. While a benchmark of the sweep exists, that benchmark
+// ends its own outage.
+func (s Stopper) RestoreForeign(ctx context.Context, newHolder, hasBenchmark bool) (reconcile.Wait, error) {
+	return s.restoreExcept(ctx, newHolder, func(left *tuning.Journal) bool {
+		return hasBenchmark && left.Sweep.UID == s.owner().UID
+	})
+}
+
+// restoreExcept brings back the OSDs of a journal, unless it is one to leave alone.
+func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*tuning.Journal) bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
-	if err != nil || left == nil || s.endsItself(left) {
+	if err != nil || left == nil || leave(left) {
 		return reconcile.Done, err
 	}
 	if s.Cluster.Identities.OSDStopper == "" {
@@ -224,19 +237,6 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	left, err := s.left(ctx, inCeph)
 	if err != nil || left == nil || left.Sweep != s.owner() {
 		return reconcile.Done, err
-	}
-	return s.restore(ctx)
-}
-
-// RestoreAny brings back the OSDs of any journal. With exceptOwn, it leaves the holder's own outage to
-// the benchmark that runs it. It reads the copy of the journal in Ceph only if requested.
-func (s Stopper) RestoreAny(ctx context.Context, inCeph, exceptOwn bool) (reconcile.Wait, error) {
-	left, err := s.left(ctx, inCeph)
-	if err != nil || left == nil || exceptOwn && left.Sweep.UID == s.owner().UID {
-		return reconcile.Done, err
-	}
-	if s.Cluster.Identities.OSDStopper == "" {
-		return "", fmt.Errorf("%s are kept down by a deleted benchmark, and %w", Names(OSDsOf(left)), errNoStopper)
 	}
 	return s.restore(ctx)
 }

@@ -117,29 +117,35 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 		unmeasured += poolTime + e.removal()
 	}
 	ramp, restore := Ramp(e.spec), (restoreTime + e.settle()).Round(time.Second)
+	cost := func(pairs int32) sweep.Cost {
+		measured := ramp + time.Duration(pairs)*pair
+		c := sweep.Cost{Time: (measured + unmeasured).Round(time.Second), Bytes: PrefillBytes(e.spec.Template, e.facts.DatasetBytes)}
+		if phase, ok := sessionPhase(e.spec); ok {
+			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, e.spec.Template.Clients.Count))
+		}
+		return c
+	}
 	if plan.Pairs == 0 {
 		plan.Pairs = switchback.DefaultPairs
 		if plan.Sessions == 1 {
-			plan.Pairs = lastLook(e.spec.Budget.Duration, restore+unmeasured+ramp, pair)
+			plan.Pairs = lastLook(e.spec.Budget, restore, cost)
 		}
 	}
-	measured := ramp + time.Duration(plan.Pairs)*pair
-	bytes := PrefillBytes(e.spec.Template, e.facts.DatasetBytes)
-	if phase, ok := sessionPhase(e.spec); ok {
-		bytes += int64(measured.Seconds() * writtenPerSecond(phase, e.spec.Template.Clients.Count))
-	}
-	plan.RunDuration = &metav1.Duration{Duration: (measured + unmeasured).Round(time.Second)}
+	session := cost(plan.Pairs)
+	plan.RunDuration = &metav1.Duration{Duration: session.Time}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore}
-	plan.RunBytesWritten = wholeQuantity(bytes)
+	plan.RunBytesWritten = wholeQuantity(session.Bytes)
 }
 
 // lastLook returns the last look of a single session that is within the budget, in pairs of
-// windows. If the budget is too small for any look, it returns the first one, which the
-// plan then refuses.
-func lastLook(budget *metav1.Duration, beside, pair time.Duration) int32 {
+// windows. cost returns the cost of a session by its pairs, without the restore. If the budget is
+// too small for any look, lastLook returns the first one, which the plan then refuses.
+func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {
-		if budget == nil || (beside+time.Duration(look)*pair).Round(time.Second) <= budget.Duration {
+		c := cost(int32(look)) //nolint:gosec // At most 60.
+		inTime := budget.Duration == nil || c.Time+restore <= budget.Duration.Duration
+		if limit := budget.BytesWritten.Value(); inTime && (limit == 0 || c.Bytes <= limit) {
 			return int32(look) //nolint:gosec // At most 60.
 		}
 	}
@@ -188,6 +194,14 @@ func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
 	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
 }
 
+// restoreOf returns the planned time of the restore; 0 for a plan that lacks it.
+func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
+	if plan.RestoreDuration == nil {
+		return 0
+	}
+	return plan.RestoreDuration.Duration
+}
+
 // windowsCost returns the cost of a session whose windows have another length than planned.
 func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 	return costOf(plan, underLoad(plan, window))
@@ -205,10 +219,11 @@ func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
 }
 
+// dwellsUnderLoad is how long a session of dwells runs under load.
+const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
+
 // dwellsCost returns the cost of a session of dwells.
-func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost {
-	return costOf(plan, 4*(session.DwellTime+switchTime))
-}
+func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
 // costOf returns the cost of a session with another time under load than planned. Its bytes are an
 // upper bound, because costOf also scales the bytes of the prefill, which do not depend on the

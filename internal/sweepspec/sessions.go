@@ -361,14 +361,15 @@ func (s *Sessions) Expected() sweep.Cost {
 	return windowsCost(s.plan, s.window)
 }
 
-// TimeLeft returns the expected time until the last session ends, from the beginning of the next
-// one. The sweep ends earlier if fewer sessions decide, and later if dwells follow.
+// TimeLeft returns the expected time until the sweep has restored everything, from the moment in
+// which the load of the next session runs. The sweep ends earlier if fewer sessions decide, and
+// later if dwells follow.
 func (s *Sessions) TimeLeft() time.Duration {
-	sessions := 1
-	if s.Dwells == 0 {
-		sessions = max(int(s.plan.Sessions)-s.Valid, 1)
+	lasts, after := underLoad(s.plan, s.window), max(int(s.plan.Sessions)-s.Valid-1, 0)
+	if s.Dwells > 0 {
+		lasts, after = dwellsUnderLoad, 0
 	}
-	return time.Duration(sessions) * s.Expected().Time
+	return lasts + time.Duration(after)*s.Expected().Time + restoreOf(s.plan)
 }
 
 // Decided reports whether the windows have decided about a candidate: about its constraints too, if it could
@@ -550,26 +551,36 @@ func (s *Sessions) adviceFor(what string) string {
 	return fmt.Sprintf("give the budget room for %s, or use design Blocks.", what)
 }
 
+// mostSessions is the largest number of sessions that the API accepts.
+const mostSessions = 12
+
 // mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing says how many more pairs or sessions a decision would take.
+// missing says how many more pairs or sessions a decision would take, and how to get them if one
+// session or one sweep cannot have so many.
 func (s *Sessions) missing(a stats.Assessment) string {
-	minutes, m, of := "dwells, in which a setting holds for minutes", a.MoreRuns(), "session"
+	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
+	equivalent := "dwells, in which a setting holds for minutes"
 	if s.Quick() {
-		minutes = "design Blocks, in which a setting holds for minutes"
 		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
+		most, more = fmt.Sprintf("a session has at most %d: use 3 or more sessions", switchback.LastLook), switchback.LastLook-a.Runs*s.pairsOfGroup()
+		equivalent = "3 or more sessions, which end with dwells, or design Blocks"
 	}
-	switch {
-	case m.Needed == 0 || m.Needed > mostMissing:
-		return fmt.Sprintf(" More windows would not decide; the verdict Equivalent needs %s.", minutes)
-	case m.Toward == stats.Equivalent:
-		return fmt.Sprintf(" The verdict Equivalent needs about %s, and %s.", more(m.Needed, of), minutes)
+	if m.Needed == 0 || m.Needed > mostMissing {
+		return fmt.Sprintf(" More windows would not decide; the verdict Equivalent needs %s.", equivalent)
 	}
-	return fmt.Sprintf(" About %s would decide; the verdict Equivalent needs %s.", more(m.Needed, of), minutes)
+	text := fmt.Sprintf(" About %s would decide", countMore(m.Needed, of))
+	if m.Toward == stats.Equivalent {
+		text = fmt.Sprintf(" About %s would show that windows are equivalent", countMore(m.Needed, of))
+	}
+	if m.Needed > more {
+		text += ", but " + most
+	}
+	return text + fmt.Sprintf("; the verdict Equivalent needs %s.", equivalent)
 }
 
-func more(n int, of string) string {
+func countMore(n int, of string) string {
 	if n == 1 {
 		return "1 more " + of
 	}

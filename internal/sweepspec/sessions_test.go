@@ -3,7 +3,9 @@ package sweepspec
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +150,16 @@ func TestPlanOfAShortBudget(t *testing.T) {
 	}
 }
 
+// A limit of bytes leaves out the last looks too.
+func TestPlanOfFewBytes(t *testing.T) {
+	_, whole, _ := sessionPlan(t, switchedPatch)
+	half := fmt.Sprintf("budget: {bytesWritten: %dMi}, guardrails:", whole.RunBytesWritten.Value()/2>>20)
+	_, plan, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", half, 1))
+	if whole.Pairs != 60 || plan.Pairs != 28 || len(plan.Refusals) > 0 || plan.RunBytesWritten.Value() > whole.RunBytesWritten.Value()/2 {
+		t.Errorf("%d pairs, %d of %d bytes, %q", plan.Pairs, plan.RunBytesWritten.Value(), whole.RunBytesWritten.Value(), plan.Refusals)
+	}
+}
+
 func TestPlanOfSeveralSessions(t *testing.T) {
 	_, general, _ := sessionPlan(t, strings.Replace(switchedPatch, "{sessions: 1}", "{}", 1))
 	if general.Sessions != 3 || general.Pairs != 8 || general.Window.Seconds() != 10 || general.MinimumRuns != 3 || general.SmallestEffect == "" || general.EstimatedDuration.Minutes() < 30 || general.EstimatedDuration.Minutes() > 43 {
@@ -214,7 +226,8 @@ func TestTimeLeftIsThatOfAllSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := s.TimeLeft(), time.Duration(c.want)*s.Expected().Time; got != want || got == 0 {
+		load, restore := time.Duration(plan.Pairs)*2*12*time.Second, plan.RestoreDuration.Duration
+		if got, want := s.TimeLeft(), load+time.Duration(c.want-1)*plan.RunDuration.Duration+restore; got != want || restore == 0 {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
@@ -246,7 +259,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"windows are too few": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.08},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 1.001 times the baseline (0.936 to 1.070), by 8 pairs of windows in 1 session." +
-				" The verdict Equivalent needs about 11 more pairs of windows, and design Blocks, in which a setting holds for minutes.",
+				" About 11 more pairs of windows would show that windows are equivalent; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 		"windows are enough": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: 0.001, StdDev: 0.01},
@@ -256,7 +269,7 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 		"perhaps it is worse": {
 			switchback.Entry{Session: 1, Candidate: 2, Groups: 8, Mean: -0.06, StdDev: 0.08},
 			"cap=512 is Inconclusive in switched windows only, on this pool, in this hour: 0.942 times the baseline (0.881 to 1.007), by 8 pairs of windows in 1 session." +
-				" About 12 more pairs of windows would decide; the verdict Equivalent needs design Blocks, in which a setting holds for minutes.",
+				" About 12 more pairs of windows would decide; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +287,47 @@ func TestSentenceHasAllCandidates(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})
+	}
+}
+
+// Advice must be one that can be followed: a session and a sweep have a largest number of pairs and sessions.
+func TestAdviceStaysWithinTheBounds(t *testing.T) {
+	var many []SessionEntry
+	for session, mean := range []float64{-0.06, 0.02, -0.08, 0.03} {
+		many = append(many, SessionEntry{Entry: switchback.Entry{Session: session + 1, Candidate: 1, Groups: 4, Mean: mean, StdDev: 0.05}, Validity: v1alpha1.SweepSessionValid})
+	}
+	for name, c := range map[string]struct {
+		patch   string
+		entries []SessionEntry
+		want    string
+	}{
+		"one session": {switchedPatch, []SessionEntry{
+			{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 20, Mean: -0.03, StdDev: 0.12}, Validity: v1alpha1.SweepSessionValid},
+		}, "but a session has at most 60: use 3 or more sessions; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks."},
+		"all sessions": {strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
+			"but a sweep has at most 12: try more pairs in each session; the verdict Equivalent needs dwells, in which a setting holds for minutes."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, plan, planner := sessionPlan(t, c.patch)
+			s, err := SessionsOf(spec, plan, c.entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Sentence(planner); !strings.HasSuffix(got, c.want) {
+				t.Errorf("%s\nwant it to end with\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// The bound is that of the API.
+func TestMostSessions(t *testing.T) {
+	types, err := os.ReadFile("../../api/v1alpha1/cephtuningsweep_types.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("Maximum=%d\n\tSessions int32", mostSessions); !strings.Contains(string(types), want) {
+		t.Errorf("the API has no %q", want)
 	}
 }
 

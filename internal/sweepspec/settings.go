@@ -94,9 +94,7 @@ func budgetOf(spec *Spec, fixed *v1alpha1.SweepPlan) sweep.Budget {
 	if spec.Budget.Duration != nil {
 		budget.Time = spec.Budget.Duration.Duration
 	}
-	if fixed.RestoreDuration != nil {
-		budget.Reserve = fixed.RestoreDuration.Duration
-	}
+	budget.Reserve = restoreOf(fixed)
 	return budget
 }
 

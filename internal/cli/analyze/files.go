@@ -98,6 +98,9 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 }
 
 func (f *fileReader) run(file string, p part) (run, error) {
+	if isObject(p.data) {
+		return run{}, exit.UsageErrorf("%s has Kubernetes objects, not the output of a tool: analyze judges one exported sweep of design Interleaved; for other exports, use kubectl cephtune report -f %s, or kubectl cephtune compare with two of them", file, file)
+	}
 	res, err := engine.Parse(bytes.NewReader(p.data), engine.Options{})
 	if err != nil {
 		return run{}, located(file, p.before, err)

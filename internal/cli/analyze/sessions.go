@@ -60,16 +60,21 @@ const (
 	evidenceMissing = "Missing"
 )
 
-// isExport reports whether a file is the export of a sweep. Outputs of tools never begin like a
-// Kubernetes object.
+// isExport reports whether a file is the export of a sweep.
 func isExport(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return false // Reading the file as an output reports the error.
 	}
-	head := data[:min(len(data), 64<<10)]
-	return bytes.Contains(head, []byte("apiVersion:")) && bytes.Contains(head, []byte("kind: CephTuningSweep"))
+	return isObject(data) && bytes.Contains(head(data), []byte("kind: CephTuningSweep"))
 }
+
+// isObject reports whether data have Kubernetes objects. Outputs of tools never begin like one.
+func isObject(data []byte) bool {
+	return bytes.Contains(head(data), []byte("apiVersion:")) && bytes.Contains(head(data), []byte("kind: Ceph"))
+}
+
+func head(data []byte) []byte { return data[:min(len(data), 64<<10)] }
 
 // replay judges the sessions of an exported sweep again.
 func (o *options) replay(path string, w io.Writer) error {

@@ -2,6 +2,7 @@ package analyze_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,15 @@ func TestAnExportGivesItsVerdictAgain(t *testing.T) {
 	}
 	if got.Err != nil {
 		t.Error(got.Err)
+	}
+}
+
+func TestOtherExportsAreRefusedWithAdvice(t *testing.T) {
+	for _, line := range []string{"../testdata/exports/gate.yaml", exported + " " + exported, "--baseline " + exported + " --candidate " + exported} {
+		got := analyzed(t, line)
+		if got.Code() != exit.Usage || !strings.Contains(fmt.Sprint(got.Err), "kubectl cephtune compare with two of them") {
+			t.Errorf("%s: %v", line, got.Err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -250,7 +251,7 @@ func Place(o client.Object, namespace string, named bool) error {
 // Create creates an object. Its error says what to do.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
 	kind := object.StateOf(o).Kind
-	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), o.GetName())
+	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"…"))
 	switch err := c.Create(ctx, o, client.FieldOwner("kubectl-cephtune"), client.FieldValidation("Strict")); {
 	case meta.IsNoMatchError(err):
 		return object.Unknown(kind)
