@@ -64,9 +64,9 @@ func capsFor(of Setting) (daemon string, grants []string) {
 	}
 }
 
-// MissingCaps returns the grants to add to a key's mon caps so that it can vary settings. It treats
-// other kinds of caps, such as `allow *` or a profile, as sufficient. If they are not, Ceph denies
-// the change.
+// MissingCaps returns the grants that have to be added to a key's mon caps before it can vary the
+// settings. It does not check mgr caps. A cap that it cannot parse, such as `allow *` or a profile,
+// counts as sufficient; if it is not, Ceph denies the change.
 func MissingCaps(monCaps string, settings []Setting) []string {
 	var has []grant
 	for text := range strings.SplitSeq(monCaps, ",") {
@@ -89,7 +89,7 @@ func MissingCaps(monCaps string, settings []Setting) []string {
 type grant struct {
 	command string // "" if the cap does not name a command
 	with    map[string]string
-	unclear bool // the parser does not know its meaning
+	unclear bool // parseGrant could not parse the cap
 }
 
 var (
@@ -113,8 +113,8 @@ func parseGrant(text string) grant {
 	return g
 }
 
-// covers reports whether the grant may allow the needed command. It does not judge constraints
-// that needed does not name, such as a constraint on the value.
+// covers reports whether the grant may allow the needed command. It ignores constraints that needed
+// does not name, such as a constraint on the value.
 func (g grant) covers(needed grant) bool {
 	if g.unclear || g.command != needed.command {
 		return g.unclear

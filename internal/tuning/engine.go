@@ -18,8 +18,8 @@ type Ceph interface {
 	ceph.Tuner
 }
 
-// Guard verifies that the lock of the Ceph cluster is held, and returns its fence. The engine
-// calls it immediately before each change.
+// Guard verifies that this process holds the lock of the Ceph cluster, and returns the fence to
+// send with a change. The engine calls Guard immediately before each change.
 type Guard func(ctx context.Context) (ceph.Fence, error)
 
 // Cluster is a Ceph cluster whose settings an Engine changes.
@@ -48,9 +48,10 @@ type Engine struct {
 	mu sync.Mutex
 	// epoch is the lock's epoch at the beginning of the current operation.
 	epoch int64
-	// inherited is the time at which a journal of an earlier process was first seen.
+	// inherited is the time at which this engine first read a journal that an earlier process
+	// wrote.
 	inherited time.Time
-	// saved reports that this engine has saved the journal, and that its last save succeeded.
+	// saved reports whether this engine has saved the journal, and its last save succeeded.
 	saved bool
 }
 
@@ -66,10 +67,11 @@ type Options struct {
 	// Until is the deadline for restoring the changes; zero for none. The journal stores it for
 	// a process that takes over.
 	Until time.Time
-	// Reached is called at each step. An error from it ends the current operation. Tests use it
-	// to simulate a crash; nil does nothing.
+	// Reached is called at each step. If it returns an error, the current operation ends with that
+	// error. Tests use it to simulate a crash; nil does nothing.
 	Reached func(Step) error
-	// Doubts is shared by all engines of the process; nil if there is only this engine.
+	// Doubts records commands with an unknown outcome. All engines of the process share it; nil if
+	// there is only this engine.
 	Doubts *Doubts
 }
 
@@ -114,7 +116,7 @@ type Applied struct {
 	// Changed lists the changes that were sent to Ceph. The other settings had their values
 	// already.
 	Changed []Change
-	// NotTaken lists the changes that were not in effect when Ceph was read right afterwards.
+	// NotTaken lists the changes whose value Ceph did not have when the settings were read back.
 	NotTaken []Inert
 }
 
@@ -154,9 +156,11 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 	return next
 }
 
-// begin returns the journal that a sweep continues with. It ignores a done journal of any sweep:
-// the removal of one or both copies may have failed. A done journal of the same sweep passes on its
-// epoch and revision, because the next write has to supersede every copy of it.
+// begin returns the journal for a sweep's changes: the open journal of the sweep, or else next,
+// which is empty. A done journal may remain because the removal of a copy failed, so begin ignores
+// its entries. If the done journal is the sweep's own, next continues its epoch and revision, so
+// that the next write supersedes every remaining copy. An open journal of another sweep is an
+// error.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -341,9 +345,11 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 }
 
 // epochOf returns the epoch for the next write of a journal. The guard has just verified the lock.
-// So a higher epoch in the journal comes from another Lease, which was deleted or is in another
-// Kubernetes cluster. The engine has waited until that writer's commands ended. Refusing would
-// strand the journal. The next epoch supersedes anything that the writer may still write.
+// So if the journal has a higher epoch than the lock, another process wrote it under another Lease,
+// which was deleted or is in another Kubernetes cluster. The engine has already waited until the
+// commands of that process ended. Refusing to write would strand the journal. The engine's first
+// write uses the next epoch, which supersedes anything that the other process may still write, and
+// its further writes use the same epoch.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -372,7 +378,7 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// set sends a value to Ceph. original reports that it is the setting's original value in the
+// set sends a value to Ceph. original reports whether it is the setting's original value in the
 // journal. If the key lacks the caps, the error is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
@@ -413,13 +419,13 @@ func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to 
 	}
 }
 
-// facts reads the facts that settings of these kinds need.
+// facts reads the facts that these settings need.
 func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 	return ReadFacts(ctx, e.ceph, e.cluster.Observer, settings)
 }
 
-// ReadFacts reads only the facts that are needed for the settings: without a manager, for
-// example, the balancer's state cannot be read.
+// ReadFacts reads the facts that the settings need. It reads no others, because they may be
+// unavailable: the balancer's state, for example, cannot be read without a manager.
 func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error

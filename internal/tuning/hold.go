@@ -8,8 +8,9 @@ import (
 )
 
 // HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
-// pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It omits
-// activity that is already off. The facts need the OSD map and the balancer.
+// pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It returns no
+// change for an activity that is already off. facts must include the OSD map and the balancer's
+// state.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
 	var changes []Change
 	for _, name := range pools {

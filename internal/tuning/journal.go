@@ -20,18 +20,20 @@ import (
 // journals of other versions, because the meaning of their entries is unknown.
 const SchemaVersion = 1
 
-// Journal lists the settings to restore in a Ceph cluster. Each cluster has one, which is kept
-// until every entry is closed.
+// Journal lists the settings to restore in a Ceph cluster. A cluster has at most one journal for a
+// sweep and one for an outage. A journal is removed only when all of its entries are closed, that
+// is, in a state other than Open.
 type Journal struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	FSID          string `json:"fsid"`
 	// Sweep is the object on whose behalf the cluster is changed.
 	Sweep Sweep `json:"sweep"`
-	// Cluster is the UID of the object's Kubernetes cluster; "" if an earlier version began the
-	// journal.
+	// Cluster is the UID of the object's Kubernetes cluster; "" if an earlier version of cephtune
+	// began the journal.
 	Cluster string `json:"cluster,omitempty"`
-	// Epoch is the highest epoch of the lock under which the journal was written or taken over. It
-	// never decreases. Writer is the process that wrote it. Revision counts the writes.
+	// Epoch is the lock's epoch at the last write, or a higher one if an earlier writer held
+	// another Lease with a higher epoch. It never decreases. Writer is the process that last wrote
+	// the journal. Revision counts the writes.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
@@ -159,7 +161,8 @@ func (j *Journal) index(of Setting) int {
 }
 
 // intend records that a setting is about to change from its current value. For a setting without an
-// entry, that value becomes the original.
+// entry, or with a restored one, that value becomes the original. It is an error if the setting's
+// entry has any other closed state, or if another client has changed the setting.
 func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	at := j.index(change.Setting)
 	fresh := Entry{
@@ -173,7 +176,8 @@ func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	entry := &j.Entries[at]
 	switch {
 	case entry.State == Restored:
-		// A suspended sweep continues from the current value.
+		// The sweep was suspended and restored the setting. It continues with the current value as
+		// the original.
 		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
 		return nil
 	case entry.State != Open:
@@ -198,8 +202,8 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched returns the settings that the tuner has not changed yet. Call it before the journal
-// records their changes.
+// untouched returns the settings that have no value of the tuner: the tuner has not changed them
+// yet, or has restored them. Call it before the journal records the changes.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
 	for _, change := range changes {
@@ -209,9 +213,10 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	return untouched
 }
 
-// confirm compares a setting's value with the journal immediately before the change. If the
-// value of an untouched setting differs, it becomes the original, and changed reports that the
-// journal has to be written again.
+// confirm compares a setting's current value with the journal immediately before the change. If an
+// untouched setting no longer has the recorded original, the current value becomes the original,
+// and changed reports that the journal has to be written again. If another client has changed a
+// setting that is not untouched, the error is a *ForeignChangeError.
 func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
@@ -226,7 +231,7 @@ func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (chan
 	return changed, err
 }
 
-// stored records Ceph's notation of a value, and reports whether Ceph took it at all. A value that
+// stored records Ceph's notation of a value, and reports whether Ceph has that value. A value that
 // differs in more than notation is not recorded: another client may have set it.
 func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
@@ -262,8 +267,8 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen reopens an entry whose setting has a value of the tuner after all. If it was left alone,
-// the other client's value becomes its original.
+// reopen reopens a closed entry whose setting has a value of the tuner after all, because a change
+// took effect late. If the setting was left alone, the other client's value becomes the original.
 func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
@@ -314,10 +319,10 @@ func (e Entry) judge(now cephvalue.Value) action {
 	}
 }
 
-// ToRestore returns the open entries in the order of their restore. Varied settings come
-// first, in reverse order of their changes, except that a setting that unlocks others in mClock
-// precedes those. The autoscaler, the balancer and the scrub flags come last, because an active
-// autoscaler would change the number of PGs itself.
+// ToRestore returns the open entries in the order of their restore. First come the varied settings:
+// those that unlock others in mClock, and then the others in reverse order of their changes. The
+// autoscaler, the balancer, the scrub flags and noup come last, because an active autoscaler would
+// change the number of PGs itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {
@@ -333,9 +338,9 @@ func (j *Journal) ToRestore() []Entry {
 	return append(varied, held...)
 }
 
-// waitsFor returns an open setting that has to be restored before the given one: an active autoscaler
-// would change the number of PGs, the balancer would move them, and mClock would remove the
-// options that it locks.
+// waitsFor returns an open setting that has to be restored before the given one: an active
+// autoscaler would change the number of PGs, the balancer would move them, and mClock would remove
+// the options that it locks.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&
@@ -350,11 +355,13 @@ func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 }
 
 const (
-	// maxStored is Ceph's maximum size of a config-key value, minus a margin.
+	// maxStored is the maximum size of an encoded journal in bytes: Ceph's limit for a config-key
+	// value, minus a margin.
 	maxStored = 63 << 10
-	// maxJournal is the maximum size of a journal when new changes are added.
+	// maxJournal is the size in bytes that a journal may grow to. The engine checks it before it
+	// adds changes.
 	maxJournal = 60 << 10
-	// maxFound is the number of bytes kept of another client's value.
+	// maxFound is the number of bytes that the journal keeps of another client's value.
 	maxFound = 128
 )
 
@@ -382,7 +389,7 @@ func (j *Journal) closable() error {
 	return err
 }
 
-// longestForm returns the longer one of a value's text and Ceph's notation of it.
+// longestForm returns a value's text or its form in Ceph's notation, whichever is longer.
 func longestForm(valueType, text string) string {
 	if canonical, err := cephvalue.Canonical(valueType, text); err == nil && len(canonical) > len(text) {
 		return canonical

@@ -15,7 +15,7 @@ const (
 	mClock         = "mclock_scheduler"
 )
 
-// HelpFor returns the options whose help is needed to judge settings: the settings' own
+// HelpFor returns the options for which Ceph's help is needed to judge settings: the settings' own
 // options, and those that unlock others in mClock.
 func HelpFor(settings []Setting) []string {
 	var options []string
@@ -35,22 +35,24 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// mClock locks these options. If an option of mClockShares or mClockRecovery is set while it is
-// locked, an OSD removes it within a second from section osd and from its own section. It does so
-// even if the option is unlocked right afterwards. A value that was set before the lock stays.
+// mClock locks these options: shares unless the profile is custom, recovery options unless
+// optionOverride is true, and sleeps always. If an option of mClockShares or mClockRecovery is set
+// while it is locked, an OSD removes it within a second from section osd and from its own section.
+// The OSD does so even if the option is unlocked right afterwards. A value that was set before
+// mClock locked the option stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
 	mClockSleeps   = regexp.MustCompile(`^osd_(recovery|delete|snap_trim|scrub)_sleep(_\w+)?$`)
 )
 
-// LockedByMClock reports whether OSDs with the mClock scheduler override an option for some values
-// of other options.
+// LockedByMClock reports whether mClock locks an option, always or for some values of other
+// options.
 func LockedByMClock(option string) bool {
 	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
 }
 
-// unlock says which setting unlocks an option.
+// unlock describes how an option can be unlocked, or why it cannot.
 func unlock(option string) string {
 	switch {
 	case mClockShares.MatchString(option):
@@ -62,8 +64,8 @@ func unlock(option string) string {
 	}
 }
 
-// lockedBy says why an option would be inert, given the values of other options in the same
-// configuration; "" if it would take effect.
+// lockedBy says why an option would be inert, given the values of optionProfile and optionOverride
+// in the same configuration; "" if it would take effect.
 func lockedBy(option string, profile, override string) string {
 	locked := mClockShares.MatchString(option) && profile != profileCustom ||
 		mClockRecovery.MatchString(option) && !strings.EqualFold(override, yes) ||
@@ -106,8 +108,9 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	return append(first, rest...)
 }
 
-// lockedNow says why a setting's current value could not be restored: mClock locks the option,
-// so OSDs would remove the value. OSDs do not remove values with a mask.
+// lockedNow returns a setting's current value, and says why it could not be restored: mClock locks
+// the option, so OSDs would remove the value. The reason is "" for a value that could be restored.
+// OSDs do not remove sleeps or values with a mask.
 func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Permit returns the check that the executing process makes before each command: whether the
-// administrator allows the setting in the cluster of the requesting tuner. The controller has
-// checked that too, with more knowledge; this check does not depend on it. Only the controller
+// administrator allows the setting in the cluster of the requesting tuner. The controller makes the
+// same check with more facts, but this check does not rely on the controller. Only the controller
 // checks the value that an unset option falls back to.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
@@ -67,7 +67,7 @@ func first(problems []Problem) string {
 	return problems[0].Message
 }
 
-// helps caches Ceph's help for options.
+// helps caches Ceph's help for options, by monitors and option.
 type helps struct {
 	from ceph.Client
 	mu   sync.Mutex

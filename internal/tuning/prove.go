@@ -19,13 +19,14 @@ const (
 	InertMClock InertReason = "RevertedByMClock"
 	// InertAutoscaler: the autoscaler of the pool set another number of PGs.
 	InertAutoscaler InertReason = "RevertedByAutoscaler"
-	// InertRook: Rook set what its custom resource says.
+	// InertRook: Rook set the value in its custom resource.
 	InertRook InertReason = "RevertedByRook"
 	// InertReverted: an unknown client set another value.
 	InertReverted InertReason = "Reverted"
 	// InertShadowed: an entry for single OSDs or a mask takes precedence.
 	InertShadowed InertReason = "Shadowed"
-	// InertOverridden: an OSD's value comes from its file, its command line, or "ceph tell".
+	// InertOverridden: an OSD's value comes from its configuration file, its environment, its
+	// command line, or "ceph tell".
 	InertOverridden InertReason = "Overridden"
 	// InertRestart: OSDs read the option only when they start.
 	InertRestart InertReason = "NeedsRestart"
@@ -45,7 +46,7 @@ type Inert struct {
 	Message string
 }
 
-// Owned has the settings that Rook's custom resources set, and set again at each reconcile.
+// Owned has the settings that Rook's custom resources set. Rook sets them again at each reconcile.
 type Owned struct {
 	// PoolParameters has spec.parameters of CephBlockPools, by pool.
 	PoolParameters map[string]map[string]string
@@ -53,7 +54,7 @@ type Owned struct {
 	CephConfig map[string]map[string]string
 }
 
-// by returns the value that Rook sets, and the field that has it.
+// by returns the value that Rook sets, and the field of the custom resource that has it.
 func (o Owned) by(of Setting) (value, where string, owned bool) {
 	switch of.Kind {
 	case KindPoolOption:
@@ -80,11 +81,11 @@ type Known struct {
 	Owned Owned
 	// OpQueue is the scheduler of the running OSDs.
 	OpQueue string
-	// Journal has the values from before the sweep; nil before it has changed anything.
+	// Journal has the values from before the sweep; nil if the sweep has not changed anything yet.
 	Journal *Journal
 }
 
-// lostValues returns the changes whose setting has another value in Ceph.
+// lostValues returns the changes whose setting has another value in Ceph, or an unknown one.
 func lostValues(want []Change, about Known) []Inert {
 	var lost []Inert
 	for _, change := range want {
@@ -102,7 +103,8 @@ func lostValues(want []Change, about Known) []Inert {
 	return lost
 }
 
-// notKept says which client set another value.
+// notKept describes a change whose setting has another value in Ceph, and says which client set
+// that value if it is known.
 func notKept(change Change, now cephvalue.Value, about Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
 	owned, where, owns := about.Owned.by(change.Setting)
@@ -124,7 +126,8 @@ func notKept(change Change, now cephvalue.Value, about Known) Inert {
 }
 
 const (
-	// everyOSD is the number of OSDs up to which all are asked.
+	// everyOSD is the highest number of running OSDs at which all of them are asked for their
+	// values.
 	everyOSD = 32
 	// someOSDs is the number of OSDs asked in a larger cluster, since asking one takes half
 	// a second. If one OSD in ten had another value, a sample of this size would miss all of
@@ -133,8 +136,8 @@ const (
 )
 
 // osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster it chooses
-// all. In a large one it chooses those with entries of their own in the central configuration, and
-// others at equal distances, shifted with each turn.
+// all that are up. In a large one it chooses OSDs with entries of their own in the central
+// configuration, up to half of the sample, and others at equal distances, shifted with each turn.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
@@ -174,7 +177,7 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 // optionLocation is the option from which an OSD's host is read.
 const optionLocation = "crush_location"
 
-// Proof has the values that OSDs run with, and the inert changes.
+// Proof is the result of Prove.
 type Proof struct {
 	Inert []Inert
 }
@@ -183,8 +186,8 @@ type Proof struct {
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
 // Prove reads back the values that the affected daemons run with. It is read-only and can be
-// repeated. Repeat it after InertUnproven: for some seconds after a change, the manager may
-// not know the new value.
+// repeated. If it returns InertUnproven, repeat it: for some seconds after a change, the manager
+// may not know the new value.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
 	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
@@ -209,8 +212,8 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 	return Proof{Inert: Judge(want, about, running)}, nil
 }
 
-// Judge returns the inert changes: those that Ceph no longer has, and those that OSDs do not
-// run with.
+// Judge returns the inert changes: those whose value Ceph's configuration no longer has, and those
+// that running OSDs do not use.
 func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	inert := lostValues(want, about)
 	for _, change := range want {
@@ -222,7 +225,7 @@ func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	return inert
 }
 
-// without returns the OSDs that run without a change, grouped by reason.
+// without returns the OSDs that run without a change, grouped by reason and running value.
 func without(change Change, about Known, running []ceph.Running) []Inert {
 	var found []Inert
 	for _, osd := range running {
@@ -242,7 +245,7 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 	return found
 }
 
-// judgeOSD says why one OSD runs without a change, if it does.
+// judgeOSD reports whether an OSD runs without a change, and why.
 func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if !concerns(change.Setting, about.OSDs, osd) {
 		return Inert{}, false
@@ -280,8 +283,8 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	return inert, true
 }
 
-// runs reports whether an OSD runs with the value. An unset option falls back to the default
-// or to a broader section; the sweep sets neither.
+// runs reports whether an OSD runs with the value. If the change unsets the option, the OSD has to
+// run with the value of a broader section or with the default.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, cephvalue.Of(option.Value), change.To)
@@ -298,8 +301,8 @@ func runs(change Change, about Known, option ceph.RunningOption) bool {
 	return false
 }
 
-// concerns reports whether a setting applies to an OSD. It assumes so if the OSD's host is
-// unknown.
+// concerns reports whether a setting applies to an OSD. It assumes so if the OSD's device class or
+// host is unknown.
 func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
 	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
 		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })

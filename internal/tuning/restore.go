@@ -12,7 +12,7 @@ import (
 
 // Report is the result of a restore.
 type Report struct {
-	// Done reports that everything is restored.
+	// Done reports whether the journal has no open entry.
 	Done bool
 	// Entries has the journal's entries in their current state.
 	Entries []Entry
@@ -20,12 +20,13 @@ type Report struct {
 	Waiting []string
 }
 
-// Kept returns the entries whose value stays.
+// Kept returns the entries whose settings keep a value of the tuner on purpose.
 func (r Report) Kept() []Entry {
 	return slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return e.State != Kept })
 }
 
-// LeftAlone returns the closed entries with neither their original nor their intended value.
+// LeftAlone returns the entries that were closed without a restore, in the states LeftAlone, Gone
+// and Abandoned.
 func (r Report) LeftAlone() []Entry {
 	var left []Entry
 	for _, entry := range r.Entries {
@@ -55,14 +56,14 @@ func (e Entry) Message() string {
 }
 
 // Restore restores the settings that still have a value that an Engine set, and leaves the others
-// alone. If one fails, it continues with the next. It returns the errors with the report. Repeat it
-// until the report is done; then Close.
+// alone. After an error with one setting, it continues with the next, unless the others would fail
+// too. It returns the errors with the report. Repeat it until the report is done; then call Close.
 //
 // A number of PGs counts as restored once it is the pool's target again. Settling waits until the
 // manager has reached the target.
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
-// RestoreOnce is the last attempt before an abandoned restore. It tries each setting,
+// RestoreOnce makes a last attempt before a person abandons the restore. It tries each setting,
 // regardless of order and of earlier failures.
 func (e *Engine) RestoreOnce(ctx context.Context) (Report, error) { return e.restoreAll(ctx, true) }
 
@@ -99,13 +100,13 @@ type notTakenError struct{ found cephvalue.Value }
 
 // Error implements error.
 func (e *notTakenError) Error() string {
-	return fmt.Sprintf("Ceph accepted it but had %s right after: find out what else sets it", e.found)
+	return fmt.Sprintf("Ceph accepted the value but had %s right afterwards: find out what else changes the setting", e.found)
 }
 
-// concernsAll reports whether the other settings would fail with the same error: errors of the
-// lock, the journal and the connection, and a monitor that does not answer. A refusal concerns
-// only one setting. Only the balancer needs a manager, so a missing manager does not affect
-// the others.
+// concernsAll reports whether the other settings would fail with the same error. They would after
+// an error of the lock, the journal or the connection, and if a monitor does not answer. A refusal
+// concerns only one setting. Only the balancer needs a manager, so a missing manager does not
+// affect the others.
 func concernsAll(of Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return of.Kind != KindBalancer
@@ -174,8 +175,8 @@ func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State,
 	return e.reached(StepRestoredWritten)
 }
 
-// Keep closes the entries of settings that keep their new values. A setting with another value
-// is an error: it still has to be restored.
+// Keep closes the entries of settings that keep their new values. If a setting has another value,
+// Keep returns an error, because the setting still has to be restored.
 func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -208,7 +209,7 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	return e.reached(StepRestoredWritten)
 }
 
-// Close removes a done journal. Save its report elsewhere first.
+// Close removes a done journal. Save the report of the restore elsewhere first.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,16 +1,16 @@
 // Package tuning changes settings of a Ceph cluster and restores them.
 //
-// Pure functions decide:
+// Functions without side effects decide:
 //
 //   - Validate: whether a change is allowed
 //   - HoldStill: which of Ceph's own activities to stop
-//   - Settling: whether the cluster has taken a change
-//   - Judge: whether daemons have taken it
+//   - Settling: whether the cluster is quiescent again after a change
+//   - Judge: whether the daemons run with a change
 //   - Journal: how each setting is restored
 //
-// The Engine reads and changes Ceph. It writes each change to the journal first, so that its
-// successor can restore everything after a crash. Steps lists the points between which a crash
-// can happen.
+// The Engine reads and changes Ceph. It writes each change to the journal first, so that the next
+// process can restore everything after a crash. Steps lists the points at which tests simulate a
+// crash.
 package tuning
 
 import (
@@ -112,8 +112,8 @@ var ErrPoolGone = errors.New("there is no such pool")
 
 var errNotAsked = errors.New("its value was not read from Ceph")
 
-// Value returns a setting's value. For a number of PGs, that is the target, which was
-// requested last.
+// Value returns a setting's value. For a number of PGs, it returns the pool's target, which is the
+// most recently requested number.
 func (f Facts) Value(of Setting) (cephvalue.Value, error) {
 	switch of.Kind {
 	case KindConfig:

@@ -10,18 +10,19 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Patience says how long the cluster may take, and how long it has to stay settled.
+// Patience says how long the cluster may take to settle after a change, and how long it has to stay
+// settled.
 type Patience struct {
 	// Polls is the number of consecutive samples that have to agree.
 	Polls int
-	// Soak is the time for which samples have to agree after that.
+	// Soak is the minimum time from the first of the consecutive samples to the last.
 	Soak time.Duration
 	// Deadline is the limit for the whole wait.
 	Deadline time.Duration
 }
 
-// DefaultPatience returns the patience for changes. It is longer if they include a number
-// of PGs, which moves data.
+// DefaultPatience returns the patience for changes. The deadline is longer if a number of PGs
+// changes, because that moves data.
 func DefaultPatience(changes []Change) Patience {
 	p := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Setting.isPGNum() }) {
@@ -34,7 +35,7 @@ func DefaultPatience(changes []Change) Patience {
 type Sample struct {
 	At    time.Time
 	Facts Facts
-	// Status is from about the same moment.
+	// Status was read at about the same time as Facts.
 	Status *ceph.Status
 }
 
@@ -55,8 +56,7 @@ type Settled struct {
 	Done bool
 	// Failed reports that the deadline has passed.
 	Failed bool
-	// Inert lists settings that have lost their value again, so that waiting would not
-	// help.
+	// Inert lists the changes whose value Ceph no longer has. Waiting does not help then.
 	Inert []Inert
 	// Progress tells the user what the wait is for.
 	Progress string
@@ -116,7 +116,8 @@ func unsettled(sample Sample, want []Change) []string {
 // Unrest says why a cluster is not quiescent; "" if it is.
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
-// unrest lists the reasons. It includes uncounted PGs only if there is no other reason.
+// unrest lists why a cluster is not quiescent. If counts is set, and no other reason was found, it
+// also reports PGs whose state is unknown.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
@@ -134,8 +135,8 @@ func unrest(status *ceph.Status, counts bool) []string {
 	return pending
 }
 
-// splitting describes a pool's progress towards its number of PGs. Ceph changes five
-// numbers one after another.
+// splitting describes a pool's progress towards its number of PGs; nil if the pool has reached it.
+// Ceph changes five numbers of the pool one after another.
 func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)

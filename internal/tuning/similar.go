@@ -4,11 +4,11 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// maxTypos is the number of wrong, missing or extra letters within which two names count as similar.
+// maxTypos is the number of wrong, missing or extra bytes within which two names count as similar.
 const maxTypos = 2
 
-// similar returns the allowed option whose name is most similar to another name, which Ceph does not
-// know; "" if none is.
+// similar returns the option whose name is most similar to a name that Ceph does not know; "" if no
+// name is similar.
 func similar(name string, options []settings.Option) string {
 	best, least := "", maxTypos+1
 	for _, o := range options {
@@ -19,7 +19,7 @@ func similar(name string, options []settings.Option) string {
 	return best
 }
 
-// distance is the Levenshtein distance: how many bytes to insert, remove or replace.
+// distance returns the Levenshtein distance: the number of bytes to insert, remove or replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -26,10 +26,10 @@ type Store interface {
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
 // Follows returns an error if next may not replace the kept journal. A kept journal of another
-// sweep has to be done. A kept journal of the same sweep has to be older by epoch and
-// revision: if another writer started from the same journal, it has used up the revision. A
-// revision that is ahead by more than one is allowed, because a copy may be lost. Writing the
-// same journal again is allowed, because the answer to the first write may be lost.
+// sweep has to be done. A kept journal of the same sweep must have a lower revision and no higher
+// epoch: if the kept revision is not lower, another writer has continued from the journal that next
+// continues. next may skip revisions, because the store may have missed a write. Writing the same
+// journal again is allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || alike(kept, next) == nil:
@@ -61,33 +61,32 @@ func Outlives(last, kept *Journal) error {
 	return nil
 }
 
-// The keys of the journals in Ceph's config-key store. An outage has a separate journal,
-// because during a sweep both are open at the same time.
+// The keys of the journals in Ceph's config-key store. An outage has a separate journal, because it
+// may happen during a sweep, whose journal is open then.
 const (
 	journalKey = "cephtune/journal"
 	outageKey  = "cephtune/disruption"
 )
 
-// ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the
-// Kubernetes cluster.
+// ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the Kubernetes cluster.
 //
-// Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first,
-// and refuses to overwrite or remove another writer's. Between that read and the command,
-// another writer's journal can still be lost. The lock keeps other writers away, and the copy
-// in Kubernetes, which is written first, has no such window.
+// Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first, and
+// checks with Follows or Outlives whether it may be replaced or removed. If another writer writes
+// between that read and the command, that journal is lost. The lock keeps other writers away, and
+// the copy in Kubernetes, which is written first, has no such window.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
 	key  string
 }
 
-// NewConfigKey returns the store in a cluster. The connection's identity has to have the right
-// to keep the operator's records.
+// NewConfigKey returns the store in a cluster. The connection's identity needs caps to read and
+// write the operator's config-keys.
 func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
 	return &ConfigKey{ceph: client, at: at, key: journalKey}
 }
 
-// ForOutages returns the store of the journal of OSDs that are kept down.
+// ForOutages returns the store of the same cluster's journal of outages.
 func (s *ConfigKey) ForOutages() *ConfigKey {
 	return &ConfigKey{ceph: s.ceph, at: s.at, key: outageKey}
 }
@@ -214,8 +213,8 @@ type Mirrored struct{ first, second Store }
 // NewMirrored returns a store that mirrors a journal in two stores.
 func NewMirrored(first, second Store) *Mirrored { return &Mirrored{first: first, second: second} }
 
-// Load implements Store. Both stores have to answer, because an older copy may have other
-// originals.
+// Load implements Store. It fails unless both stores answer, because a single copy may be outdated
+// and have other originals.
 func (s *Mirrored) Load(ctx context.Context, fsid string) (*Journal, error) {
 	first, err := s.first.Load(ctx, fsid)
 	if err != nil {
@@ -256,7 +255,7 @@ func removals(from Store) []Store {
 	return []Store{from}
 }
 
-// Newest returns the valid copy of a journal. nil is a missing copy.
+// Newest chooses between the two copies of a journal. A nil copy is missing.
 //
 //   - A missing copy is ignored. Its object may have been deleted with its namespace,
 //     or its key by hand. Or an interrupted removal has left only the other copy; the
@@ -293,7 +292,8 @@ func Newest(a, b *Journal) (*Journal, error) {
 	return a, alike(a, b)
 }
 
-// alike returns an error if two journals have the same revision but different content.
+// alike returns an error if two journals differ. The error is written for copies with the same
+// revision; callers with other journals only check whether it is nil.
 func alike(a, b *Journal) error {
 	first, err := Encode(a)
 	if err != nil {

@@ -21,18 +21,20 @@ const SwitchDeadline = 2 * time.Second
 // the load runs on with the previous configuration, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
-// ErrNotRehearsed says that the journal lacks a value, or Ceph's notation of it.
+// ErrNotRehearsed says that this process has not applied a configuration before the switch to it:
+// the journal does not list one of its values with Ceph's notation, or another process wrote the
+// journal.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
-// OwnPool is the scratch pool of a session. It is removed after the session, so its options need no journal and no
-// restore. The zero OwnPool is no pool.
+// OwnPool is the scratch pool of a session. It is removed after the session, so its options need no
+// journal and no restore. The zero value means that the session has no pool of its own.
 type OwnPool struct {
 	Name string
-	// ID tells the pool from the pool of another session, which has the same name.
+	// ID distinguishes the pool from pools of other sessions, which have the same name.
 	ID int64
 }
 
-// owns reports whether a change is about the pool.
+// owns reports whether a change sets an option of the pool.
 func (p OwnPool) owns(c Change) bool {
 	return p.Name != "" && c.Setting.Kind == KindPoolOption && c.Setting.Pool == p.Name
 }
@@ -54,7 +56,7 @@ func (p OwnPool) has(facts Facts, changes []Change) error {
 	return nil
 }
 
-// split separates the changes of the pool from those that the journal has.
+// split separates the changes of the pool from those that the journal lists.
 func (p OwnPool) split(changes []Change) (own, journalled []Change) {
 	for _, c := range changes {
 		if p.owns(c) {
@@ -66,17 +68,18 @@ func (p OwnPool) split(changes []Change) (own, journalled []Change) {
 	return own, journalled
 }
 
-// Switched has the times before the first command to Ceph and after the last answer. They are wall-clock times, because windows
-// are compared with the clocks of clients.
+// Switched has the times before the first command to Ceph and after the last answer. They are
+// wall-clock times, because measurement windows are compared with the clocks of clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
 // Switch changes settings under a running load, from one configuration to another. This engine must
-// have applied both before, so that the journal has everything that a restore needs and is not
-// written again. Options of the session's own pool are an exception: Try has applied them. Each
-// setting must still have the value of the previous configuration.
+// have applied both configurations before, so that the journal has everything that a restore needs
+// and is not written again. Options of the session's own pool are an exception: Try has applied
+// them. Each setting must still have the value of the previous configuration.
 //
-// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed nothing has changed. After
-// any other error, the outcome is unknown. After every error, restore before the next switch.
+// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed, nothing has
+// changed. After any other error, the outcome is unknown. After every error, restore before the
+// next switch.
 func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -110,9 +113,9 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to
 }
 
 // Try applies each configuration's options of the session's own pool, in order, and reads them
-// back. The last configuration stays. Before each session, call Apply: it enters the lock's epoch
-// and waits for commands whose outcome is unknown. A late command of an earlier session would reach
-// this pool, which has the same name.
+// back. The last configuration stays. Before each session, call Apply, which records the lock's
+// epoch and waits for commands whose outcome is unknown. Without that wait, a late command of an
+// earlier session could change this pool, because both pools have the same name.
 func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -147,14 +150,15 @@ func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, own []Change) error {
 	return pool.has(facts, own)
 }
 
-// setOwn sends a value for the session's own pool to Ceph. No journal has its original.
+// setOwn sends a value for the session's own pool to Ceph. The journal has no entry for it.
 func (e *Engine) setOwn(ctx context.Context, fence ceph.Fence, _ *Journal, change Change) error {
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// readyToSwitch verifies the lock, and reads the journal and the settings at the same time. It need not wait
-// for the verification, because this Engine has held the lock since the rehearsal. Another Engine of this
-// process may have restored the settings since then. Only the journal shows that.
+// readyToSwitch verifies the lock, and reads the journal and the settings at the same time. The
+// reads need not wait for the verification, because the engine has held the lock since it applied
+// the configurations. Another engine of this process may have restored the settings since then.
+// Only the journal shows that.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	own, journalled := pool.split(from)
 	_, next := pool.split(to)
@@ -184,7 +188,8 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	return j, fence, unchanged(j, facts, journalled)
 }
 
-// unchanged returns an error unless each setting still has the value that from sets.
+// unchanged returns an error unless each setting still has its value from the previous
+// configuration.
 func unchanged(j *Journal, facts Facts, from []Change) error {
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)

@@ -39,7 +39,8 @@ func (d *Doubts) of(fsid string) time.Time {
 	return d.until[fsid]
 }
 
-// enter verifies the lock before the engine reads any state that it acts upon.
+// enter verifies the lock, and records its epoch, before the engine reads any state that it acts
+// upon.
 func (e *Engine) enter(ctx context.Context) error {
 	fence, err := e.guard(ctx)
 	if err != nil {
@@ -51,9 +52,9 @@ func (e *Engine) enter(ctx context.Context) error {
 	return nil
 }
 
-// fence verifies the lock immediately before a change. Its epoch has to be the one under which
-// everything was read; otherwise the journal and the settings may have changed. The executing
-// process refuses commands with an outdated fence.
+// fence verifies the lock immediately before a change. The lock must still have the epoch that
+// enter recorded; otherwise the journal and the settings may have changed since they were read. The
+// process that executes the command refuses it if the fence is outdated.
 func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	fence, err := e.guard(ctx)
 	if err != nil {
@@ -65,8 +66,8 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	return fence, nil
 }
 
-// load reads the journal in order to restore or keep settings. If the journal may have open
-// entries, load reads it under the lock.
+// load reads the journal in order to restore or keep settings. Unless this process wrote it and it
+// is done, load reads it again under the lock, and takes it over if another process wrote it.
 func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	j, err := e.store.Load(ctx, e.cluster.FSID)
 	if err != nil || j == nil || j.Writer == e.writer && j.Done() {
@@ -90,10 +91,10 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
-// inherit takes over the journal of an earlier process, once all changes that the earlier one may
-// have requested have ended. It checks again in Ceph the entries that the earlier process had
-// closed. If this process ends before the journal names it as the writer, the next process repeats
-// the wait and the check.
+// inherit takes over the journal of an earlier process, once all changes that the earlier process
+// may have requested have ended. It compares the closed entries with Ceph again, and reopens those
+// whose setting has a value of the tuner. If this process ends before the journal names it as the
+// writer, the next process repeats the wait and the comparison.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

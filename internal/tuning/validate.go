@@ -41,8 +41,8 @@ type Problem struct {
 // Permissions are the administrator's permissions for a cluster.
 type Permissions struct {
 	Cluster settings.Cluster
-	// Restarts reports that OSDs may be restarted for the sweep, and that the manager has the
-	// right to do so.
+	// Restarts reports whether OSDs may be restarted for the sweep, and the manager has the right
+	// to do so.
 	Restarts bool
 }
 
@@ -78,8 +78,8 @@ func requests(configurations [][]Change) []request {
 }
 
 // Forbidden checks intended changes against the operator config, Ceph's bounds and the list of
-// options that are never varied. Unlike Validate, it omits checks that fail once the
-// sweep has changed settings. A setting's original value is never forbidden.
+// options that are never varied. Unlike Validate, it omits checks that would fail because the sweep
+// itself has changed settings. A setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
@@ -139,8 +139,8 @@ func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 }
 
 // leavesStoredData rejects options that no administrator can allow on an existing pool, because
-// they change stored data. A scratch pool is created with such options, so they never reach this
-// check.
+// they change how data is stored. A scratch pool is created with its values of such options, so
+// those values do not reach this check.
 func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
@@ -199,8 +199,8 @@ func hasPool(w request, about Known, _ Permissions) []Problem {
 	return nil
 }
 
-// keepsThePoolsBounds checks a pool's bounds for its autoscaler, which Ceph also applies to
-// other clients.
+// keepsThePoolsBounds checks pg_num against the pool's pg_num_min and pg_num_max. These bounds are
+// for the autoscaler, but Ceph also applies them to other clients.
 func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	if !w.setting.isPGNum() || !found {
@@ -292,9 +292,10 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// withEffective replaces "unset" by the value that then takes effect, because bounds apply to
-// that value. The original value may be outside the bounds. An unknown effective value is a
-// problem if the setting has bounds.
+// withEffective replaces "unset" by the value that then takes effect, because bounds apply to that
+// value. An original value may be outside the bounds, so if the option was unset originally,
+// withEffective drops "unset" from the values. An unknown effective value is a problem if the
+// setting has bounds.
 func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v cephvalue.Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
@@ -345,9 +346,9 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 	return text, text != ""
 }
 
-// outside rejects values below a minimum or above a maximum, if there is one. A bound that is
-// not a number rejects all values, because it was meant to limit them. A bound on an option with
-// words as values does the same.
+// outside rejects values below a minimum or above a maximum; "" means no bound. A bound that is not
+// a number rejects all values, because it was meant to limit them. A bound on an option whose
+// values are words does the same.
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
@@ -449,7 +450,7 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 }
 
 // effective returns an option's value for OSDs in a configuration: the configuration's value, or
-// the current value, or Ceph's default.
+// else the current value, or else Ceph's default.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
 	for _, change := range configuration {
