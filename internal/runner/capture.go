@@ -17,7 +17,7 @@ const cutRoom = 64
 
 // capture keeps the beginning and the end of a command's output in bounded memory.
 type capture struct {
-	half int // Maximum bytes of head and of tail.
+	half int // Maximum bytes of head, and also of tail.
 
 	mu         sync.Mutex
 	head, tail []byte
@@ -35,7 +35,8 @@ func (c *capture) Write(p []byte) (int, error) {
 	room := min(c.half-len(c.head), len(p))
 	c.head = append(c.head, p[:room]...)
 	c.tail = append(c.tail, p[room:]...)
-	// The tail is trimmed only at twice its length, so that each byte is copied once.
+	// The tail is trimmed only when it has twice its final length, so that each byte is copied
+	// once.
 	if len(c.tail) >= 2*c.half {
 		c.left += int64(c.trim(c.half))
 	}
@@ -61,7 +62,7 @@ func (c *capture) text() string {
 }
 
 // lastLines returns whole lines from the end, at most limit bytes. If the last line alone is
-// longer, it is cut.
+// longer, it returns the end of that line.
 func (c *capture) lastLines(limit int) string {
 	text := strings.TrimRightFunc(c.text(), unicode.IsSpace)
 	if len(text) <= limit {
@@ -73,8 +74,8 @@ func (c *capture) lastLines(limit int) string {
 	return strings.ToValidUTF8(text[len(text)-limit:], "")
 }
 
-// streams has an engine's standard output and standard error. They are separate, because one is
-// parsed; the order between them is unknown.
+// streams has an engine's standard output and standard error. They are captured separately, because
+// results are parsed from standard output alone. So the order of lines between the two is lost.
 type streams struct{ stdout, stderr *capture }
 
 func newStreams() *streams {
@@ -84,16 +85,17 @@ func newStreams() *streams {
 // text returns both outputs, standard error last.
 func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 
-// lastLines returns the last lines of both streams, at most limit bytes. Standard error gets
-// most of them, if it has output.
+// lastLines returns the last lines of both streams, at most limit bytes. Standard error gets up to
+// three quarters of them.
 func (s *streams) lastLines(limit int) string {
 	why := s.stderr.lastLines(limit * 3 / 4)
 	what := s.stdout.lastLines(limit - len(why) - len("\n"))
 	return strings.Trim(what+"\n"+why, "\n")
 }
 
-// clean converts bytes to valid UTF-8 without control characters. No character gets longer,
-// so that size limits also hold in JSON.
+// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. The
+// text is never longer than the bytes: an invalid byte becomes a space, because U+FFFD, as in JSON,
+// would take three bytes.
 func clean(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -108,8 +110,8 @@ func clean(b []byte) string {
 	}, string(b))
 }
 
-// boundedWriter writes up to a number of bytes, discards the rest, and remembers the first
-// error. An engine must never wait for the reader of its output.
+// boundedWriter writes a limited number of bytes, discards the rest, and remembers the first error.
+// Write itself never fails, because an engine must never wait for the reader of its output.
 type boundedWriter struct {
 	w    io.Writer
 	left int64

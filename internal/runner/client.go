@@ -25,8 +25,8 @@ const (
 	// requestTimeout limits a request and its answer, whatever the caller's context allows. For a
 	// snapshot, it is added to the requested wait.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes is more than the size of a session's snapshot: one task in each run can
-	// fail, and the others need less than 256 bytes each.
+	// maxAnswerBytes is more than the size of a session's snapshot: at most one task of each run
+	// fails, and the status of any other task has less than 256 bytes.
 	maxAnswerBytes  = maxTasks * 256
 	maxRefusalBytes = 8 << 10
 	maxHeaderBytes  = 16 << 10
@@ -47,12 +47,12 @@ type client struct {
 
 var _ Client = (*client)(nil)
 
-// Dial returns a client of the runner at an address, host:port, with the key of the session; it
-// connects with the first request. Keep the client for as long as the runner is needed: it reuses
-// its connection, so that a start signal is sent without delay.
+// Dial returns a client of the runner at an address, host:port. key is the key of the session. The
+// client connects with its first request and then reuses its connections, so that it sends a start
+// signal without delay. So keep the client for as long as the runner is needed.
 //
-// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are network
-// errors: the request may or may not have been executed.
+// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are network errors:
+// the request may or may not have been executed.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
@@ -107,7 +107,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	sent := &atomic.Pointer[time.Time]{}
 	now := time.Now()
 	sent.Store(&now)
-	// The time counts from when a connection exists, since one may have to be made first.
+	// The earliest start is when the connection exists, not when Start was called: the client may
+	// have to connect first.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		now := time.Now()
 		sent.Store(&now)
@@ -122,8 +123,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 }
 
 // bound computes when an engine began. The earliest time is that of the request. The latest is the
-// time of the answer minus the running time that the runner reports. If that is before the
-// request, bound uses the time of the request.
+// time of the answer minus the running time that the runner reports. If that latest time is before
+// the request, bound uses the time of the request.
 func bound(sent, received time.Time, running time.Duration) Started {
 	began := received.Add(-max(running, 0))
 	if began.Before(sent) {
@@ -161,7 +162,8 @@ func (c *client) Finish(ctx context.Context) error {
 
 func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id) + verb }
 
-// exchange sends one value as JSON and receives another, each unless it is nil.
+// exchange sends a value as JSON, and decodes the answer; nil stands for no value, or no answer to
+// decode.
 func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any) error {
 	var body []byte
 	if value != nil {
@@ -202,7 +204,8 @@ func (c *client) request(ctx context.Context, wait time.Duration, method, path s
 	return nil
 }
 
-// refusal is the runner's reason for refusing a request.
+// refusal returns the runner's reason for refusing a request, or an error for an answer that is not
+// from a runner.
 func (c *client) refusal(response *http.Response, path string) error {
 	data, err := readBounded(response.Body, maxRefusalBytes)
 	if err != nil {

@@ -15,17 +15,18 @@ import (
 
 // Course is the work of an engine, second by second.
 type Course struct {
-	// Rows are in order.
+	// Rows are in the order of time. Their times count from the start of the engine.
 	Rows []result.Second
-	// Began has the earliest and the latest time at which the first row can have begun, by the
+	// Began has the earliest and the latest time at which the engine can have started, by the
 	// manager's clock.
 	Began Started
 }
 
-// The limits of courses. An answer omits later seconds; a caller that gets a full answer asks again.
+// The limits of courses. An answer without room for all rows omits the later ones, which the client
+// then requests.
 const (
-	maxSeconds       = 6 * 3600 // of a task
-	maxSecondsAnswer = 1000     // of an answer
+	maxSeconds       = 6 * 3600 // rows of a task
+	maxSecondsAnswer = 1000     // rows of an answer
 	// maxBins is the maximum number of histogram bins of a task, of 16 bytes each. It is enough for
 	// an hour with 290 bins a second. Rows beyond that have no histograms.
 	maxBins       = 1 << 20
@@ -46,8 +47,8 @@ type answeredCourse struct {
 	More bool `json:"more,omitempty"`
 }
 
-// addSecond stores a row. The runner reads output as it is printed, so a row ends when its line arrives,
-// unless the line has a timestamp.
+// addSecond stores a row. The runner reads output as it is printed, so a row ends when its line
+// arrives, unless the line has a timestamp.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +100,7 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns rows of a task, the first one at from.
+// course returns rows of a task, beginning with row number from.
 func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +117,8 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// Course implements [Client]. If an answer has room for only a part of the rows, the client requests the
-// rest.
+// Course implements [Client]. If an answer has room for only a part of the rows, the client
+// requests the rest.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
 	course, err := c.coursePart(ctx, id, from)
 	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
@@ -129,7 +130,7 @@ func (c *client) Course(ctx context.Context, id string, from int) (Course, error
 	return course.Course, err
 }
 
-// coursePart requests the rows of one answer.
+// coursePart has the rows of one answer. more reports whether the runner has further rows.
 type coursePart struct {
 	Course
 	more bool

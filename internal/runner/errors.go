@@ -16,7 +16,7 @@ const (
 	Invalid Code = "Invalid"
 	// Unauthorized: the request does not carry the token of this session.
 	Unauthorized Code = "Unauthorized"
-	// NotFound: there is no such task, or no such address.
+	// NotFound: the runner has no such task, or no such path.
 	NotFound Code = "NotFound"
 	// Busy: another task is running.
 	Busy Code = "Busy"
@@ -24,7 +24,8 @@ const (
 	Different Code = "Different"
 	// Full: the runner has reached its maximum number of tasks, or of report bytes.
 	Full Code = "Full"
-	// NotReady: the task is still preparing, has no measurement, or has ended.
+	// NotReady: the task is not in state Ready and so cannot start, or its engine has not begun and
+	// so has no course yet.
 	NotReady Code = "NotReady"
 	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"

@@ -30,8 +30,8 @@ func (s *session) carryOut(ctx context.Context, e *entry) {
 	r.end(err)
 }
 
-// execution is one running task. It ends with a [*failure], or, if it was cancelled, with the
-// cause of its context.
+// execution is one running task. Its steps return a [*failure], or, if the task was cancelled, the
+// cause of the context.
 type execution struct {
 	*session
 	entry  *entry
@@ -78,7 +78,7 @@ func (r *execution) run(ctx context.Context, dir string) error {
 	return r.measure(ctx, dir)
 }
 
-// rest waits, unless the task is cancelled.
+// rest waits for a number of seconds, or until the task is cancelled.
 func rest(ctx context.Context, seconds float64) error {
 	timer := time.NewTimer(time.Duration(seconds * float64(time.Second)))
 	defer timer.Stop()
@@ -122,7 +122,7 @@ func withDeadline(ctx context.Context, seconds float64) (context.Context, contex
 	return context.WithTimeoutCause(ctx, time.Duration(seconds*float64(time.Second)), errDeadline)
 }
 
-// start starts a command, unless the deadline leaves no time for it.
+// start starts a command, unless the deadline has passed or the task was cancelled.
 func (r *execution) start(ctx context.Context, c task.Command, dir string, stdout, stderr io.Writer) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, tooLate(ctx, c)
@@ -147,7 +147,7 @@ func notStarted(c task.Command, err error) error {
 	return &failure{task.Failure{Reason: task.NotStarted, Message: fmt.Sprintf("%s could not be started: %v", c.Argv[0], err), Command: c.Argv}}
 }
 
-// tooLate returns the error for a command that the deadline leaves no time for.
+// tooLate returns the error for a command that did not start, because ctx was done.
 func tooLate(ctx context.Context, c task.Command) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, errDeadline) {

@@ -17,16 +17,16 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A frame is a report in a log. Its format survives other text around and between its
-// lines, a prefix before each line, and the loss of lines at the beginning or the end of
-// the log.
+// A frame is a report in a log. Readers find frames even if the log has other text around and
+// between their lines, or a prefix before each line, and if lines at the beginning or the end of
+// the log are lost.
 //
 //	cephtune-report-1 begin id=ID bytes=N sha256=HEX lines=N
 //	cephtune-report-1 data BASE64
 //	cephtune-report-1 end id=ID
 //
-// The data is the report's JSON, compressed by gzip; length and digest are those of the
-// compressed bytes. A report without room in the log is replaced by one line:
+// The data is the report's JSON, compressed by gzip; length and digest are those of the compressed
+// bytes. If the log has no room for a report, one line replaces its frame:
 //
 //	cephtune-report-1 omitted id=ID bytes=N
 const (
@@ -36,13 +36,12 @@ const (
 	frameEnd     = "end id=%s"
 	frameOmitted = "omitted id=%s bytes=%d"
 
-	// frameLineBytes is the maximum number of bytes of a line before base64. The encoded
-	// line with its prefix is shorter than 8 KiB, since container runtimes split lines
-	// at 16 KiB.
+	// frameLineBytes is the maximum number of bytes in a data line before base64. The encoded line
+	// with its prefix is shorter than 8 KiB, since container runtimes split lines at 16 KiB.
 	frameLineBytes = 6000
 )
 
-// frameWriter writes frames until its limit is reached.
+// frameWriter writes frames until they would exceed its limit.
 type frameWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -66,7 +65,7 @@ func (f *frameWriter) write(id string, encoded []byte) error {
 	return err
 }
 
-// WriteFrame writes a report like a runner does, for tests of log readers.
+// WriteFrame writes a report as a runner does. It is for tests of log readers.
 func WriteFrame(w io.Writer, report *task.Report) error {
 	encoded, err := encodeReport(report)
 	if err != nil {
@@ -88,9 +87,9 @@ func encodeFrame(id string, encoded []byte) []byte {
 	return b.Bytes()
 }
 
-// notesWriter writes lines for humans into the log that contains the frames. It makes
-// sure that no line can be mistaken for part of a frame, because notes repeat the output
-// of engines and the requests of unauthenticated peers.
+// notesWriter writes lines for humans into the log that contains the frames. It replaces the magic
+// word, so that no line can be mistaken for part of a frame: notes repeat the output of engines and
+// the requests of unauthenticated peers.
 type notesWriter struct{ w io.Writer }
 
 // Write implements io.Writer.
@@ -125,9 +124,9 @@ const (
 	maxLogLineBytes = 16 << 10
 )
 
-// ReadFrames returns the reports in a log, in the log's order. The error contains one
-// [*FrameError] for each report that is damaged, truncated or omitted; the other reports
-// are still returned. A read error ends ReadFrames.
+// ReadFrames returns the reports in a log, in the log's order. The error contains one [*FrameError]
+// for each report that is damaged, truncated or omitted; the other reports are still returned.
+// After a read error, ReadFrames returns the reports before it, and the error.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
 	in := bufio.NewReaderSize(r, maxLogLineBytes)
@@ -152,8 +151,8 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 	return reader.reports, errors.Join(reader.errs...)
 }
 
-// frameText returns the text after the magic word. A timestamp or a pod name may precede
-// it.
+// frameText returns the text after the magic word, and whether the line has that word. A timestamp
+// or a pod name may precede it.
 func frameText(line []byte) (string, bool) {
 	_, text, ok := bytes.Cut(line, []byte(frameMagic))
 	return strings.TrimRight(string(text), "\r\n"), ok
@@ -233,7 +232,7 @@ func (f *frameReader) add(text string) {
 	}
 }
 
-// fail discards the open frame, if there is one.
+// fail discards the open frame, if any, and records the problem.
 func (f *frameReader) fail(problem string) {
 	if f.open && len(f.errs) < maxFrameErrors {
 		f.errs = append(f.errs, &FrameError{ID: f.id, Line: f.begin, Problem: problem})
@@ -246,7 +245,7 @@ func (f *frameReader) finish() {
 	digest := sha256.Sum256(f.data)
 	switch {
 	case f.lines != 0 || len(f.data) != f.length:
-		f.fail(fmt.Sprintf("has lost lines: %d of %d bytes are there", len(f.data), f.length))
+		f.fail(fmt.Sprintf("has lost lines: only %d of %d bytes were found", len(f.data), f.length))
 		return
 	case hex.EncodeToString(digest[:]) != f.digest:
 		f.fail("is damaged: its digest does not match")

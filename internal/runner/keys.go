@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// secrets are the secrets that manager and runner derive from the key of a session.
+// secrets are derived from the key of a session, by the manager and by the runner.
 type secrets struct {
 	// token authenticates a request.
 	token string
@@ -40,8 +40,8 @@ func deriveSecrets(key []byte) (*secrets, error) {
 	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// serverTLS returns a configuration with a self-signed certificate. The manager knows the public
-// key.
+// serverTLS returns a configuration with a self-signed certificate. The manager recognises the
+// certificate by its public key, which it derives too.
 func (s *secrets) serverTLS() (*tls.Config, error) {
 	now := time.Now()
 	template := &x509.Certificate{

@@ -57,10 +57,10 @@ func openOutput(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// withMessages appends an engine's standard error to its output. rbd bench reports a
-// failed last flush only there, and exits with success. The streams are not
-// interleaved as written: an engine writes its output in blocks, so a message could
-// split a number. JSON output contains its own errors.
+// withMessages appends an engine's standard error to its output. rbd bench reports a failed last
+// flush only on standard error, and exits with success. The streams are not interleaved as written:
+// an engine writes its output in blocks, so a message could split a number. JSON output contains
+// its own errors.
 func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	if stderr == "" || strings.HasSuffix(format, "-json") {
 		return output
@@ -68,8 +68,8 @@ func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	return io.MultiReader(output, strings.NewReader("\n"+stderr))
 }
 
-// parseOutput parses the output of an engine that succeeded. The output decides
-// whether there is a valid result.
+// parseOutput parses the output of an engine that succeeded. Success alone does not make a valid
+// result: the output must be complete, and the I/O must have lasted long enough.
 func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
 	format, ok := engine.Lookup(m.Format)
 	if !ok { // The format was checked when the task arrived.

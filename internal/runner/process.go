@@ -26,13 +26,14 @@ type process struct {
 
 // exit describes how a command ended.
 type exit struct {
-	// code is the exit code, or -1 if a signal ended the command.
+	// code is the exit code, or -1 if a signal ended the command or it was abandoned.
 	code   int
 	signal syscall.Signal
-	// stopped is the cause for which the runner ended the command; nil if it did not.
+	// stopped is the cause for which the runner ended the command; nil if the runner did not end
+	// it.
 	stopped error
-	// abandoned reports that the command did not end even after SIGKILL, as when it waits for a
-	// lost disk.
+	// abandoned reports that the command did not end even after SIGKILL, for example because it
+	// waits for a lost disk.
 	abandoned bool
 	at        time.Time
 	usage     *syscall.Rusage // of the leader and the children that it waited for; nil if abandoned
@@ -48,9 +49,9 @@ const (
 	drainAfter = time.Second
 )
 
-// startProcess runs a command without a shell. Its output goes to the writers through pipes, so
-// that their limits hold; a file would grow without limit. If both writers are the same, one
-// pipe keeps the order.
+// startProcess runs a command without a shell. The command writes into pipes, which the runner
+// copies to the writers. So the limits of the writers hold, whereas a file would grow without
+// limit. If both writers are the same, the command gets a single pipe, which keeps the order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if err != nil {
@@ -106,7 +107,7 @@ func environment() []string {
 }
 
 // wait returns when the command and its whole process group have ended. When ctx is done, wait
-// sends SIGTERM, and SIGKILL after the grace.
+// sends SIGTERM, and SIGKILL after the grace. It gives up after a further abandonAfter.
 func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 	e := exit{}
 	select {
@@ -150,8 +151,8 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 // signal sends a signal to the whole group. A group that has ended ignores it.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// drain reads the rest of the pipes. It does not wait for a process that left the group, which
-// could keep them open for ever.
+// drain reads the rest of the pipes. It does not wait for a process that left the group, because
+// such a process could keep the pipes open for ever.
 func (p *process) drain() {
 	for _, pipe := range p.pipes {
 		_ = pipe.SetReadDeadline(time.Now().Add(drainAfter)) // Pipes support deadlines.

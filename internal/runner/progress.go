@@ -9,18 +9,19 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// The limits of progress in the log: one line each second, for some hours of a session.
-// Kubelets keep 10 MiB of a log, and progress must not displace reports.
+// The limits of progress lines in the log. Kubelets keep 10 MiB of a log, and progress must not
+// displace reports. So after maxProgress lines, which is some hours of a session, lines become
+// rarer.
 const (
-	progressEvery  = time.Second
-	progressSeldom = 10 * time.Second
-	maxProgress    = 10_000 // lines, about a MiB
+	progressEvery  = time.Second      // between lines, up to maxProgress
+	progressSeldom = 10 * time.Second // between later lines
+	maxProgress    = 10_000           // lines of a session, about a MiB
 )
 
 // maxProgressLine is longer than any progress line of an engine.
 const maxProgressLine = 4 << 10
 
-// progressWriter reads an engine's output while it runs, and logs its rate. It accepts all
+// progressWriter reads an engine's output while the engine runs, and logs its rate. It accepts all
 // output and never fails: an engine must never wait for the reader of its output.
 type progressWriter struct {
 	live  parse.Live
@@ -29,7 +30,7 @@ type progressWriter struct {
 	now   func() time.Time
 	// report writes a line; count is the session's number of progress lines so far.
 	report func(progress.Line)
-	// counted receives the exact work of an interval, if the engine counts it.
+	// counted receives the exact counts of an interval, if the engine prints them.
 	counted func(*parse.Counted)
 	count   *int
 
@@ -53,7 +54,8 @@ func (r *execution) watched() *progressWriter {
 	}
 }
 
-// Write implements io.Writer. Terminal status lines end with a carriage return.
+// Write implements io.Writer. Besides newlines, carriage returns end lines, since engines end
+// status lines for terminals with them.
 func (w *progressWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -94,8 +96,9 @@ func (w *progressWriter) end() {
 	w.report(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
 }
 
-// pause is slightly shorter than the pace, so that a line each second is not skipped because
-// of a millisecond.
+// pause returns the minimum time between two lines in the log. It is slightly shorter than the
+// interval of the engine's lines, so that a line is not skipped because it comes a millisecond
+// early.
 func (w *progressWriter) pause() time.Duration {
 	if *w.count >= maxProgress {
 		return progressSeldom - progressEvery/4

@@ -1,9 +1,9 @@
-// Package runner is the part of cephtune that runs inside a benchmark pod, and the manager's
-// client for it.
+// Package runner is the part of cephtune that runs inside a benchmark pod, and the manager's client
+// for it.
 //
-// The manager sends each client one task at a time and fetches its report. Requests can be
+// The manager sends each runner one task at a time and fetches its report. Requests can be
 // repeated: a lost answer never makes a task run twice. The runner keeps every report until the
-// manager sends Finish, so that a restarted manager finds them again.
+// manager sends Finish, so that a restarted manager finds the reports again.
 package runner
 
 import (
@@ -43,8 +43,8 @@ type Client interface {
 	// Put sends a task. Repeating it for the same task does nothing. It is an error if a
 	// different task has the same ID, or another task is running.
 	Put(ctx context.Context, t task.Task) (task.Status, error)
-	// Start signals a task that is Ready to measure. Starting a started task is an error, since
-	// its start time is no longer known.
+	// Start sends the start signal to a task in state Ready. A second start is an error, since the
+	// first one's time can no longer be bounded.
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel ends a task, unless it has already ended.
 	Cancel(ctx context.Context, id string) error

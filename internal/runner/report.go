@@ -66,8 +66,8 @@ func compress(data []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// maxReportMemory is the maximum memory of a report. Within [task.MaxReportBytes], a time series
-// takes at most 9 MiB of it.
+// maxReportMemory is the maximum memory of a report in bytes. A time series within
+// [task.MaxReportBytes] needs at most 9 MiB.
 const maxReportMemory = 12 << 20
 
 // readReport reads a compressed report within a memory limit, measured by [limits.Size]. It
@@ -105,8 +105,8 @@ func validateReport(report *task.Report) error {
 	return nil
 }
 
-// cleanFailure removes control characters from a failure's text. The text appears in status and
-// so on terminals, which would interpret them.
+// cleanFailure removes control characters from a failure's text. The text appears in status and so
+// on terminals, which would interpret such characters.
 func cleanFailure(f *task.Failure) {
 	if f == nil {
 		return
@@ -129,8 +129,8 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// The limits of a status. Within them, a status takes less than 4 KiB as JSON, unless its text
-// consists of quotes and similar characters.
+// The limits of a status, in bytes. Within them, a status takes less than 4 KiB as JSON, unless its
+// text consists of quotes and other characters that JSON escapes.
 const (
 	maxStatusBytes  = 4 << 10
 	maxTailBytes    = 2 << 10
@@ -152,7 +152,7 @@ func boundFailure(f *task.Failure) {
 	f.Tail, f.Command = "", f.Command[:min(1, len(f.Command))]
 }
 
-// shortenCommand drops arguments at the end, and marks the omission.
+// shortenCommand drops the last arguments of a long command, and marks the omission.
 func shortenCommand(argv []string) []string {
 	room := maxCommandBytes
 	for i, argument := range argv {

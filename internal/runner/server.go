@@ -21,7 +21,7 @@ import (
 const (
 	// maxWait is the longest time that a snapshot waits for a change.
 	maxWait = 30 * time.Second
-	// maxBodyBytes is the maximum size of a task.
+	// maxBodyBytes is the maximum size of a request's body, such as a task.
 	maxBodyBytes = 1 << 20
 )
 

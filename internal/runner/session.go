@@ -44,8 +44,8 @@ type session struct {
 	kept     int
 	finished bool
 	done     chan struct{} // Closed by finish.
-	// requests is the number of requests being answered; touched is the time of the last
-	// answer.
+	// requests is the number of requests being answered; touched is the time of the last answer, or
+	// of the last change of a task.
 	requests int
 	touched  time.Time
 	work     sync.WaitGroup
@@ -94,7 +94,7 @@ func (s *session) change() {
 
 // find returns a task; the caller holds the mutex.
 func (s *session) find(id string) (*entry, *Error) {
-	// The search begins at the end, because it is nearly always the last task.
+	// The search begins at the end, because nearly all requests are about the last task.
 	for _, e := range slices.Backward(s.entries) {
 		if e.status.ID == id {
 			return e, nil
@@ -158,7 +158,7 @@ func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) 
 	select {
 	case <-e.began:
 	case <-ctx.Done():
-		return 0, refuse(Internal, "task %s no longer waits for the signal to start", id)
+		return 0, refuse(Internal, "the request ended before the engine of task %s began", id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *session) report(id string) ([]byte, *Error) {
 	return e.report, nil
 }
 
-// snapshot waits for a version above after.
+// snapshot returns the current state. It first waits for a version above after, for at most wait.
 func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -273,9 +273,10 @@ func (s *session) request() func() {
 	}
 }
 
-// idle is the time since the last command ended or request was answered. A task that waits for
-// its start signal is idle too: the manager may never send it. So is a task that runs until it
-// is cancelled, because a missing manager never cancels it.
+// idle returns the time since the last answer or the last change of a task, or 0 while a request is
+// answered or a task works. A task that waits for its start signal does not count as work: the
+// manager may never send the signal. Neither does a task that runs until it is cancelled, because a
+// missing manager never cancels it.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +286,8 @@ func (s *session) idle() time.Duration {
 	return time.Since(s.touched)
 }
 
-// isWorking reports whether the task will end without the manager. The caller holds the
-// session's mutex.
+// isWorking reports whether the task runs now and will end without the manager. The caller holds
+// the session's mutex.
 func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless

@@ -11,12 +11,12 @@ import (
 // maxTerminationBytes is the kubelet's limit for a termination message.
 const maxTerminationBytes = 4096
 
-// Termination is a runner's message in the status of its pod. It shows what went wrong if the
+// Termination is a runner's message in the status of its pod. It says what went wrong, in case the
 // manager could not ask the runner.
 type Termination struct {
 	// Error is the error with which the runner ended; empty after Finish.
 	Error string `json:"error,omitempty"`
-	// Omitted is the number of first tasks that are not listed.
+	// Omitted is the number of earlier tasks that are not listed.
 	Omitted int `json:"omitted,omitempty"`
 	// Tasks has the results of the last tasks.
 	Tasks []Ending `json:"tasks"`

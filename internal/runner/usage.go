@@ -55,7 +55,8 @@ func parseThrottling(text string) *throttling {
 	return nil
 }
 
-// usageOf returns the resource usage of an engine between two readings.
+// usageOf returns the resource usage of an engine, from the kernel's account of the process and the
+// throttling counters before and after it.
 func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
 	var usage task.Usage
 	if rusage != nil {

@@ -101,7 +101,7 @@ func (c *contract) measures(cases Cases) {
 func (c *contract) cancels(cases Cases) {
 	c.Helper()
 	id := cases.Long.ID
-	c.refused("to cancel what is not there", c.client.Cancel(c.Context(), id), runner.NotFound)
+	c.refused("cancelling an unknown task", c.client.Cancel(c.Context(), id), runner.NotFound)
 	c.put(cases.Long)
 	c.until(id, func(s task.State) bool { return s == task.Ready })
 	if _, err := c.client.Start(c.Context(), id); err != nil {

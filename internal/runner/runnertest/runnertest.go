@@ -124,8 +124,9 @@ func (r *Runner) Finished() bool {
 	return r.finished
 }
 
-// endlessSeconds is the length of the course of a task that runs until it is cancelled. It
-// is longer than any test; the test clock does not affect results.
+// endlessSeconds is the duration, in seconds, of the result of a task that runs until it is
+// cancelled. It is longer than any test: a fake result always has this duration, whenever the task
+// is cancelled.
 const endlessSeconds = 600
 
 // DefaultResult returns a measurement of 4 KiB writes, 1000 per second. Its length is the
@@ -184,8 +185,8 @@ func (r *Runner) look() (runner.Snapshot, <-chan struct{}, error) {
 	return snapshot, r.changed, r.answer(nil)
 }
 
-// answer returns the error of an executed request, or the simulated error of a lost answer.
-// The caller holds the mutex.
+// answer returns err, the outcome of an executed request, or else the simulated error of a lost
+// answer or of a broken runner. The caller holds the mutex.
 func (r *Runner) answer(err error) error {
 	switch {
 	case r.broken != nil:
