@@ -6,8 +6,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Change is one Ceph setting that a configuration needs during its runs, on an object that
-// exists before and after the sweep.
+// Change is one Ceph setting that a sweep varies, with the value that a configuration needs.
 type Change struct {
 	Parameter v1alpha1.ParameterName
 	// Config is the option of Ceph's central configuration. It is nil for a pool option, which
@@ -19,10 +18,10 @@ type Change struct {
 	Value cephvalue.Value
 }
 
-// Changes returns all Ceph settings that a sweep varies, with the values of a configuration, in the
-// order of the parameters. The baseline has changes too, since it may differ from Ceph's current
-// values. Changes omits options of scratch pools and of the load, which the child's template
-// contains.
+// Changes returns all settings of existing objects that a sweep varies, with the values of a
+// configuration, in the order of the parameters. The baseline has changes too, since it may differ
+// from Ceph's current values. Changes omits options of scratch pools and of the load, since the
+// template of a run's benchmark contains them.
 func Changes(spec *Spec, values map[string]cephvalue.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {

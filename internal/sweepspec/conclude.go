@@ -37,8 +37,8 @@ func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
-// Standing returns the outcome during a sweep. It has the current ratios, but verdicts only for
-// configurations that left the race with one, since a lead is not a result.
+// Standing returns the outcome during a sweep. It has the current ratios of all configurations.
+// Verdicts exist only for configurations that have left the race, since a lead is not a result.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
@@ -56,8 +56,9 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	return out, nil
 }
 
-// lead makes a candidate the best configuration, with its effect, and reports whether it did so.
-// If the candidate is worse than the baseline, the baseline is the best, and has no effect.
+// lead makes a candidate the best configuration, with its effect, and reports whether it did so. If
+// the candidate is worse than the baseline, the baseline becomes the best instead, and has no
+// effect.
 func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	if a.Verdict == stats.Inferior {
 		o.Best = o.Configurations[0].Name
@@ -70,8 +71,8 @@ func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	return true
 }
 
-// Conclude returns the outcome of an ended sweep. pools has the CephBlockPool of each existing
-// pool whose name differs from the object's.
+// Conclude returns the outcome of an ended sweep. pools maps an existing pool to the name of its
+// CephBlockPool, if that differs from the pool's name.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
@@ -162,7 +163,7 @@ func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.Configura
 	return out
 }
 
-// interval returns the ends of an interval. It omits them if the interval reaches from 0 to
+// interval returns the ends of an interval. It omits both if the interval reaches from 0 to
 // infinity because no estimate of the noise exists.
 func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	if math.IsInf(b.High, 1) || b.Low <= 0 && b.High <= 0 {
@@ -171,8 +172,8 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	return figure.Decimal(b.Low), figure.Decimal(b.High)
 }
 
-// reasonOf returns the verdict's reason as one word, or the way in which the configuration left
-// the race if that says more.
+// reasonOf returns one word: the reason for the verdict, or the way in which the configuration left
+// the race, if that says more.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid

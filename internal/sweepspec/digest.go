@@ -10,9 +10,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// digestVersion is the version of the rules of Digest. Change it when the rules give another
-// digest for the same spec, for example because of a new field with a default. Until you change
-// it, a test fails.
+// digestVersion is the version of the rules of Digest. Change it when the rules give another digest
+// for the same spec, for example because of a new field with a default. A test fails until then.
 const digestVersion = "v3"
 
 // decisive has the fields of a spec that a verdict depends on. The other fields, such as
@@ -32,9 +31,9 @@ type decisive struct {
 	MaxFailedRuns  *int32                     `json:"maxFailedRuns"`
 }
 
-// Digest returns a short text that differs if any input of the verdict differs. Admission
-// keeps these inputs constant during a run, but changing the runID and then changing it back
-// combines another spec with the same run.
+// Digest returns a short text that differs if any input of the verdict differs. Admission keeps
+// these inputs constant during a run. But a user can change the runID, edit the spec, and set the
+// old runID again, which would combine the edited spec with the old run.
 func Digest(spec *Spec) (string, error) {
 	text, err := json.Marshal(decisive{
 		Mode: spec.Mode, Template: spec.Template, Parameters: spec.Parameters, Configurations: spec.Configurations,
@@ -48,9 +47,9 @@ func Digest(spec *Spec) (string, error) {
 	return digestVersion + ":" + hex.EncodeToString(sum[:]), nil
 }
 
-// Edited reports whether a spec differs from the planned one. A plan without a digest, or with
-// a digest by other rules, comes from another version of the operator and counts as unedited:
-// each change to Ceph is checked in any case.
+// Edited reports whether a spec differs from the planned one. A plan without a digest, or with a
+// digest by other rules, comes from another version of the operator. It counts as unedited, because
+// the operator checks each change to Ceph in any case.
 func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
 	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
 		return false, nil

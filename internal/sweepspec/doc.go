@@ -4,7 +4,7 @@
 //	spec, values in Ceph    → Draft    → status.plan: the choices for a run, fixed when it begins
 //	spec, status.plan       → PlanOf   → a plan of package sweep
 //	status.runs             ↔ ReadLedger, WriteLedger ↔ the planner's ledger
-//	a slot                  → Child    → a CephBenchmark of exactly one run
+//	a slot (the next run)   → Child    → a CephBenchmark of exactly one run
 //	an ended CephBenchmark  → Observe  → the next entry of the ledger
 //	a conclusion            → Conclude → verdict, table, sentence and patches
 //

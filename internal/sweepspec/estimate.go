@@ -20,18 +20,18 @@ import (
 // These durations are rough guesses. The planner uses the durations of past runs as soon as it has
 // some.
 const (
-	podsTime     = 20 * time.Second // until clients are ready, and until they are removed
-	askTime      = 10 * time.Second // five polls until the cluster has settled, and the proofs
-	settleFor    = 30 * time.Second // if the spec does not set it
-	poolTime     = 30 * time.Second // to create and remove a scratch pool
-	pgTime       = 1500 * time.Millisecond
-	placeTime    = 400 * time.Millisecond // to put one PG on chosen OSDs
-	osdTime      = time.Minute            // to restart one OSD, until PGs are clean
+	podsTime     = 20 * time.Second        // until clients are ready, and until they are removed
+	askTime      = 10 * time.Second        // five polls until the cluster has settled, and the proofs
+	settleFor    = 30 * time.Second        // guardrails.settleFor, if the spec does not set it
+	poolTime     = 30 * time.Second        // to create and remove a scratch pool
+	pgTime       = 1500 * time.Millisecond // to split or merge one PG of an existing pool
+	placeTime    = 400 * time.Millisecond  // to put one PG on chosen OSDs
+	osdTime      = time.Minute             // to restart one OSD, until PGs are clean
 	restoreTime  = 2 * time.Minute
 	writeRate    = 100 << 20 // bytes per second that a cluster takes
 	smallRate    = 2000      // small writes per second
 	unknownPGs   = 32        // if the number of the pool's PGs is unknown
-	stepsOfBlock = 2         // a confirmation block makes each change twice: to the winner and back
+	stepsOfBlock = 2         // a confirmation block makes each change twice, a restore once
 
 	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool,
 	// because they sleep in between (osd_delete_sleep_hdd). Other OSDs take seconds.
@@ -53,18 +53,17 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the run time of the longest load. bytes is the largest number of bytes that any
-	// load writes.
+	// duration is the time for the prefill and the phases of a run, and bytes the number of bytes
+	// that a run writes. Each is the maximum over the configurations.
 	duration time.Duration
 	bytes    int64
-	// largest is the maximum effort of one change from the baseline, total the effort of the largest
-	// design.
+	// largest is the maximum effort of one change from the baseline to a configuration and back.
+	// total is the effort of a sweep with the maximum number of blocks.
 	largest, total effort
 	maxRuns        int
-	// pools are the scratch pools of the largest design.
+	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates.
 	pools int
-	// datasetPer says whether data are prefilled for each run or each block, and datasetReason says
-	// why.
+	// datasetPer says whether data are prefilled for each run or each block, and datasetReason why.
 	datasetPer    v1alpha1.MadeFor
 	datasetReason string
 }
@@ -103,7 +102,8 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	return e, nil
 }
 
-// fix writes the planner's assumptions into the plan.
+// fix writes the estimated costs of one run and of the restore into the plan. The planner uses them
+// until it has measured runs.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
@@ -134,8 +134,8 @@ func (e *estimator) settle() time.Duration {
 	return askTime + settleFor
 }
 
-// removal returns how long the first run on a scratch pool waits, at most, until OSDs have removed the
-// previous pool.
+// removal returns how long the first run on a scratch pool waits, at most, until OSDs have removed
+// the previous pool.
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
 	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
@@ -179,8 +179,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
 }
 
-// prefilled returns the bytes that a run prefills. If the runs of a block share their data, it is the
-// average over the block.
+// prefilled returns the bytes that a run prefills. If the runs of a block share their data, it
+// returns the average over the block.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {
@@ -190,15 +190,15 @@ func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	return own + (all-own)*int64(e.pools)/int64(e.maxRuns)
 }
 
-// warmBytes returns the number of bytes that all clients read before the phases of a run to warm the
-// caches.
+// warmBytes returns the number of bytes that all clients read before the phases of a run to warm
+// the caches.
 func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	if t.OSDCaches != v1alpha1.OSDCachesWarmBeforePhase {
 		return 0
 	}
 	all := int64(0)
 	for _, phase := range t.Phases {
-		if engine.TraitsOf(&phase).NewObjectBytes == 0 { // It works on prefilled data.
+		if engine.TraitsOf(&phase).NewObjectBytes == 0 { // The phase works on prefilled data.
 			all += datasetBytes * int64(t.Clients.Count)
 		}
 	}
@@ -206,8 +206,8 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 }
 
 // PrefillBytes returns the number of bytes that all clients and the background load write before
-// the phases of a run, given the dataset size of each. Phases of rados bench need prefilled objects
-// only if they read, but every phase on images or files needs prefilled data.
+// the phases of a run. datasetBytes is the size of each dataset. Phases of rados bench need
+// prefilled objects only if they read, but every phase on images or files needs prefilled data.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
@@ -243,7 +243,7 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
 
 // placeOf returns the place of the clients' data, with the fields that decide how much the clients
-// write. Its names are placeholders.
+// write. The names in it are placeholders.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	at := place.Place{
 		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
@@ -269,8 +269,8 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns the effort of a block that visits configurations in this order. It includes the
-// change back from the last to the first.
+// walk returns the effort of a block that visits configurations in this order, including the change
+// back from the last to the first.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]cephvalue.Value
@@ -287,8 +287,8 @@ func (e *estimator) walk(order []int) effort {
 	return sum
 }
 
-// back returns the effort of changing from the last configuration of a block to the first, with which
-// the next block may begin.
+// back returns the effort of changing from the last configuration of a block to the first, with
+// which the next block may begin.
 func (e *estimator) back(order []int) effort {
 	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }

@@ -21,8 +21,8 @@ type PoolUse struct {
 	OSDLatencySeconds float64
 }
 
-// badSamples is the number of consecutive samples that have to break a limit: a
-// single one may be a hiccup of the observer.
+// badSamples is the number of consecutive samples that have to break a limit: a single bad sample
+// may be an error of the observation.
 const badSamples = 2
 
 // Breach is a limit that two consecutive samples break.
@@ -33,9 +33,9 @@ type Breach struct {
 
 // Breached returns the first of the limits that the latest samples break, or nil. Samples are in
 // chronological order. A sample that lacks data for a pool, because the manager could not read
-// them, is ignored: it neither breaks a limit nor keeps it.
+// them, is ignored: it neither breaks a limit nor ends a sequence of samples that do.
 //
-// It fails for a limit that admission would have refused.
+// Breached returns an error for a limit that admission would have refused.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {
 	for _, limit := range limits {
 		metric := v1alpha1.MetricLatencyMax

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running load,
-// one sentence each; none if they can.
+// NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running
+// load, one sentence each; nil if they can.
 func NotInterleaved(spec *Spec, facts Facts) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
@@ -62,9 +62,9 @@ func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 	return ""
 }
 
-// NotAutomatic returns the first reason why design Auto takes Blocks although settings could be
-// switched under a load; "" if there is none. A session would ignore what these reasons name: it
-// has only the phase of the objective, and no separate runs.
+// NotAutomatic returns the first reason why design Auto chooses Blocks even if settings could be
+// switched under a load; "" without one. Each reason is a choice in the spec that a session would
+// ignore, because a session runs only the phase of the objective, and has no separate runs.
 func NotAutomatic(spec *Spec) string {
 	s := spec.Strategy
 	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}
@@ -79,17 +79,17 @@ func NotAutomatic(spec *Spec) string {
 	return ""
 }
 
-// The defaults of the schema. Other values show that the user has set them. TestDefaultsOfTheSchema
-// compares these constants with the schema.
+// The defaults of the schema. A spec with other values shows that the user has set them.
+// TestDefaultsOfTheSchema compares these constants with the schema.
 const (
 	defaultMinBlocks          = 4
 	defaultMaxBlocks          = 12
 	defaultConfirmationBlocks = 8
 )
 
-// inWindows reports whether a metric can be computed for windows of a few seconds. All engines count
-// operations, bytes and the sum of latencies, and some also have histograms. The maximum latency of a window
-// cannot be derived from differences of counts.
+// inWindows reports whether a metric can be computed for windows of a few seconds. All engines
+// count operations, bytes and the sum of latencies, and some also have histograms. The maximum
+// latency of a window cannot be derived from differences of counts.
 func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 	switch m {
 	case v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean:

@@ -24,15 +24,17 @@ const (
 	// maxSwitched is the maximum number of configurations, besides the baseline, that a session
 	// switches between.
 	maxSwitched = 6
-	// sessionMargin is the time by which the load of a session outlasts the longest possible
-	// windows.
+	// sessionMargin is the time for which the load of a session is meant to run on after the
+	// longest time that its windows can take.
 	sessionMargin = 2 * time.Minute
-	// assumedSessionNoise is the assumed standard deviation of an effect between sessions.
+	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a
+	// fraction of the baseline.
 	assumedSessionNoise = 0.02
 )
 
-// design fixes how configurations are compared. Auto takes Interleaved where it is possible; a spec that
-// requires Interleaved is refused where it is not.
+// design fixes in the plan how configurations are compared. Auto chooses Interleaved if that is
+// possible and the spec does not ask for more than a session does. If the spec requires
+// Interleaved, but that is impossible, the plan refuses the sweep.
 func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPlan) {
 	plan.Design = v1alpha1.DesignBlocks
 	if spec.Strategy.Design == v1alpha1.DesignBlocks {
@@ -138,8 +140,9 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 }
 
 // lastLook returns the last look of a single session that is within the budget, in pairs of
-// windows. cost returns the cost of a session by its pairs, without the restore. If the budget is
-// too small for any look, lastLook returns the first one, which the plan then refuses.
+// windows. A look is a number of pairs after which the session may end with a verdict. cost returns
+// the cost of a session by its pairs, without the restore. If the budget is too small for any look,
+// lastLook returns the first one, which the plan then refuses.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {
@@ -181,7 +184,8 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 // switchTime is the estimated time between two windows.
 const switchTime = 2 * time.Second
 
-// windowOf returns the planned length of a window. A plan that a person has edited, as in an export, may lack it.
+// windowOf returns the planned length of a window. A plan that a person has edited, for example in
+// an export, may lack it.
 func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	if plan.Window == nil {
 		return session.DefaultWindow
@@ -222,7 +226,8 @@ func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 // dwellsUnderLoad is how long a session of dwells runs under load.
 const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 
-// dwellsCost returns the cost of a session of dwells.
+// dwellsCost returns the cost of a session of dwells. In a dwell, one setting stays applied for
+// session.DwellTime.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
 // costOf returns the cost of a session with another time under load than planned. Its bytes are an
@@ -246,8 +251,8 @@ func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	return *spec.Template.Phases[at].DeepCopy(), true
 }
 
-// writesInSession reports whether the load of a session writes. Then a setting may defer work
-// beyond its window.
+// writesInSession reports whether the load of a session writes. If it does, a setting may defer
+// work beyond its window.
 func writesInSession(spec *Spec) bool {
 	phase, ok := sessionPhase(spec)
 	return ok && writtenPerSecond(phase, 1) > 0

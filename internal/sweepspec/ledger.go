@@ -16,9 +16,8 @@ const (
 	maxMiB     = 9_999_999 // of a run, in status
 )
 
-// Entry is a run of the ledger with its validity as status names it. The planner has
-// fewer outcomes: it treats a disturbed run, or one with a foreign change, like a
-// failed one.
+// Entry is a run of the ledger, with the validity that status shows. The planner distinguishes
+// fewer outcomes: it treats a disturbed run, or one with a foreign change, like a failed one.
 type Entry struct {
 	sweep.Run
 	Validity v1alpha1.SweepRunValidity
@@ -40,7 +39,7 @@ func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []floa
 	return Entry{Run: run.Rounded(), Validity: validity}
 }
 
-// outcomeOf returns the planner's outcome for a run without values.
+// outcomeOf returns the planner's outcome for a validity, if the run has no values.
 func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	switch v {
 	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
@@ -65,9 +64,9 @@ func Runs(ledger []Entry) []sweep.Run {
 	return runs
 }
 
-// Interrupt returns an entry that discards the current block's runs. A sweep needs it
-// when it continues after a suspension or a restore, since later runs would come from
-// another time. It returns false if the block has not begun.
+// Interrupt returns an entry that discards the current block's runs. A sweep needs it when it
+// continues after a suspension or a restore, since the block's later runs would come from another
+// time. Interrupt returns false if the block has not begun.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false

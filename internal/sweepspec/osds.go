@@ -22,7 +22,8 @@ func ConfinesOSDs(spec *Spec) bool {
 	return pool != nil && (pool.OSDs != nil || VariesOSDCount(spec))
 }
 
-// FewestOSDs returns the smallest number of OSDs of any configuration's scratch pool; 0 for all OSDs.
+// FewestOSDs returns the smallest number of OSDs of any configuration's scratch pool; 0 for all
+// OSDs.
 func FewestOSDs(spec *Spec) int {
 	var counts []int
 	if pool := spec.Template.Target.ScratchPool; pool != nil && pool.OSDs != nil {
@@ -65,9 +66,9 @@ func osdCountValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	return number(pool.OSDs.Count), nil
 }
 
-// drawOSDs gives a run the seed with which its block draws OSDs. Each block draws others: with one
-// draw for all, the verdict would describe those OSDs only, and a slow OSD would count as an
-// effect.
+// drawOSDs gives a run the seed with which its block draws OSDs. Each block draws its own OSDs:
+// with one draw for all blocks, the verdict would describe only the drawn OSDs, and a slow OSD
+// would count as an effect.
 func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
 		return

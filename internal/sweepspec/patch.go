@@ -23,8 +23,9 @@ const (
 )
 
 // Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
-// minimal and carry the necessary comments. The load has no patch. A scratch pool yields a
-// patch for the production pool with such a load. pools is as in Conclude.
+// minimal and carry the necessary comments. Parameters of the load have no patch. Options of a
+// scratch pool become a patch without an object's name, for the production pool that serves such a
+// load. pools is the same as for Conclude.
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {

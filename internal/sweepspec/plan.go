@@ -32,7 +32,7 @@ type Facts struct {
 	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// MaySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	MaySwitchPools bool
-	// Drawn is a random number, for a sweep without a seed of its own.
+	// Drawn is a random number, which becomes the seed of a sweep whose spec has none.
 	Drawn uint64
 	// Refusals are the reasons for which preflight would refuse the sweep, one sentence each.
 	Refusals []string
@@ -89,7 +89,7 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	return plan, describe(plan, planner, planned.Settings, e)
 }
 
-// describe adds the planner's results to the plan.
+// describe adds the planner's estimates to the plan.
 func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
 	smallest, largest := planner.Estimate()
 	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.

@@ -16,8 +16,8 @@ const (
 )
 
 // expectOwnWarnings allows the health warnings that the measured configuration causes. It skips
-// scratch pools, because a benchmark knows its own pools. For an existing pool, the benchmark
-// cannot know that the sweep set the value.
+// scratch pools, because a benchmark expects the warnings of pools that it creates. For an existing
+// pool, the benchmark cannot know that the sweep set the value.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
 		if change.Config != nil || change.Option != optionPGNum || !change.Value.Set {

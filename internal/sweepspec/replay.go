@@ -10,11 +10,12 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// minGroups is the minimum number of window groups in a valid session: fewer give no estimate of the noise.
+// minGroups is the minimum number of window groups in a valid session: fewer give no estimate of
+// the noise.
 const minGroups = 2
 
-// EnterSession returns the ledger entries of a session from the results of [session.Evidence.Summarize]. why
-// is empty unless the session is void.
+// EnterSession returns the ledger entries of a session from the results of
+// [session.Evidence.Summarize]. why is empty unless the session is void.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -37,7 +38,8 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
-// EnterDwells returns the ledger entry of a session of dwells. why is empty unless the session is void.
+// EnterDwells returns the ledger entry of a session of dwells. why is empty unless the session is
+// void.
 func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	if err != nil {
 		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
@@ -49,8 +51,8 @@ func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
-	// Dwells returns the ratio of a session of dwells, and the candidate that they are about. is reports
-	// whether the session consists of dwells.
+	// Dwells returns the ratio that a session of dwells measured, and the candidate that it
+	// compared with the baseline. is reports whether the session consists of dwells.
 	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
 }
 
@@ -65,12 +67,12 @@ type ReplayedSession struct {
 	Number  int
 	Entries []SessionEntry // recomputed; without evidence, those of the ledger
 	Why     string         // why the session is void; "" if it is not
-	// Kept reports that the evidence exists, Same that it leads to the entries of the ledger.
+	// Kept reports whether the evidence exists, Same whether it leads to the entries of the ledger.
 	Kept, Same bool
 }
 
-// Replay recomputes the entries of sessions from their evidence, and the verdicts from the entries. The
-// ledger decides which sessions were interrupted, since their evidence may look complete.
+// Replay recomputes the entries of sessions from their evidence, and the verdicts from the entries.
+// The ledger decides which sessions were interrupted, since their evidence may look complete.
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)

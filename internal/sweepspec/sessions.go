@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionEntry is the result of one session of the design Interleaved for one candidate: its objective, or
-// one of its constraints.
+// SessionEntry is the result of one session of the design Interleaved for one candidate: for the
+// objective, or for one of the constraints.
 type SessionEntry struct {
 	switchback.Entry
 
@@ -36,8 +36,8 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
 }
 
-// dwellsOf returns the entry of a session of dwells. Its standard deviation is that of one piece of
-// a dwell.
+// dwellsOf returns the entry of a session of dwells, in which one setting stays applied for
+// session.DwellTime. The entry's standard deviation is that of one piece of a dwell.
 func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
 	return SessionEntry{
 		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
@@ -47,7 +47,7 @@ func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) S
 
 func (e SessionEntry) isDwells() bool { return e.Validity == v1alpha1.SweepSessionDwells }
 
-// contrast returns the ratio of dwells from their entry.
+// contrast converts the entry of a session of dwells to the ratio that the dwells measured.
 func (e SessionEntry) contrast() stats.Contrast {
 	pieces := float64(e.Groups)
 	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(pieces), DF: 2 * (pieces - 1), Runs: e.Groups}
@@ -132,13 +132,14 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 type Sessions struct {
 	// Next is the number of the next session, from 1.
 	Next int
-	// Valid counts the sessions of windows that count. Void counts those that failed.
+	// Valid counts the valid sessions with windows of the current length. Void counts the sessions
+	// that do not count, for whatever reason.
 	Valid, Void int
 	// Superseded counts the valid sessions that the verdict does not use: they showed carry-over,
 	// so later sessions have longer windows.
 	Superseded int
-	// Dwells is the candidate whose dwells are measured next; 0 if windows or nothing are measured
-	// next.
+	// Dwells is the candidate whose dwells are measured in the next session; 0 if the next session
+	// has windows, or none follows.
 	Dwells int
 	// Stop says why no session follows; "" if another one follows.
 	Stop string
@@ -177,8 +178,8 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// decide judges the sessions so far, and says what follows: another session, sessions with longer windows,
-// dwells, or nothing.
+// decide judges the sessions so far, and says what follows: another session, sessions with longer
+// windows, dwells, or nothing.
 func (s *Sessions) decide(fixed sweep.Settings) error {
 	if err := s.judge(); err != nil {
 		return err
@@ -226,7 +227,7 @@ func (s *Sessions) add(own []SessionEntry) {
 }
 
 // needsLongerWindows reports whether carry-over prevents a verdict that longer windows may give,
-// and whether the budget has room for a session with these.
+// and whether the budget has room for a session with longer windows.
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
 	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
@@ -264,10 +265,10 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	s.Dwells, s.Stop = best, ""
 }
 
-// needsDwells reports whether the verdict of the windows may not hold for settings that stay for
-// minutes. Equivalent always needs dwells, since an effect may take longer than a window. A gain of
-// a load that writes needs them, since a setting may delay work. A candidate that breaks a
-// constraint needs none, since it cannot win.
+// needsDwells reports whether the verdict of the windows may not hold for settings that stay
+// applied for minutes. Equivalent always needs dwells, since an effect may take longer than a
+// window. If the load writes, a gain needs them too, since a setting may delay work. A candidate
+// that breaks a constraint needs none, since it cannot win.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
 	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
@@ -277,7 +278,8 @@ func (s *Sessions) needsDwells(candidate int) bool {
 	return f.Windows.Verdict == stats.Equivalent || gain && writesInSession(s.spec)
 }
 
-// Question returns the question that was fixed before the first session.
+// Question returns the question that the sessions answer. Except for the length of windows, it was
+// fixed before the first session.
 func (s *Sessions) Question() (session.Question, error) {
 	fixed, err := settingsOf(s.spec, s.plan)
 	if err != nil {
@@ -327,8 +329,8 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	return s.exceeds(fixed, windowsCost(s.plan, s.window))
 }
 
-// exceeds names what has no room for another session: a part of the budget, or the ledger in
-// status; "" if all have room.
+// exceeds says which limit has no room for another session: a part of the budget, or the ledger in
+// status; "" if both have room.
 func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	after := sweep.Cost{
 		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
@@ -372,9 +374,9 @@ func (s *Sessions) TimeLeft() time.Duration {
 	return lasts + time.Duration(after)*s.Expected().Time + restoreOf(s.plan)
 }
 
-// Decided reports whether the windows have decided about a candidate: about its constraints too, if it could
-// win. More windows would not answer the remaining questions, for example whether a setting that holds for
-// minutes is equivalent.
+// Decided reports whether the windows have decided about a candidate and, if the candidate could
+// win, also about its constraints. More windows would not answer the remaining questions, for
+// example whether a setting that stays applied for minutes is equivalent.
 func Decided(f session.Finding) bool {
 	switch f.Windows.Verdict {
 	case stats.Inconclusive, stats.Invalid:
@@ -398,7 +400,8 @@ func rankOf(f session.Finding) int {
 	}
 }
 
-// Best returns the winner, or without a winner the candidate closest to winning.
+// Best returns the winner, or without a winner the candidate closest to winning; 0 without a valid
+// session.
 func (s *Sessions) Best() int {
 	if s.Valid == 0 {
 		return 0
@@ -444,8 +447,9 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	return v1alpha1.ClaimThisCluster
 }
 
-// Decision returns the next step in the planner's terms: a session, with the configuration that is
-// being rehearsed, or the end.
+// Decision returns the next step in the planner's terms: a session, or the end. Before a session,
+// each configuration is applied once without load; rehearses is the configuration for which that is
+// due.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -455,8 +459,8 @@ func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decisio
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
-// Sentence states the outcome in plain English: the best candidate's in full, the others' in fewer
-// words.
+// Sentence states the outcome in plain English. It describes the best candidate in full, and the
+// others briefly.
 func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	best := s.Best()
 	if best == 0 {
@@ -488,7 +492,7 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 	return " It does not win: " + sweep.NotKept(f.Constraints) + "."
 }
 
-// ofDwells states what the dwells of a candidate have shown; "" if it has none.
+// ofDwells states the result of a candidate's dwells; "" if they were not measured.
 func (s *Sessions) ofDwells(candidate int) string {
 	k, has := s.dwells[candidate]
 	if !has {
@@ -513,7 +517,8 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 	return text.String()
 }
 
-// caveat names the question that windows cannot answer, or that more windows could answer.
+// caveat names a question that windows cannot answer, or that more windows could answer; "" if
+// neither exists.
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
@@ -557,7 +562,7 @@ const mostSessions = 12
 // mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing says how many more pairs or sessions a decision would take, and how to get them if one
+// missing says how many more pairs of windows or sessions a decision would take, and how to get them if one
 // session or one sweep cannot have so many.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
@@ -605,7 +610,9 @@ func (s *Sessions) amount(candidate int) string {
 	return plural(pairs, "pair") + " of windows"
 }
 
-// pairsOfGroup returns the number of pairs in a quad of one candidate, or in a round of several.
+// pairsOfGroup returns the number of pairs of windows in a group. A session of one candidate has
+// groups of two pairs, called quads. A session of several has groups of one pair for each
+// candidate, called rounds.
 func (s *Sessions) pairsOfGroup() int {
 	if len(s.Findings) == 1 {
 		return 2
@@ -661,8 +668,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
-// whyOf returns one word: why the verdict differs from the windows' result, or the reason for that
-// result.
+// whyOf returns one word: why the verdict differs from the result of the windows, or else the
+// reason for that result.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:
@@ -679,7 +686,8 @@ func whyOf(f session.Finding) string {
 	return ""
 }
 
-// Progress returns the progress of the sweep. Its counts include sessions with windows that were too short.
+// Progress returns the progress of the sweep. CompletedRuns and TotalRuns include the superseded
+// sessions.
 func (s *Sessions) Progress() v1alpha1.Progress {
 	total := max(int(s.plan.Sessions), s.Valid)
 	if s.Stop != "" {

@@ -22,12 +22,12 @@ func Seed(spec *Spec, drawn uint64) int64 {
 	return int64(drawn & maxSeed)
 }
 
-// PlanOf returns the planner's plan of a run that has begun, from the spec and the choices
-// that status.plan has fixed. The same arguments give the same plan, so another manager can
-// continue the run.
+// PlanOf returns the planner's plan of a run that has begun, from the spec and the choices that
+// status.plan has fixed. The same arguments give the same plan, so another manager can continue the
+// run.
 //
-// Errors wrap ErrSpec. A plan from another version of the planner is only refused by
-// sweep.New, with sweep.ErrPlan.
+// Errors wrap ErrSpec. PlanOf accepts a plan from another version of the planner, which sweep.New
+// then refuses with sweep.ErrPlan.
 func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	if fixed == nil || fixed.Seed == nil || len(fixed.Baseline) != len(spec.Parameters) {
 		return sweep.Plan{}, refuse("status.plan lacks the seed or the baseline of the run")
@@ -64,7 +64,7 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		Budget:             budgetOf(spec, fixed),
 		Expected:           expectedOf(fixed),
 	}
-	// Drift rejects one in forty blocks even in a steady cluster.
+	// The check for drift rejects one in forty blocks even in a steady cluster.
 	out.MaxRejectedBlocks = max(3, (out.MaxBlocks+out.ConfirmationBlocks)/4)
 	if limit := spec.Guardrails.MaxFailedRuns; limit != nil {
 		out.MaxFailedRuns = int(*limit)
@@ -126,8 +126,8 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf names a constraint after its figure. An upper limit implies that lower is
-// better, whatever the metric.
+// constraintOf converts a constraint, and names it after its figure. An upper limit implies that
+// lower is better, whatever the metric.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error

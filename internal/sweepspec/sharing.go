@@ -10,12 +10,12 @@ import (
 )
 
 // SharesPool reports whether all runs of a block may use one scratch pool: no parameter changes the
-// pool, and its OSDs are drawn per block, not per run.
+// pool. If the pool is confined to some OSDs, they are drawn per block, so they do not prevent it.
 func SharesPool(spec *Spec) bool {
 	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
 }
 
-// aboutPool returns the parameter that requires a pool of its own for each run; "" if there is none.
+// aboutPool returns the first parameter that requires a separate pool for each run; "" without one.
 func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	for _, p := range spec.Parameters {
 		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil || p.Redundancy != nil {
@@ -45,8 +45,9 @@ const radosBenchNames = "rados bench finds only objects that its own pod wrote, 
 // needs data. why says why some or all data are prefilled for each run. needRestart lists the
 // parameters that OSDs read only when they start.
 //
-// Reading data that were written with another value would test neither value fairly, and restarted
-// OSDs have empty caches while others have warm ones.
+// Runs do not share data if a value decides how data are stored, because reading data that were
+// written with another value would test neither value fairly. They do not share data around
+// restarts of OSDs either, because restarted OSDs have empty caches while others have warm ones.
 func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, why string) {
 	shareable, own := datasets(spec)
 	if shareable+own == 0 {
@@ -74,7 +75,8 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	return v1alpha1.MadeForBlock, ""
 }
 
-// needsOwnData says why runs with different values of a parameter cannot share data; "" if they can.
+// needsOwnData says why runs with different values of a parameter cannot share data; "" if they
+// can.
 func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	switch {
 	case restarts:
@@ -96,8 +98,8 @@ func changesData(field v1alpha1.WorkloadField) bool {
 	return false
 }
 
-// keepsData reports whether an option is known not to affect how data are stored. Other options, such
-// as bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
+// keepsData reports whether an option is known not to affect how data are stored. Other options,
+// such as bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
 func keepsData(option string) bool {
 	if strings.HasPrefix(option, "osd_pool_default_") {
 		return false

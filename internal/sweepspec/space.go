@@ -235,8 +235,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// Streams of blocks have a block number from 1 in their upper 32 bits, so no block uses
-		// this stream.
+		// The random streams of blocks have a block number from 1 in their upper 32 bits, so no
+		// block uses this stream.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle
@@ -254,8 +254,9 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 	return all
 }
 
-// takeTurns orders configurations by pg_num of existing pools, so that blocks visit them up and
-// down. In this order, 32, 64 and 128 together take as many splits of PGs as 128 alone.
+// takeTurns orders configurations by pg_num of existing pools, so that blocks visit them in
+// ascending and in descending order. Then 32, 64 and 128 together take as many splits of PGs as 128
+// alone.
 func takeTurns(spec *Spec, space *sweep.Space) {
 	var slow []string
 	for _, p := range spec.Parameters {
@@ -293,8 +294,8 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	}
 }
 
-// plannerValue and apiValue are the only conversions between the API's text and the type that planner, tuner and
-// journal share.
+// plannerValue and apiValue are the only conversions between the API's text and the type that
+// planner, tuner and journal share.
 func plannerValue(v v1alpha1.ParameterValue) cephvalue.Value {
 	if v == v1alpha1.Unset || v == "" {
 		return cephvalue.Unset()

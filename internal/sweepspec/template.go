@@ -19,8 +19,8 @@ import (
 // LabelSweep marks the children of a sweep. [SweepLabel] returns its value.
 const LabelSweep = "cephtune.dev/sweep"
 
-// Template returns the spec's template for one configuration: with the values of the load and
-// of the scratch pool, and lengthFactor times as long.
+// Template returns the spec's template for one configuration: with the configuration's values for
+// the load and the scratch pool. Its phases are lengthFactor times as long.
 //
 // Errors wrap ErrSpec, for values that the load cannot combine.
 func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
@@ -111,8 +111,8 @@ func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n)))
 // paramAutoscaleMode is the option that would let Ceph change pg_num during a run.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
-// setScratch sets an option of a pool that is created for each run. If the number of PGs is
-// varied, the baseline also has a fixed number, even if the spec names none.
+// setScratch sets an option of a pool that is created for each run. If pg_num is varied, the
+// autoscaler is off in every configuration, even in a baseline without a value for pg_num.
 func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	if p.Option == "size" {

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// checkValues checks values that a schema cannot check, because configurations and baselines are
-// separate from the parameters.
+// checkValues checks values that the schema cannot check, because configurations and baselines name
+// a parameter whose kind is defined elsewhere in the spec.
 func checkValues(spec *Spec, c sweep.Bundle) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
@@ -58,7 +58,7 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value cephvalue.Value) string {
 	return wantedOfPool(spec.Template.Target.ScratchPool, p, value)
 }
 
-// wantedOfPool does the same for a pool option; scratch is nil for an existing pool.
+// wantedOfPool is wanted for a pool option; scratch is nil for an existing pool.
 func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value cephvalue.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
@@ -96,8 +96,9 @@ func isErasureCoded(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter) bool {
 	return scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata
 }
 
-// valuesOf returns all values that a spec has for a parameter: those to try, and those of the baseline and
-// of configurations. They are empty where these do not mention the parameter.
+// valuesOf returns all values that a spec has for a parameter: those to try, and those of the
+// baseline and of configurations. If the baseline or a configuration does not mention the
+// parameter, its value is "".
 func valuesOf(spec *Spec, p v1alpha1.Parameter) []v1alpha1.ParameterValue {
 	values := slices.Clone(p.Values)
 	if spec.Baseline != nil {

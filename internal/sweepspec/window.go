@@ -32,7 +32,8 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 		return false, time.Time{}, refuse("window.end: %v", err)
 	}
 	today := now.In(zone)
-	// A window that began yesterday may still be open, and within a week another one opens.
+	// Begin with yesterday, whose window may still be open, and end in the next week, because any
+	// day of the week may be the only one with a window.
 	for day := -1; day <= 8; day++ {
 		at := func(clock time.Time, offset int) time.Time {
 			return time.Date(today.Year(), today.Month(), today.Day()+day+offset, clock.Hour(), clock.Minute(), 0, 0, zone)
