@@ -53,7 +53,7 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 }
 
 // plainPair quickly parses a pair in the form of MarshalJSON, because a session has millions of
-// them.
+// pairs.
 func plainPair(data []byte) (nanoseconds, count int64, ok bool) {
 	n := len(data)
 	if n < 2 || data[0] != '[' || data[n-1] != ']' {
@@ -113,10 +113,9 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Percentile returns the value of the bin that holds the operation of nearest
-// rank, as fio does. This is the first bin up to which the share of operations
-// reaches percent. Percentile does not interpolate, so its error is at most half a
-// bin, below 0.8 %.
+// Percentile returns the value of the bin that holds the operation of nearest rank, as fio does. It
+// is the first bin at which the share of operations, counted from the first bin, reaches percent.
+// Percentile does not interpolate, so its error is at most half a bin, below 0.8 %.
 func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	total := h.Count()
 	if total == 0 || !(percent > 0 && percent <= 100) {
@@ -151,8 +150,8 @@ func nearestRank(percent float64, total int64) int64 {
 	return int64(rank) //nolint:gosec // The rank is at most total.
 }
 
-// AddHistograms adds the counts of two histograms, bin by bin. It fails if they
-// exceed 63 bits.
+// AddHistograms adds the counts of two histograms, bin by bin. It fails if the sum of all counts
+// exceeds 63 bits.
 func AddHistograms(a, b *Histogram) (*Histogram, error) {
 	if a.Count() > math.MaxInt64-b.Count() {
 		return nil, fmt.Errorf("histogram: the counts exceed %d", int64(math.MaxInt64))
@@ -190,8 +189,8 @@ func (h *Histogram) sort() error {
 
 func compareBins(a, b Bin) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) }
 
-// NewHistogram makes a histogram from bins in any order. It keeps the slice. It fails if a bin is
-// not one of fio's, is a duplicate, or has a count below one.
+// NewHistogram makes a histogram from bins in any order. The histogram keeps the slice and sorts
+// it. NewHistogram fails if a bin is not one of fio's, is a duplicate, or has a count below one.
 func NewHistogram(bins []Bin) (*Histogram, error) {
 	h := &Histogram{Bins: bins}
 	if err := h.sort(); err != nil {

@@ -7,8 +7,8 @@ type Latency struct {
 	Moments Moments `json:"moments"`
 	// Histogram has exact counts in bins; nil if the tool did not report one.
 	Histogram *Histogram `json:"histogram,omitempty"`
-	// Percentiles are those that the tool itself printed. They are kept only without a
-	// histogram, since percentiles of several clients cannot be merged.
+	// Percentiles are those that the tool itself printed. They are kept only if the tool reported
+	// no histogram. Unlike histograms, percentiles of several clients cannot be merged.
 	Percentiles []Percentile `json:"percentiles,omitempty"`
 }
 
@@ -80,8 +80,8 @@ func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
 type Moments struct {
 	Count       int64   `json:"count"`
 	MeanSeconds float64 `json:"meanSeconds"`
-	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not
-	// report a spread (rados bench does not for reads).
+	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not report
+	// a spread, as rados bench for reads.
 	M2SecondsSquared *float64 `json:"m2SecondsSquared,omitempty"`
 	MinSeconds       *float64 `json:"minSeconds,omitempty"`
 	MaxSeconds       *float64 `json:"maxSeconds,omitempty"`
@@ -98,8 +98,8 @@ func MomentsFromStddev(count int64, meanSeconds, stddevSeconds float64) Moments 
 	return m
 }
 
-// StddevSeconds returns the sample standard deviation; false without one, as for a single
-// value.
+// StddevSeconds returns the sample standard deviation, or false if it is unknown or if the moments
+// count fewer than two latencies.
 func (m Moments) StddevSeconds() (float64, bool) {
 	if m.M2SecondsSquared == nil || m.Count < 2 {
 		return 0, false

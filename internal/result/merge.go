@@ -62,8 +62,9 @@ func merge2(a, b *Result) (*Result, error) {
 	return merged, nil
 }
 
-// Total combines all directions that did I/O into one, like [Merge] combines clients: the
-// bandwidth of a phase that reads and writes is the sum of both. It returns nil without any.
+// Total combines all directions that did I/O into one, as [Merge] combines clients: the bandwidth
+// of a phase that reads and writes is the sum of both. It returns nil for a result without
+// directions.
 func (r *Result) Total() (*Direction, error) {
 	var total *Direction
 	for _, d := range r.Directions() {
@@ -148,8 +149,8 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 	return merged, warnings, nil
 }
 
-// mergeLatencies reports in its second result that the merged latency lacks something that a
-// part has.
+// mergeLatencies merges the latencies of two clients. Its second result reports whether the merged
+// latency lacks something that one of the two has.
 func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
 	if a == nil || b == nil {
 		return nil, a != nil || b != nil, nil

@@ -12,7 +12,7 @@ import "slices"
 // version.
 const SchemaVersion = 1
 
-// Tool names the program that did the I/O.
+// Tool names the program that did the I/O. Other packages call it the engine.
 type Tool string
 
 // The tools whose output the engines can parse.
@@ -36,8 +36,8 @@ type Result struct {
 	// result.
 	Clients int `json:"clients"`
 
-	// Read, Write and Mixed are nil for a direction without I/O. Mixed has reads and writes
-	// that the tool reported only together.
+	// Each direction is nil without I/O. Mixed has reads and writes that the tool reported only
+	// together.
 	Read  *Direction `json:"read,omitempty"`
 	Write *Direction `json:"write,omitempty"`
 	Trim  *Direction `json:"trim,omitempty"`
@@ -101,7 +101,8 @@ const (
 	WarnRoundedBytes WarningCode = "RoundedBytes"
 	// WarnRoundedLatency says that latencies come from a rounded print-out.
 	WarnRoundedLatency WarningCode = "RoundedLatency"
-	// WarnUncheckedErrors says that this tool would not have reported I/O errors.
+	// WarnUncheckedErrors says that the tool does not report I/O errors, so that some may have
+	// occurred.
 	WarnUncheckedErrors WarningCode = "UncheckedErrors"
 	// WarnShortIO says that operations were short or dropped.
 	WarnShortIO WarningCode = "ShortIO"
@@ -115,8 +116,8 @@ const (
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.
 	WarnHistogramCount WarningCode = "HistogramCount"
-	// WarnRampIncluded says that a mean latency covers the whole run including the ramp,
-	// because the tool reported no other.
+	// WarnRampIncluded says that a mean latency covers the whole run including the ramp, because
+	// the tool reported no mean without the ramp.
 	WarnRampIncluded WarningCode = "RampIncluded"
 	// WarnUnevenClients says that some clients ended long before others.
 	WarnUnevenClients WarningCode = "UnevenClients"

@@ -7,8 +7,8 @@ import "fmt"
 type Second struct {
 	FromNanoseconds int64 `json:"fromNanoseconds"`
 	ToNanoseconds   int64 `json:"toNanoseconds"`
-	// Done counts all operations. If a load mixes reads and writes, the fields below count each
-	// kind and have the histograms.
+	// Done counts all operations. If a load mixes reads and writes, Read and Write count each kind
+	// and have the histograms.
 	Done
 	Read  *Done `json:"read,omitempty"`
 	Write *Done `json:"write,omitempty"`
@@ -21,12 +21,12 @@ type Done struct {
 	Operations     float64 `json:"operations"`
 	Bytes          float64 `json:"bytes"`
 	LatencySeconds float64 `json:"latencySeconds"`
-	// Latencies is the histogram of their latencies; nil if the tool reports none.
+	// Latencies is the histogram of the operations' latencies; nil if the tool reports none.
 	Latencies *Histogram `json:"latencies,omitempty"`
 }
 
-// Parts returns reads and writes separately for a mixed load, and all operations together
-// otherwise.
+// Parts returns reads and writes separately for a mixed load, and otherwise all operations
+// together, under the name "".
 func (s *Second) Parts() map[DirectionName]*Done {
 	if s.Read == nil && s.Write == nil {
 		return map[DirectionName]*Done{"": &s.Done}

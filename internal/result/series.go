@@ -68,7 +68,8 @@ const coverage = 0.998
 // PerSecond aligns the series to whole seconds. It omits a second that the series does not cover
 // completely, so it invents nothing. A second that several intervals share gets their mean,
 // weighted by time (latency: by operations) within the second, so nothing is lost. If nothing
-// completed in some second, the result has no latencies.
+// completed in some second, the result has no latencies. PerSecond returns nil if the series covers
+// no whole second.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {
@@ -194,9 +195,9 @@ func AddSeries(a, b *Series) *Series {
 	return sum.orNil()
 }
 
-// JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth
-// and of operations. The result has the seconds that both have. If both have a column, it
-// takes that of a.
+// JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth and
+// of operations. The result has the seconds that both have; nil without any. If both have a column,
+// it comes from a.
 func JoinSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil
@@ -220,7 +221,7 @@ func JoinSeries(a, b *Series) *Series {
 	return joined.orNil()
 }
 
-// orNil returns nil for an empty series.
+// orNil returns nil for a series without intervals or without columns of values.
 func (s *Series) orNil() *Series {
 	if s.Len() == 0 || (s.OperationsPerSecond == nil && s.BytesPerSecond == nil && s.MeanLatencySeconds == nil) {
 		return nil

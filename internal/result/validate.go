@@ -100,5 +100,5 @@ func (l *Latency) validate() error {
 	return nil
 }
 
-// isQuantity reports whether v is a finite number that is not negative.
+// isQuantity reports whether v is finite and not negative.
 func isQuantity(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }

@@ -71,7 +71,8 @@ func validateWindows(windows []LatencyWindow) error {
 	return nil
 }
 
-// WithoutCourse returns a copy without series and windows, which shares everything else.
+// WithoutCourse returns a copy without series and latency windows. The copy shares everything else
+// with r.
 func (r *Result) WithoutCourse() *Result {
 	plain := r.WithoutLatencyWindows()
 	for _, d := range plain.Directions() {
@@ -80,8 +81,8 @@ func (r *Result) WithoutCourse() *Result {
 	return plain
 }
 
-// WithoutLatencyWindows returns a copy without latency windows, which shares everything
-// else. The windows are large and used only once.
+// WithoutLatencyWindows returns a copy without latency windows, which are large and used only once.
+// The copy shares everything else with r.
 func (r *Result) WithoutLatencyWindows() *Result {
 	plain := *r
 	for _, d := range r.Directions() {
