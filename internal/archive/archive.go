@@ -29,8 +29,9 @@ const SchemaVersion = 1
 type Run struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
-	// Benchmark, RunID and SessionTime identify the session. SessionTime is when the first run
-	// of that run ID began, from status.startTime. [ConfigMap] sets all three.
+	// Benchmark, RunID and SessionTime identify the session, which is one execution of a run ID.
+	// SessionTime is when the session's first run began, from status.startTime. [ConfigMap] sets
+	// all three.
 	Benchmark   Benchmark      `json:"benchmark"`
 	RunID       v1alpha1.RunID `json:"runID"`
 	SessionTime time.Time      `json:"sessionTime"`
@@ -46,8 +47,8 @@ type Run struct {
 	// InitialState is the state in which the run found its prefilled data; empty if no phase
 	// uses prefilled data, or if the state was not recorded.
 	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
-	// Environment is what the results depend on, such as the versions and the settings of Ceph: the
-	// JSON form of quiescence.Detail.
+	// Environment has the circumstances that the results depend on, such as the versions and the
+	// settings of Ceph. It is the JSON form of quiescence.Detail.
 	Environment json.RawMessage `json:"environment,omitempty"`
 	// Placement says where the placement groups of the target's pools were when the run was
 	// prepared. CRUSH places them differently each time a scratch pool is created.
@@ -55,11 +56,11 @@ type Run struct {
 	// RawOutput is the policy for keeping the tools' outputs.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
-	// Background is the background load, from before the first phase to after the last; nil if
-	// there is none, or no report about it.
+	// Background is the background load, from before the first phase to after the last; nil if the
+	// run had no background load, or no report about it exists.
 	Background *Background `json:"background,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped. It
-	// includes parts that the caller dropped.
+	// includes parts that the caller of Marshal had dropped before.
 	Dropped []Part `json:"dropped,omitempty"`
 }
 
@@ -97,8 +98,8 @@ type Phase struct {
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Outage has the durations and the clients' figures of the outage in this phase.
 	Outage *Outage `json:"disruption,omitempty"`
-	// Space is how much space the data of the phase took, from the sample with the most stored
-	// data.
+	// Space is the usage of the target's pools during the phase, from the sample with the most
+	// stored data.
 	Space *Space `json:"space,omitempty"`
 }
 
@@ -123,8 +124,8 @@ type Placement struct {
 	OSDs []OSDShare `json:"osds"`
 }
 
-// OSDShare is how many placement groups of a pool an OSD serves, and for how many of them it is
-// the primary, which clients talk to.
+// OSDShare has the number of a pool's placement groups that an OSD serves, and the number of those
+// for which the OSD is the primary. Clients talk to the primary.
 type OSDShare struct {
 	ID        int `json:"id"`
 	PGs       int `json:"pgs"`
@@ -238,8 +239,8 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 }
 
 // WrittenBytes counts the bytes that all clients and the background load wrote in the phases of a
-// run, as their engines report. It excludes prefills, pilots, and fio's writes in ramps, which
-// fio does not report.
+// run, as their engines report. It excludes prefills, pilots (short runs that size a phase), and
+// fio's writes in ramps, which fio does not report.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {

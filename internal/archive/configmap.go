@@ -27,8 +27,8 @@ const (
 	LabelBenchmark = "cephtune.dev/benchmark"
 	// LabelRunID is the run ID of the CephBenchmark.
 	LabelRunID = "cephtune.dev/run-id"
-	// LabelSession distinguishes executions of the same run ID: a benchmark runs again, with other
-	// results, if its run ID is set to an earlier one.
+	// LabelSession distinguishes executions of the same run ID. A benchmark runs again, with new
+	// results, if a user sets its run ID to an earlier one.
 	LabelSession = "cephtune.dev/session"
 	// LabelRun is the number of the run within its session.
 	LabelRun = "cephtune.dev/run"
@@ -39,11 +39,11 @@ const (
 	hashDigits = 10
 )
 
-// ConfigMap makes the immutable ConfigMap for a run of the session in the benchmark's status.
-// Owner, run ID and session are taken from the benchmark.
+// ConfigMap makes the immutable ConfigMap for a run of the session in the benchmark's status. It
+// takes owner, run ID and session from the benchmark.
 //
-// Its name depends only on these and the run's number, so a second write after a crash fails
-// with AlreadyExists. The caller may treat that as success if the existing ConfigMap has the
+// The ConfigMap's name depends only on these and the run's number, so a second write after a crash
+// fails with AlreadyExists. The caller may treat that as success if the existing ConfigMap has the
 // same owner (metav1.IsControlledBy).
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
 	if benchmark.Status.StartTime == nil || benchmark.UID == "" {
@@ -87,8 +87,9 @@ func (e *ForeignError) Error() string {
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 
-// Of reads a benchmark's run from a ConfigMap. Anybody can predict the names of results, so Of does
-// not read a ConfigMap of another owner. It returns a [*ForeignError] instead.
+// Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another
+// client may have created a ConfigMap with such a name. If the ConfigMap has another owner, Of does
+// not read it and returns a [*ForeignError].
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {
@@ -140,8 +141,8 @@ func shortened(name, suffix string) string {
 	return strings.TrimRight(name, "-.") + suffix
 }
 
-// Labels returns the labels that select the ConfigMaps of a benchmark by its name. ConfigMaps of
-// an earlier benchmark of the same name match too, but have another owner.
+// Labels returns the labels that select the ConfigMaps of a benchmark by its name. ConfigMaps of an
+// earlier benchmark with the same name match too, but have another owner.
 func Labels(benchmark string) map[string]string {
 	if len(benchmark) > maxName {
 		benchmark = shortened(benchmark, "-"+hash(benchmark))
@@ -150,8 +151,8 @@ func Labels(benchmark string) map[string]string {
 }
 
 // Prune returns the sorted names of the ConfigMaps to delete, so that only the latest sessions
-// remain: as many as keep says, and at least one. It skips ConfigMaps of other owners and those
-// that are not archives.
+// remain: keep of them, and at least one. It skips ConfigMaps of other owners and those that are
+// not archives.
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

@@ -43,15 +43,15 @@ func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
 
-// FromReport drops the part from a report. It does not change data that the report's result shares with
-// others.
+// FromReport drops the part from a report. It does not change data that the report's result shares
+// with other results.
 func (p Part) FromReport(report *task.Report) {
 	dropped := false
 	p.fromReport(report, &dropped)
 }
 
-// from drops the part from a document whose phases were cloned, and reports whether the document
-// had the part.
+// from drops the part from a document whose phases and background load were cloned, and reports
+// whether the document had the part.
 func (p Part) from(document *Run) bool {
 	dropped := p.fromBackground(document.Background)
 	for i := range document.Phases {

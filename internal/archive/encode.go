@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// MaxBytes is the size of the largest compressed document.
+	// MaxBytes is the maximum size of a compressed document.
 	MaxBytes = 512 << 10
-	// maxDocumentBytes is the size of the largest document before compression.
+	// maxDocumentBytes is the maximum size of a document before compression.
 	maxDocumentBytes = 16 << 20
-	// MaxMemory is the memory that a run to be written may take, according to [limits.Size]. A
-	// second of a time series takes 40 bytes of memory, and about ten bytes of the compressed
-	// document. So this limit hardly ever drops data that would have fitted into the document.
+	// MaxMemory is the maximum memory, in bytes according to [limits.Size], of a run that is
+	// written. A second of a time series takes 40 bytes of memory, and about ten bytes of the
+	// compressed document. So this limit hardly ever drops data that would have fitted into the
+	// document.
 	MaxMemory = 8 << 20
 )
 
@@ -37,7 +38,7 @@ func readLimits() limits.Limits {
 // VersionError says that a document has a schema version that this package does not
 // read.
 type VersionError struct {
-	// Found is the version in the document; 0 if it has none.
+	// Found is the version in the document; 0 if the document names no version.
 	Found int
 }
 
@@ -84,8 +85,8 @@ func marshal(run *Run, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// keepsOutput reports whether the policy keeps the outputs of a run. The outputs of an invalid
-// run may explain the fault.
+// keepsOutput reports whether the policy keeps the outputs of a run. By default it keeps those of
+// an invalid or failed run, because they may explain the fault.
 func keepsOutput(run *Run) bool {
 	switch run.RawOutput {
 	case v1alpha1.RawOutputAlways:
@@ -97,8 +98,8 @@ func keepsOutput(run *Run) bool {
 	}
 }
 
-// encode returns a document as compressed JSON, and reports whether it fits. A document that
-// exceeds MaxMemory is not encoded.
+// encode returns a document as compressed JSON, and reports whether it fits into limit bytes. It
+// does not encode a document that exceeds MaxMemory.
 func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil
@@ -124,9 +125,9 @@ func encode(document any, limit int) (data []byte, fits bool, err error) {
 	return compressed.Bytes(), compressed.Len() <= limit, nil
 }
 
-// Unmarshal reads the output of Marshal. Its memory is bounded for any input. It skips unknown
-// fields. Data after the document and an invalid result are errors. For an unknown version, the
-// error is a [*VersionError].
+// Unmarshal reads the output of Marshal. It uses a bounded amount of memory for any input. It skips
+// unknown fields. Data after the document and an invalid result are errors. For an unknown version,
+// the error is a [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
 	var version struct {
 		SchemaVersion int `json:"schemaVersion"`

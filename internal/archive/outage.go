@@ -36,7 +36,7 @@ type Outage struct {
 	// from the stop until no copy was missing.
 	DegradedObjectSeconds v1alpha1.Decimal `json:"degradedObjectSeconds,omitempty"`
 
-	// RecoveredObjects is how many copies were recovered.
+	// RecoveredObjects is the number of recovered copies of objects.
 	RecoveredObjects *int64 `json:"recoveredObjects,omitempty"`
 
 	// RecoveredObjectsPerSecond is the rate of recovered copies since noup was unset.
@@ -75,9 +75,9 @@ type OutageWindow struct {
 	// IOPS is the mean in operations per second.
 	IOPS v1alpha1.Decimal `json:"iops,omitempty"`
 
-	// LatencyP50 and LatencyP99 are the times within which half and 99 % of the window's
-	// operations completed, in seconds. They cover the spans of five seconds that end in the
-	// window. They are absent if a client does more than two million operations, or runs for
+	// LatencyP50 and LatencyP99 are the times within which half and 99 % of the window's operations
+	// completed, in seconds. They are computed from spans of five seconds, and cover those that end
+	// in the window. They are absent if a client does more than two million operations, or runs for
 	// longer than 30m.
 	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`

@@ -83,7 +83,8 @@ func marshalSession(s *SwitchedSession, limit int) ([]byte, error) {
 	return nil, fmt.Errorf("%w takes more than %d bytes without its seconds", errSession, limit)
 }
 
-// UnmarshalSession reads the output of MarshalSession. Its memory is bounded for any input.
+// UnmarshalSession reads the output of MarshalSession. It uses a bounded amount of memory for any
+// input.
 func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	s := &SwitchedSession{}
 	if err := decode(data, s); err != nil {
@@ -102,7 +103,8 @@ func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	return s, s.checkEvidence()
 }
 
-// checkEvidence refuses settings that the session does not have, and invalid figures of a second.
+// checkEvidence returns an error for a switch to a setting that the session does not have, and for
+// invalid figures of a second.
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
 		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
@@ -122,8 +124,8 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize computes the summary of the session again: from its clients' figures of each second, or
-// from Counted if those were dropped. It returns false if there was no look.
+// Summarize computes the summary of the session again: from the clients' figures of each second, or
+// from Counted if those were dropped. has is false if there was no look.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -153,9 +155,9 @@ func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidat
 	return k, s.Evidence.Plan.Candidate(), true, err
 }
 
-// SessionMap makes the immutable ConfigMap for a session, with a name and with labels that
-// identify its sweep. Both depend only on the sweep, its run ID and the session, so a second
-// write after a crash fails with AlreadyExists.
+// SessionMap makes the immutable ConfigMap for a session. If the name depends only on the sweep,
+// its run ID and the session's number, a second write after a crash fails with AlreadyExists.
+// labels are added to the ConfigMap's own.
 func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string, labels map[string]string) (*corev1.ConfigMap, error) {
 	document := *s
 	document.Sweep = Benchmark{Namespace: sweep.Namespace, Name: sweep.Name, UID: sweep.UID}
@@ -180,8 +182,9 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	return cm, nil
 }
 
-// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. Anybody can predict the
-// names, so it skips ConfigMaps of other owners.
+// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. The names of these
+// ConfigMaps are predictable, so it skips those of other owners. It also skips sessions of other
+// run IDs.
 func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*SwitchedSession, error) {
 	var all []*SwitchedSession
 	for i := range kept {
