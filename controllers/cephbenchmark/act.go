@@ -50,7 +50,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 	return came, err
 }
 
-// noteWait records what the pass waits for, since when, and why it has not come.
+// noteWait records what the pass waits for, since when, and the latest error or message about it.
 func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
 		return // The plan only renews the lock between other waits.
@@ -116,7 +116,7 @@ func waitFor(seen facts, p plan) effect {
 
 // protect adds the finalizer.
 func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) error {
-	status := b.Status.DeepCopy() // AddFinalizer overwrites it with the API server's answer; keep what this pass observed.
+	status := b.Status.DeepCopy() // AddFinalizer overwrites b with the API server's answer; keep the status that this pass observed.
 	if err := reconcile.AddFinalizer(ctx, r.client, b, Finalizer); err != nil {
 		return err
 	}
@@ -182,7 +182,8 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	return nil
 }
 
-// markRunning enters a run into status as soon as its first phase is handed over.
+// markRunning returns the edit of status that enters a run as running. It does so only when the
+// plan assigns the run's first phase to the clients.
 func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
 		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {

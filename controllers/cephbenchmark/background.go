@@ -15,10 +15,10 @@ import (
 // A background load has a Job, a pod and a runner of its own: a runner executes one task at a
 // time, and in a client's pod the load would take CPU from the measurement.
 
-// backgroundFacts holds the observations of the background load; empty if there is none.
+// backgroundFacts holds the observations of the background load; empty without such a load.
 type backgroundFacts struct {
 	job  *batchv1.Job
-	lost bool // it was created, and something other than the manager deleted it
+	lost bool // the Job was created, and something other than the manager deleted it
 	pods []corev1.Pod
 	// runners has only the index 0.
 	runners map[int]clientview.View

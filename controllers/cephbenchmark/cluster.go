@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// target returns what is known of the target.
+// target returns the facts about the target.
 func (f facts) target() target.Target {
 	return target.Target{
 		Template: &f.spec.Template, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
@@ -80,7 +80,7 @@ func (f facts) wantsQuiet() bool {
 }
 
 // betweenRuns reports whether neither a run nor the teardown is in progress, and whether
-// observations then include stray PGs.
+// observations then include stray PGs, which OSDs still have to remove.
 func (f facts) betweenRuns() (between, strays bool) {
 	return !f.runAtWork() && !f.tearingDown(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }

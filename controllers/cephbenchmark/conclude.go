@@ -19,7 +19,7 @@ import (
 )
 
 // concludeRun turns the reports of a run into its outcome, valid or invalid with the reason, and
-// archives it. After the last run the benchmark has its result.
+// archives it. After the last run, it also concludes the benchmark.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong == "" && seen.misplacedErr != nil {
 		return effect{}, seen.misplacedErr
@@ -73,7 +73,7 @@ func cancelAll(ctx context.Context, seen facts) error {
 	return errors.Join(clientview.CancelAll(ctx, seen.runners, seen.tasks), clientview.CancelAll(ctx, seen.background.runners, seen.background.tasks))
 }
 
-// reporters returns the clients of these runners, in order.
+// reporters returns the API clients for these runners, ordered by index.
 func reporters(runners map[int]clientview.View) []conclusion.Reporter {
 	all := make([]conclusion.Reporter, len(runners))
 	for i := range all {
@@ -100,7 +100,7 @@ func (f facts) concluded(run int32) conclusion.Session {
 	return s
 }
 
-// outageEnd is the outcome of a run's outage, in one word, and its cost.
+// outageEnd is the outcome of a run's outage, in one word, and the outage's cost.
 type outageEnd struct {
 	outcome string // "" if there was no outage, or it had not begun
 	cost    *archive.Outage

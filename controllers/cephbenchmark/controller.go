@@ -2,9 +2,10 @@
 // act and record: gather the facts, choose one step by a list of named rules, carry it out, and
 // write status once.
 //
-// A session is the execution of one run ID: a Job whose pods, the clients, run the tools. Package
-// workload has their tasks and the order; decide.go decides everything else. No pass blocks to
-// wait: package live follows the clients and the cluster and wakes the reconciler.
+// A session is the execution of one run ID: a Job whose pods, the clients, run engines such as fio.
+// Package workload defines the clients' tasks and their order. The rules in decide.go decide
+// everything else. No pass blocks: package live follows the clients and the cluster in the
+// background, and starts a pass when something changes.
 package cephbenchmark
 
 import (
@@ -62,14 +63,14 @@ type Options struct {
 	Journals tuning.Store
 	// Outages is the store of the journals of OSDs that are kept down.
 	Outages tuning.Store
-	// Writer is a name of this process that no earlier or later process has.
+	// Writer names this process in journals. No earlier or later process has the same name.
 	Writer string
 	// Doubts records changes whose outcome this process does not know, for both controllers.
 	Doubts *tuning.Doubts
 	// KeepEvery is the interval between checks for orphaned OSDs; 0 means no checks.
 	KeepEvery time.Duration
-	// Reached is called at each step of a change. Tests use it to simulate a killed process; nil
-	// does nothing.
+	// Reached is called at each step of setting or unsetting noup. Tests use it to simulate a
+	// killed process; nil does nothing.
 	Reached func(tuning.Step) error
 	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces

@@ -31,7 +31,7 @@ const (
 	stepBegin step = "Begin"
 	// stepLock takes the cluster's lock, or a place in its queue.
 	stepLock step = "Lock"
-	// stepPrepare prepares the scratch pool, part by part, and then creates Secret and Job.
+	// stepPrepare prepares the scratch pool, part by part, and then creates the Jobs and the Secret.
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
@@ -103,8 +103,8 @@ func rules() []rule {
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; only the teardown remains
-		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the run ID changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // changes that request no run
+		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the spec changes
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that requests no run
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
@@ -112,30 +112,30 @@ func rules() []rule {
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
 		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
-		{Name: "failWithForeignJob", Func: failWithForeignJob},         // a Job that the manager did not create
-		{Name: "failWithoutJob", Func: failWithoutJob},                 // its Job is gone
-		{Name: "failWithoutCluster", Func: failWithoutCluster},         // a CephCluster that does not exist, or that Rook does not manage
+		{Name: "failWithForeignJob", Func: failWithForeignJob},         // a Job that is not, or no longer, as the manager created it
+		{Name: "failWithoutJob", Func: failWithoutJob},                 // the session's Job is gone
+		{Name: "failWithoutCluster", Func: failWithoutCluster},         // the facts about the CephCluster stay unknown until a deadline
 		{Name: "waitForSurvey", Func: waitForSurvey},                   // the script depends on facts about Ceph
 		{Name: "waitForClaim", Func: waitForClaim},                     // the claim that is the target must exist
 		{Name: "failWithoutScript", Func: failWithoutScript},           // the spec cannot be carried out on this cluster
 		{Name: "failWithoutDomains", Func: failWithoutDomains},         // too few failure domains for the copies
 		{Name: "refuseOutage", Func: refuseOutage},                     // this cluster does not permit the outage
 		{Name: "queueForLock", Func: queueForLock},                     // one holder at a time
-		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // the benchmark itself has filled the cluster
-		{Name: "waitForQuiet", Func: waitForQuiet},                     // healthy, with free space, and quiescent
+		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // OSDs are about to be full, perhaps with the benchmark's own data
+		{Name: "waitForQuiet", Func: waitForQuiet},                     // until the cluster is healthy, has free space, and is quiescent
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
 		{Name: "finishReplacing", Func: finishReplacing},               // replaces the Job of an unreachable client
-		{Name: "prepareClients", Func: prepareClients},                 // creates pool, Secret and Job
+		{Name: "prepareClients", Func: prepareClients},                 // creates the pool, the Jobs and the Secret
 		{Name: "followLog", Func: followLog},                           // waits for a standalone client
-		{Name: "concludeFromLogs", Func: concludeFromLogs},             // reads the logs of pods that have ended
-		{Name: "failWithJob", Func: failWithJob},                       // a pod that ended, or a deadline
+		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
+		{Name: "failWithJob", Func: failWithJob},                       // the Job or one of its pods has ended too early, or is being deleted
 		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same, for the background load
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
-		{Name: "switchToStandalone", Func: switchToStandalone},         // if the network keeps the manager from the client
+		{Name: "switchToStandalone", Func: switchToStandalone},         // the manager cannot connect to the client
 		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
 		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // the rest of the phase is useless
 		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbed run must not continue
-		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a failed task needs no more waiting
+		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a task has failed
 		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
 		{Name: "runOutage", Func: runOutage},                           // stops OSDs during a phase
 		{Name: "nextMove", Func: nextMove},                             // the clients have work to do
@@ -175,7 +175,7 @@ func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.turn.Grant != nil
 }
 
-// orGiveUp ends a step that made no progress within its deadline.
+// orGiveUp returns p, or a plan that fails the benchmark if p made no progress within its deadline.
 func (f facts) orGiveUp(p plan) plan {
 	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p

@@ -38,7 +38,7 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 }
 
 // needsLog reports whether the log of a pod must be read. The teardown reads only the log of a
-// client that may clean up by itself.
+// running standalone client, which shows when the client has removed its data.
 func (f facts) needsLog(pod *corev1.Pod) bool {
 	switch {
 	case f.standalone() && pod.Status.Phase == corev1.PodRunning:

@@ -19,8 +19,8 @@ import (
 
 // memory holds the manager's own knowledge of a session, apart from the runners' answers. It is
 // lost when the manager ends, and with it the proof that clients started together: the current run
-// is then invalid. remember and observeOutage write observations into it, and act writes what it
-// did. Rules only read it.
+// is then invalid. remember, observeOutage and readLogs write observations into the memory, and act
+// records the steps that it carries out. Rules only read it.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
@@ -28,15 +28,15 @@ type memory struct {
 	gathering conclusion.Gathering
 	// runs holds the outcomes of this session's runs.
 	runs map[int32]conclusion.Run
-	// waits is what the last pass waited for or could not do. trouble is its last error.
+	// waits is what the last pass waited for. trouble is the latest error or message about that.
 	waits   reconcile.Waiting
 	trouble string
-	// removal is the latest wait for PGs that OSDs remove.
+	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
 	// fromBeginning says that this process has followed the session since before it created its
 	// first object, and so knows all of its objects.
 	fromBeginning bool
-	// turn is what is known about the lock of the cluster.
+	// turn is what this process knows about the session's turn and its lock.
 	turn turn.Turn
 	// pool is how far the preparation of the scratch pool has come.
 	pool scratchpool.Preparation

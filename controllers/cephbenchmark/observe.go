@@ -40,8 +40,8 @@ type facts struct {
 	session clientjob.Session
 	cluster settings.Cluster
 	known   bool // the operator config lists that cluster
-	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed
-	// before anything begins.
+	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed only
+	// before a run ID begins.
 	refused string
 
 	rook    *rook.ClusterInfo
@@ -49,16 +49,16 @@ type facts struct {
 	locked  bool // the lock is held by this benchmark or by its sweep
 
 	job     *batchv1.Job
-	jobLost bool // it was created, and something other than the manager deleted it
-	// jobMismatch is how the Job differs from the one that the manager made. The manager ignores
-	// the annotations of such a Job, and does not touch a foreign one.
+	jobLost bool // the Job was created, and something other than the manager deleted it
+	// jobMismatch says how the Job differs from the one that the manager created. The manager
+	// ignores the annotations of a Job that differs, and leaves a Job of another owner alone.
 	jobMismatch clientjob.Mismatch
 	pods        []corev1.Pod
 	// orphans holds pods that are still running although their Job is gone. They are observed
 	// before the teardown removes their data.
 	orphans []corev1.Pod
-	// hint is Kubernetes' last warning about the Job, or about one of its pods, while the clients
-	// do not start.
+	// hint is Kubernetes' last warning about a Job of the session, or about one of its pods, while
+	// pods do not start.
 	hint string
 
 	background backgroundFacts // observations of the background load
@@ -81,14 +81,13 @@ type facts struct {
 	pool    scratchpool.View // observations of the scratch pool while it is being prepared
 	poolErr error
 
-	// misplaced is how the scratch pool left its OSDs during the run that has ended; "" if it did
-	// not. misplacedErr is why that is unknown.
+	// misplaced describes PGs of the scratch pool that were on other OSDs than its own after the
+	// phases of the current run; "" if all were in place. misplacedErr is why that is unknown.
 	misplaced    string
 	misplacedErr error
 
 	// inCeph says that Ceph may have pools, images, objects or the lock of the session. It is
-	// observed before a teardown;
-	// inCephErr is why it is unknown.
+	// determined only for a teardown or a pause. inCephErr is why it is unknown.
 	inCeph    bool
 	inCephErr error
 
@@ -104,9 +103,9 @@ type facts struct {
 	next     workload.Move
 }
 
-// observe gathers the facts. It only reads, and only as much as the object's stage needs: an
-// object that has ended costs one read from a cache. What later passes need to know goes into the
-// memory in one place: [memory.remember].
+// observe gathers the facts. It changes nothing in Kubernetes or Ceph, and reads only as much as
+// the stage of the benchmark needs: one that has ended costs one read from a cache.
+// [memory.remember] stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
@@ -236,13 +235,13 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	seen.locked = seen.memory.turn.IsRenewed(seen.now)
 }
 
-// connection reads the connection to a cluster each time, because monitors move and keys are
-// rotated.
+// connection returns a function that reads the connection to a cluster anew at each call, because
+// monitors move and keys are rotated.
 func (r *Reconciler) connection(cluster settings.Cluster, identity string) clusterwatch.Connect {
 	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
 }
 
-// observeRunners observes the statuses of the clients' tasks.
+// observeRunners determines the script, and observes the statuses of the clients' tasks.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
@@ -298,7 +297,8 @@ func (f *facts) newScript() (*workload.Script, error) {
 	return made, nil
 }
 
-// observeClients asks the runners, and reads the logs of those that do not answer.
+// observeClients follows the runners. It reads the logs of a standalone client, and of clients
+// whose pods have ended.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.runners, seen.logs = map[int]clientview.View{}, map[int]*clientview.Log{}
 	if !seen.standalone() {
@@ -322,13 +322,13 @@ func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	return r.readLogs(ctx, seen)
 }
 
-// mayHaveMade reports whether something that the object created may exist.
+// mayHaveMade reports whether something that the benchmark created may still exist.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the run in status has ended, and its teardown is complete. Only then does
-// record write a status that is no longer in progress.
+// tidied reports whether the run in status has ended, and its teardown is complete: only after the
+// teardown, record removes the condition Reconciling of a run that has ended.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
@@ -339,7 +339,7 @@ func (f facts) atWork() bool {
 }
 
 // replaced reports whether the spec requests another run while the current run has no clients.
-// The current run then measures nothing, and its spec is lost.
+// The current run then measures nothing, and its spec is lost, because only its Job had the spec.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
@@ -374,7 +374,7 @@ func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions 
 // is unknown until the runners have answered.
 func (f facts) isMeasuring() bool {
 	if f.standalone() {
-		return false // A standalone client always measures, so waiting for a pause would mean waiting for its end.
+		return false // A standalone client measures until its end, so a suspension must not wait for the end of a phase.
 	}
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
 		return true

@@ -50,7 +50,7 @@ func (f facts) unrested() []quiescence.Obstacle {
 	return f.memory.outage.Unrested(plan, f.Survey.Config, f.Survey.OSDMap, f.now)
 }
 
-// stopper returns what stops OSDs for this session, and brings them back.
+// stopper returns the Stopper, which stops OSDs for this session and brings them back.
 func (r *Reconciler) stopper(seen facts) outage.Stopper {
 	return outage.Stopper{
 		Operator: r.outages, Session: &seen.memory.outage, Cluster: seen.cluster, FSID: seen.fsid(), Holder: seen.holder(),
@@ -83,7 +83,8 @@ func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.
 	return r.stopper(seen).RestoreOwn(ctx, seen.spec.Template.Outage != nil)
 }
 
-// expectedOutage returns the part of the run's outage that explains observations.
+// expectedOutage returns the run's own outage, whose effects are no disturbances; nil if the
+// template has no outage, or if OSDs are not stopped yet.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	plan, has := f.outagePlan()
 	if !has {
@@ -93,7 +94,7 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 }
 
 // forgottenOutage returns the beginning of the reason for aborting a run if the manager restarted
-// in the phase of the outage: then it cannot tell the effects of the outage from disturbances.
+// in the phase of the outage: then it cannot distinguish effects of the outage from disturbances.
 // Otherwise it returns "".
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage

@@ -45,7 +45,7 @@ func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpo
 	return effect{again: time.Second, outcome: preparing(string(waits))}, nil
 }
 
-// preparer returns what prepares the scratch pool.
+// preparer returns the Preparer of the scratch pool.
 func (r *Reconciler) preparer(seen facts) scratchpool.Preparer {
 	return scratchpool.Preparer{
 		Preparation: &seen.memory.pool, Rook: r.rook, Ceph: r.ceph, Cluster: seen.cluster,
@@ -94,8 +94,8 @@ func (f facts) sharesPool() bool {
 	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
 }
 
-// blockDataset begins the names of data that the runs of a block share. Their scratch pool has
-// no data of other blocks.
+// blockDataset begins the names of data that the runs of a block share. The names need not
+// identify the block, because its scratch pool has no data of other blocks.
 const blockDataset = scratchpool.ImagePrefix + "block"
 
 // shareDataset makes clients use the data of their block, if its runs share data.
@@ -108,7 +108,7 @@ func (f facts) shareDataset(places []place.Place) {
 	}
 }
 
-// maker returns what creates and removes Jobs and Secrets.
+// maker returns the Maker of Jobs and Secrets.
 func (r *Reconciler) maker() clientjob.Maker {
 	return clientjob.Maker{Client: r.client, Reader: r.reader, MasterKey: r.masterKey}
 }

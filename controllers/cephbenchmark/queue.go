@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/turn"
 )
 
-// Package turn decides when it is a benchmark's turn, and takes the lock. This file has what it
-// depends on.
+// Package turn decides when it is a benchmark's turn, and takes the lock. This file provides the
+// facts and the functions that package turn needs.
 
 // queueAgain is the interval between requests for the lock.
 const queueAgain = 2 * time.Second
@@ -46,7 +46,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return effect{again: queueAgain, outcome: o}, nil
 }
 
-// taker returns what takes, renews and releases the lock for this benchmark.
+// taker returns the Taker, which takes, renews and releases the lock for this benchmark.
 func (r *Reconciler) taker(seen facts) turn.Taker {
 	return turn.Taker{
 		Turn: &seen.memory.turn, Lock: r.lockOf(seen), Benchmark: seen.benchmark, Queue: r.client, Journals: r.journals,

@@ -109,8 +109,8 @@ func markEnded(b *v1alpha1.CephBenchmark) {
 	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
 }
 
-// dropInterrupted removes the run that a pause has interrupted, because it starts again from the
-// beginning.
+// dropInterrupted removes the run that a pause has interrupted: after the pause, that run starts
+// again from its beginning.
 func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }

@@ -24,8 +24,8 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing continues the replacement that switchToStandalone has begun. The manager never
-// marks the Job of clients that need the manager, so such a mark is foreign.
+// finishReplacing continues the replacement that switchToStandalone has begun. It ignores the mark
+// on a Job that no standalone client can replace, because the manager never marks such a Job.
 func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false

@@ -20,8 +20,9 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	return seen.waitForCluster(seen.rookErr), true
 }
 
-// waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile, so
-// running clients end by the time at which it can expire: the next holder would measure beside them.
+// waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If
+// clients are running, the benchmark therefore fails before its lock can expire: otherwise, the
+// next holder would measure while these clients still make load.
 func (f facts) waitForCluster(why error) plan {
 	within := f.spec.Quiescence.Timeout.Duration
 	if f.job != nil {

@@ -15,8 +15,8 @@ func leaveDeletedAlone(seen facts) (plan, bool) {
 	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
 }
 
-// releaseDeleted asks neither Ceph nor Rook: the deletion of a sweep deletes hundreds of
-// benchmarks whose teardown was complete long ago.
+// releaseDeleted removes the finalizer without a request to Ceph or Rook: the deletion of a sweep
+// deletes hundreds of benchmarks whose teardown was complete long ago.
 func releaseDeleted(seen facts) (plan, bool) {
 	return plan{step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
 }
@@ -91,8 +91,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// tearDownReplaced tears down the replaced run before the next run ID begins. After that, the
-// names of its images and objects would be lost.
+// tearDownReplaced tears down the replaced run before the next run ID begins. Once status has the
+// next run ID, the names of the replaced run's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and its clients are gone.",

@@ -13,8 +13,8 @@ import (
 )
 
 // aloneAfter is how long the manager tries to reach a runner that has never answered, before a
-// standalone client replaces the client. logs.go turns the log of a standalone client into the
-// answers of a reachable runner.
+// standalone client replaces the client. From then on, logs.go reads the statuses of tasks from the
+// log of the standalone client.
 const aloneAfter = 30 * time.Second
 
 // standalone reports whether the client is standalone.
@@ -52,8 +52,8 @@ func (r *Reconciler) replaceJob(ctx context.Context, seen facts, p plan) (effect
 		}
 		r.recorder.Eventf(seen.benchmark, nil, corev1.EventTypeWarning, p.outcome.Reason, string(p.step), "%s", ellipsis.Cut(p.outcome.Message, 1024))
 	}
-	// These fields are reset so that the cluster is checked for quiescence again: a standalone
-	// client cannot wait for it later.
+	// Once the Job is gone, the rules check the cluster for quiescence again before they create the
+	// new Job: a standalone client cannot wait for quiescence later.
 	seen.memory.standalone, seen.memory.secretMade, seen.memory.replacedJob = true, false, seen.job.UID
 	return effect{again: time.Second}, r.maker().Remove(ctx, seen.job)
 }
@@ -63,7 +63,8 @@ func (f facts) endedByLog() bool {
 	return f.standalone() && f.tasks != nil && (f.next.Kind == workload.MoveEnd || f.next.Kind == workload.MoveFail)
 }
 
-// tasksOfRun returns the tasks without those of other runs.
+// tasksOfRun returns the tasks from which the next move follows. For a standalone client, these are
+// only the tasks of the current run.
 func (f facts) tasksOfRun() workload.Tasks {
 	if !f.standalone() {
 		return f.tasks

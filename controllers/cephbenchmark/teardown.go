@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/teardown"
 )
 
-// Package teardown decides on the parts of a teardown and carries them out. This file has what
-// they depend on, and the end of a teardown.
+// Package teardown decides on the parts of a teardown and carries them out. This file gathers the
+// facts for that package, and ends a teardown.
 
 // teardown returns the facts that the rules of the teardown depend on.
 func (f facts) teardown() teardown.Facts {
@@ -32,7 +32,7 @@ func (f facts) teardown() teardown.Facts {
 		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
 		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
-		// Without its Job, the session's spec is unknown.
+		// Without its Job, the session's spec is unknown, and it may have had a pool of its own.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
 		OwnsLock: f.holder().Kind == "CephBenchmark",
 	}}
@@ -45,10 +45,10 @@ func (f facts) teardown() teardown.Facts {
 	return t
 }
 
-// specKnown reports whether a Job has the spec of the session.
+// specKnown reports whether the spec of the session is known from an unaltered Job.
 func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches() }
 
-// remover returns what carries out the parts of the teardown.
+// remover returns the Remover, which carries out the parts of the teardown.
 func (r *Reconciler) remover(seen facts) teardown.Remover {
 	return teardown.Remover{
 		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen), Owner: objectref.To("CephBenchmark", seen.benchmark),
@@ -85,7 +85,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		return now(), nil
 	}
 	o := kstatus.Outcome{Reason: p.outcome.Reason, Message: string(waits)}
-	if p.tearing.Part == teardown.PartRestoreOSDs { // OSDs have a reason of their own in status.
+	if p.tearing.Part == teardown.PartRestoreOSDs { // The return of OSDs has a reason of its own in status.
 		o.Reason = v1alpha1.ReasonRestoringOSDs
 	}
 	return effect{again: time.Second, outcome: o}, nil
@@ -97,7 +97,7 @@ func (r *Reconciler) endTearDown(ctx context.Context, seen facts, p plan) (effec
 	switch p.last {
 	case endsDeleted:
 		return effect{finished: true}, reconcile.RemoveFinalizer(ctx, r.client, seen.benchmark, Finalizer)
-	case endsReplaced: // This must be in the same pass, because the next pass could not know that nothing is left.
+	case endsReplaced: // The next session begins in the same pass, because a later pass could not know that nothing is left.
 		return r.beginSession(seen), nil //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	default:
 		return effect{finished: true, again: reconcile.AtOnce}, nil
@@ -116,8 +116,8 @@ func (f facts) backgroundCleanup(int) []task.Command {
 	return leftovers.Commands(b.Place, []engine.Load{b.Load}, f.objectsStay())
 }
 
-// objectsStay reports whether clients must remove their objects, because the pool is not removed
-// with them.
+// objectsStay reports whether clients must remove their objects, because the pool outlasts the
+// session.
 func (f facts) objectsStay() bool {
 	return f.spec.Template.Target.ScratchPool == nil || f.sharesPool()
 }
@@ -134,8 +134,8 @@ func (f facts) leftovers() leftovers.Leftovers {
 	return l
 }
 
-// poolsThatStay returns the pools that outlast the session and may have its images. For an
-// unremembered session, these are all pools that benchmarks may use.
+// poolsThatStay returns the pools that outlast the session and may have its images. If the
+// session's spec is unknown, these are all pools that benchmarks may use.
 func (f facts) poolsThatStay() []string {
 	var pools []string
 	if f.sharesPool() {
@@ -150,8 +150,9 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and there
-// is no Job: another client has removed it, or an earlier process may have had one.
+// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and the
+// Job is missing, although one may have existed: this process has seen it, or an earlier process
+// may have created it.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.teardown.JobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
@@ -159,8 +160,8 @@ func (f facts) unremembered() bool {
 // mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can
 // proceed without an answer from Ceph. A session creates nothing without the lock, and keeps the
 // lock until everything is removed, unless it loses it. A session that another process has begun
-// may have had the lock and lost it since. If the CephCluster is gone or the administrator no
-// longer permits it, Ceph cannot be reached.
+// may have had the lock and lost it since. If the CephCluster is gone, or the operator config no
+// longer lists it, Ceph cannot be reached: then mayBeInCeph returns false.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil
@@ -177,8 +178,8 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 }
 
 // neverHeld reports whether a session certainly has not held the lock since a given time. It is
-// certain in two cases: another holder has held the lock since before that time, or nobody has
-// taken or renewed it since then.
+// certain in two cases: another holder has held the lock since before that time, or the lock was
+// neither taken nor renewed since then.
 func neverHeld(l lock.Grant, since time.Time) bool {
 	others := l.Holder != "" && l.Since.Before(since)
 	return others || l.Expires.Before(since.Add(lock.Duration))

@@ -79,7 +79,7 @@ func (r Remover) do(ctx context.Context, next Next, v View) (reconcile.Wait, err
 	}
 }
 
-// logged logs an error that the teardown can go on with, and reports whether there is one.
+// logged logs an error that does not stop the teardown, and reports whether err was not nil.
 func logged(ctx context.Context, err error, message string) bool {
 	if err != nil {
 		logf.FromContext(ctx).Error(err, message)

@@ -2,8 +2,8 @@ package teardown
 
 import "time"
 
-// Progress is how far a teardown has come, where observations do not show it. The zero value is
-// the progress of a session that is not torn down yet.
+// Progress records how far a teardown has come, as far as observations do not show it. The zero
+// value is the progress of a session whose teardown has not begun.
 type Progress struct {
 	// done has the parts that were carried out and are complete.
 	done map[Part]bool
@@ -17,8 +17,8 @@ type Progress struct {
 	JobRemoved bool
 }
 
-// OSDsAreFull notes that OSDs are full. The tools of the clients would wait for space, so the
-// manager removes their data.
+// OSDsAreFull notes that OSDs are full. The clients' commands would wait for space, so the manager
+// removes the data instead.
 func (p *Progress) OSDsAreFull() { p.clientsFailed, p.backgroundFailed = true, true }
 
 // OrphansRun notes that pods are running whose Job is gone.

@@ -53,8 +53,8 @@ const (
 // Next is the next part of a teardown.
 type Next struct {
 	Part Part
-	// Waits says what the teardown waits for during the part; Done if only carrying out the part
-	// shows it.
+	// Waits says what the teardown waits for during the part; Done if only [Remover.Do] finds that
+	// out.
 	Waits reconcile.Wait
 }
 
@@ -80,7 +80,7 @@ type View struct {
 	Standalone          bool
 	Orphans             []corev1.Pod
 	// StopsOSDs, OwnsPool and OwnsLock say that the session may have stopped OSDs, that it may have
-	// a scratch pool of its own, and that the lock is not that of its sweep.
+	// a scratch pool of its own, and that the benchmark itself, not its sweep, holds the lock.
 	StopsOSDs, OwnsPool, OwnsLock bool
 	// Leftovers says where the session may have left something.
 	Leftovers leftovers.Leftovers
@@ -92,9 +92,9 @@ type Facts struct {
 	View
 }
 
-// Rules returns the rules of a teardown in order. The clients begin, because they work in
-// parallel and have access to files. Then the manager checks for leftovers and removes them. If no
-// rule applies, the teardown is complete. Every part can be repeated.
+// Rules returns the rules of a teardown in order. First, the clients remove their data, because
+// they work in parallel and have access to files. Then the manager checks for leftovers and removes
+// them. If no rule applies, the teardown is complete. Every part can be repeated.
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
@@ -102,8 +102,8 @@ func Rules() []reconcile.Rule[Facts, Next] {
 		{Name: "cleanUpByClients", Func: cleanUpByClients},         // if all runners still answer
 		{Name: "waitForStandalone", Func: waitForStandalone},       // a standalone client removes its data by itself
 		{Name: "waitForOrphans", Func: waitForOrphans},             // pods of a deleted Job may still write
-		{Name: "finishClients", Func: finishClients},               // runners end their pods
-		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends pods whose runner does not
+		{Name: "finishClients", Func: finishClients},               // each runner ends, and with it its pod
+		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends the pods whose runner does not end
 		{Name: "removeLeftovers", Func: removeLeftovers},           // what clients did not remove
 		{Name: "removeOwnScratchPool", Func: removeOwnScratchPool}, // a shared pool belongs to the sweep
 		{Name: "removeClients", Func: removeClients},               // the Job, with its pods and Secret
@@ -112,7 +112,7 @@ func Rules() []reconcile.Rule[Facts, Next] {
 	}
 }
 
-// needs reports whether a part in Ceph is not known to be complete.
+// needs reports whether a part that changes Ceph must still be carried out.
 func (f Facts) needs(p Part) bool { return f.InCeph && !f.done[p] }
 
 func restoreOSDs(f Facts) (Next, bool) {

@@ -48,20 +48,21 @@ type Taker struct {
 	Benchmark *v1alpha1.CephBenchmark
 	// Queue reads the objects that may be ahead.
 	Queue client.Reader
-	// Journals has the settings that sweeps still have to restore. Ceph has copies.
+	// Journals has the settings that sweeps still have to restore. Ceph has copies of the journals.
 	Journals tuning.Store
 	Ceph     ceph.Client
 	// HasClients says that the session has clients already.
 	HasClients bool
-	// RestoreOSDs brings back orphaned OSDs. It searches for their journal in Ceph too, if asked to.
+	// RestoreOSDs brings back orphaned OSDs. With inCeph, it searches for their journal in Ceph too.
 	RestoreOSDs func(ctx context.Context, inCeph bool) (reconcile.Wait, error)
 	Now         time.Time
 }
 
-// Answer is the answer to a request for the lock. If the zero value is returned, the session has
-// the lock.
+// Answer is the answer to a request for the lock. The zero value means that the session has the
+// lock.
 type Answer struct {
-	// Waits is what the session waits for. Its turn has come if it waits for OSDs.
+	// Waits is what the session waits for. ForOSDs says that its turn has come, and that it waits
+	// only for orphaned OSDs.
 	Waits   reconcile.Wait
 	ForOSDs bool
 	// Lost says why the session has lost the lock; "" if it has not.
@@ -110,7 +111,7 @@ func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == "CephBenchmark" }
 func (t Taker) ahead(ctx context.Context) ([]string, error) {
 	place, waits := queue.OfBenchmark(t.Benchmark)
 	if !waits || t.Grant != nil {
-		return nil, nil // Its sweep has waited on its behalf.
+		return nil, nil // The session has the lock, or its sweep has waited for it.
 	}
 	return queue.Ahead(ctx, t.Queue, place, func() (bool, error) {
 		grant, err := t.Lock.Peek(ctx)
@@ -118,9 +119,10 @@ func (t Taker) ahead(ctx context.Context) ([]string, error) {
 	})
 }
 
-// unrestored waits for the sweep that still has settings to restore, because a measurement now would
-// run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it for
-// the restore. The sweep's own benchmarks are meant to run with its values.
+// unrestored waits for the sweep that still has settings to restore, because a measurement now
+// would run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it
+// for the restore. A sweep's own benchmark does not wait, because it is meant to run with the
+// sweep's values.
 func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
 	if !t.isOwn() {
 		return reconcile.Done, nil
@@ -137,8 +139,8 @@ func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
 
 // unrestoredInCeph is like unrestored, for a journal that exists only in Ceph: it belongs to
 // another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the
-// lock checks this, because before that the sweep may still be running. If it finds a journal,
-// it releases the lock for a while.
+// lock checks this, because while another object holds the lock, the sweep may still be running.
+// If the benchmark finds a journal, it releases the lock, and requests it again after searchAgain.
 func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	if t.Grant != nil || t.HasClients || !t.isOwn() {
 		return reconcile.Done, nil
@@ -158,7 +160,7 @@ func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	return unrestoredBy(left), nil
 }
 
-// unrestoredBy waits for the sweep of an open journal.
+// unrestoredBy returns the wait for the sweep of an open journal; Done if the journal is not open.
 func unrestoredBy(left *tuning.Journal) reconcile.Wait {
 	if left == nil || left.Done() {
 		return reconcile.Done
