@@ -11,13 +11,13 @@ import (
 // maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable describes the placement groups that would become unavailable if some OSDs stopped; ""
-// if there are none. without lists these OSDs, and pgs are all placement groups that they serve,
-// from [ceph.Client.PGsOn].
+// Unavailable describes the placement groups that would become unavailable if some OSDs stopped, or
+// returns "". without lists these OSDs, and pgs are all placement groups that they serve, from
+// [ceph.Client.PGsOn].
 //
-// `ceph osd ok-to-stop` should answer the same question, but is wrong in 20.2.4: it overlooks
-// placement groups whose last OSD is not among those to stop. So its refusal counts, but its
-// approval does not suffice.
+// `ceph osd ok-to-stop` should answer the same question, but is wrong in Ceph 20.2.4: it ignores
+// each placement group unless its last OSD is among those to stop. So a refusal by Ceph counts, but
+// an approval does not suffice.
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {
@@ -33,8 +33,9 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 		len(lost), Names(without), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
 }
 
-// unavailable says why a placement group may become unavailable. If it is not clean, the
-// remaining OSDs may lack some of its objects.
+// unavailable says why a placement group may become unavailable; "" if it stays available. A
+// placement group that is not clean counts as unavailable, because the remaining OSDs may lack some
+// of its objects.
 func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 	at := slices.IndexFunc(m.Pools, func(p ceph.Pool) bool { return p.ID == pg.PoolID })
 	if at < 0 {

@@ -23,8 +23,8 @@ import (
 const KeepEvery = 30 * time.Second
 
 // orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager
-// stopped. Normally the object that owns the outage brings them back sooner, half a minute after
-// this manager started.
+// stopped. Normally the object that owns the outage brings them back sooner, about half a minute
+// after this manager started.
 const orphanedAfter = 90 * time.Second
 
 // Lock is the part of the lock of Ceph clusters that a Keeper needs.
@@ -33,9 +33,9 @@ type Lock interface {
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
-// Keeper brings back orphaned OSDs: those whose object is gone, has ended, or has not ended its
-// outage in time. A running object brings its OSDs back itself. The next holder of the lock brings
-// back orphaned OSDs too, but without the keeper they would stay down until then.
+// Keeper brings back orphaned OSDs: the benchmark or sweep that stopped them is gone, has ended, or
+// has not ended its outage in time. A running object brings its OSDs back itself. The next holder of
+// the lock brings back orphaned OSDs too, but without the keeper they would stay down until then.
 type Keeper struct {
 	Operator
 
@@ -43,7 +43,7 @@ type Keeper struct {
 	Reader   client.Reader // without a cache
 	Clusters []settings.Cluster
 	Every    time.Duration
-	// kept holds the existing journals, by FSID.
+	// kept holds the facts about the existing journals, by FSID.
 	kept map[string]kept
 }
 
@@ -54,9 +54,9 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine restores the journal through the connections in to; nil until it is needed. It acts
-	// for the journal's object and remembers when it first saw the journal, so it must not serve
-	// another journal.
+	// engine restores the journal through the connections in to; nil until it is needed. The engine
+	// acts for the journal's object and remembers when it first saw the journal, so it must not
+	// serve another journal.
 	engine *tuning.Engine
 	to     tuning.Cluster
 }
@@ -151,8 +151,8 @@ func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	return orphaned || !j.Until.IsZero() && now.After(j.Until)
 }
 
-// isAtWork reports whether the object that stopped the OSDs is running. An object that is not
-// running does not bring them back.
+// isAtWork reports whether the object that stopped the OSDs is running or being deleted. Any other
+// object does not bring its OSDs back.
 func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}

@@ -26,7 +26,8 @@ type Evidence struct {
 	Total *result.Direction
 }
 
-// Measure returns the cost of an outage, as far as the outage has progressed.
+// Measure returns the cost of an outage, as far as the outage has progressed; nil if no OSDs were
+// stopped.
 func Measure(e Evidence) *archive.Outage {
 	so := e.Progress
 	if so.Stop.IsZero() {
@@ -44,7 +45,7 @@ func Measure(e Evidence) *archive.Outage {
 	}
 	r.DegradedObjectSeconds = figure.Decimal(degradedSeconds(e.Samples, so))
 	if e.Before == nil || e.After == nil || e.After.Objects < e.Before.Objects {
-		return r // Ceph did not report it, or a pool was removed meanwhile.
+		return r // Ceph did not report the recovered objects, or a pool was removed meanwhile.
 	}
 	recovered := e.After.Objects - e.Before.Objects
 	r.RecoveredObjects = &recovered
@@ -93,8 +94,9 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected returns which observations the outage explains, given how many OSDs were up and in before
-// the stop; nil if OSDs are not stopped yet.
+// Expected returns the description of the outage with which package quiescence distinguishes the
+// effects of the outage from disturbances. before has the numbers of OSDs that were up and in before
+// the stop. The result is nil if OSDs are not stopped yet.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil

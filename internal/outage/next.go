@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// Progress holds the moments of an outage, by the clock of the manager. A time is zero until it
-// has come.
+// Progress holds the moments of an outage, by the clock of the manager. Each time is zero until its
+// moment has come.
 type Progress struct {
 	// Start is when the phase got its signal.
 	Start time.Time
@@ -62,10 +62,10 @@ const (
 	StepDone Step = "Done"
 )
 
-// These are deadlines.
+// These are the deadlines of an outage, and the interval between checks.
 const (
-	lateAfter  = 15 * time.Second // OSDs must stop within this time after the planned time
-	downWithin = 20 * time.Second
+	lateAfter  = 15 * time.Second // OSDs must be stopped at most this long after the planned time
+	downWithin = 20 * time.Second // OSDs must be seen down at most this long after they were marked down
 	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
 	// unset.
 	UpWithin = 3 * time.Minute
@@ -73,7 +73,7 @@ const (
 	lookEvery = 2 * time.Second
 )
 
-// Next records new findings, and returns the next step and when to call Next again.
+// Next records new findings, and returns the next step and how long to wait before the next call.
 func (p Plan) Next(so Progress, look Look, now time.Time) (Progress, Step, time.Duration) {
 	so = p.note(so, look, now)
 	switch {
@@ -206,7 +206,7 @@ func (p Plan) up(m *ceph.OSDMap) (count int, known bool) {
 	return count, true
 }
 
-// otherDown returns a down OSD that does not belong to the plan; -1 if there is none.
+// otherDown returns the ID of a down OSD that does not belong to the plan, or -1.
 func (p Plan) otherDown(m *ceph.OSDMap) int {
 	if m == nil {
 		return -1
@@ -220,8 +220,9 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 }
 
 // wholeFrom returns when all placement groups were clean again with the OSDs; zero if they are
-// not yet. If they were clean without the OSDs, Ceph keeps reporting that for some seconds
-// before it reports the data that it moves back.
+// not yet. After a backfill, the placement groups were already clean without the OSDs. Then Ceph
+// reports them as clean for some more seconds before it reports the data that it moves back to the
+// OSDs.
 func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	from := so.Up
 	if so.Backfilled.IsZero() {
@@ -238,8 +239,8 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 }
 
 // cleanFrom returns the time of the first of two consecutive samples with all placement groups
-// clean, from a time on; zero if there are none. One sample does not suffice, because Ceph may report
-// all of them clean for a moment between two kinds of recovery.
+// clean, from a time on; zero if no two such samples exist. One sample does not suffice, because
+// Ceph may report all placement groups as clean for a moment between two kinds of recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {
@@ -256,7 +257,8 @@ func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	return time.Time{}
 }
 
-// wasUnclean reports whether any copy of an object was missing while the OSDs were down.
+// wasUnclean reports whether, in any sample between the stop and Clean, placement groups were not
+// clean.
 func wasUnclean(samples []quiescence.Sample, so Progress) bool {
 	return slices.ContainsFunc(samples, func(s quiescence.Sample) bool {
 		return s.Time.After(so.Stop) && !s.Time.After(so.Clean) && !s.Status.AllClean()

@@ -1,7 +1,7 @@
 // Package outage implements a benchmark's outages: it decides whether and when OSDs go down,
 // measures what the outage cost, and brings the OSDs back. Plan and State only decide: they take
-// facts about the cluster as values. Only Stopper, Keeper and Restore act on the cluster, with a
-// [tuning.Journal].
+// facts about the cluster as values. Only Stopper, Keeper and Restore act on the cluster, and a
+// [tuning.Journal] records each flag that they set.
 //
 // To stop OSDs, the manager sets the flag noup for each and marks them down. Their processes keep
 // running, wait until the flag is unset, and come up by themselves: neither the kubelet nor Rook
@@ -24,7 +24,8 @@ import (
 // Plan is a planned outage.
 type Plan struct {
 	OSDs []int
-	// Before counts from the signal to start, including the ramp of the phase.
+	// Before is the time from the phase's signal to start until the stop, including the ramp.
+	// Duration is the time from the stop until noup is unset. Ramp is the ramp of the phase.
 	Before, Duration, Ramp time.Duration
 	// Backfill says that the outage lasts long enough for Ceph to backfill data to other OSDs.
 	Backfill bool
@@ -57,8 +58,8 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 }
 
 // grace is how much later than planned an outage may end. After that, another manager brings the
-// OSDs back. It has to do so before Ceph marks them out, so grace plus the time until that manager
-// notices must be less than outMargin.
+// OSDs back. It has to do so before Ceph marks them out. So grace, plus the time until that manager
+// notices, must be less than outMargin.
 const grace = 15 * time.Second
 
 // Until returns the deadline for unsetting noup if the OSDs are stopped now. It is in UTC in
@@ -159,7 +160,7 @@ func spacing(config []ceph.ConfigEntry) time.Duration {
 }
 
 // number returns the value of a numeric option in the central configuration, for all daemons of
-// a kind.
+// a kind; otherwise if the option is not set.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {

@@ -45,15 +45,15 @@ func (s State) ForRun(run int32) State {
 	return next
 }
 
-// View is the next step of an outage, and when to look again.
+// View is the next step of an outage. Again is how long to wait before the next look.
 type View struct {
 	Plan  Plan
 	Step  Step
 	Again time.Duration
 }
 
-// Observe adds what is new since the last pass. started is the time of the phase's signal to
-// start; zero if it has not come.
+// Observe adds the findings of a pass, and determines the next step. started is when the phase got
+// its signal to start; zero if that has not happened yet.
 func (s State) Observe(p Plan, started time.Time, phaseOver bool, samples []quiescence.Sample, now time.Time) (State, View) {
 	if s.Start.IsZero() {
 		s.Start = started

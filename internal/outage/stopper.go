@@ -27,14 +27,14 @@ type Operator struct {
 	Ceph tuning.Ceph
 	Rook Rook
 	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new
-	// holder of the lock that finds one brings the OSDs back before anything else. Every session
-	// does the same when it ends.
+	// holder of the lock that finds a journal brings its OSDs back before anything else. A session
+	// that ends brings back its own OSDs.
 	Store tuning.Store
-	// Writer is a name of this process that no earlier or later process has.
+	// Writer names this process in journals. No earlier or later process has the same name.
 	Writer string
 	Doubts *tuning.Doubts
 	Now    func() time.Time
-	// Reached is called at each step of a change; nil does nothing.
+	// Reached is called at each step of setting or unsetting noup; nil does nothing.
 	Reached func(tuning.Step) error
 }
 
@@ -52,7 +52,7 @@ type Session struct {
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal is closed
-	// noupUnsetAt is when noup was last unset.
+	// noupUnsetAt is when the last request to unset noup was sent.
 	noupUnsetAt time.Time
 }
 
@@ -78,8 +78,10 @@ func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
 // something new.
 func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
 
-// Look reads only what may have changed, because every query starts a process on a node that may
-// also serve clients. clean says that all placement groups are clean in the last sample.
+// Look observes the outage. It reads the OSD map until the OSDs are up, then closes the journal,
+// and then reads the number of recovered objects if clean is set. clean says that all placement
+// groups are clean in the last sample. Each call does only one of these things, because every query
+// starts a process on a node that may also serve clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
 	if err != nil {
@@ -102,10 +104,10 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 	return nil
 }
 
-// StopOSDs stops the OSDs, unless the cluster forbids it. known has the facts that the caller has
-// about the cluster. If the stop itself fails, it records that for the next pass instead of
-// returning an error, because a stop must not be retried. After an error, the caller retries until
-// it is too late for the outage.
+// StopOSDs stops the OSDs, unless the state of the cluster forbids it. known has the facts that the
+// caller has about the cluster. An error means that nothing was stopped: the caller retries until
+// it is too late for the outage. If the stop itself fails, StopOSDs records that in Failed instead
+// of returning an error, because a stop must not be retried.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	why, err := s.whyNot(ctx, p, known)
 	if err != nil {
@@ -121,8 +123,8 @@ func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	return nil
 }
 
-// whyNot reads the cluster right before the stop, and returns a reason against it; "" if there is
-// none.
+// whyNot reads the state of the cluster right before the stop, and returns a reason against the
+// stop, or "".
 func (s Stopper) whyNot(ctx context.Context, p Plan, c Cluster) (string, error) {
 	at, err := s.observer(ctx)
 	if err != nil {
@@ -171,8 +173,9 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 	return s.Ceph.MarkOSDsDown(ctx, s.connected.Tuner, fence, p.OSDs)
 }
 
-// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If that takes
-// longer, it returns the time until the next call. abort is why the run must not continue, or "".
+// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If noup cannot
+// be unset yet, the caller repeats the call after the time again. abort is why the run must not
+// continue, or "".
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
 	if err := s.connect(ctx, time.Time{}); err != nil {
 		return 0, err
@@ -189,14 +192,14 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return time.Second, nil
 	}
 	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
-	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason of the abort: later passes would attribute its observations to the returning OSDs.
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason of the abort: later passes would take the disturbance for an effect of the returning OSDs.
 	return reconcile.AtOnce, nil
 }
 
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
 // stopped. The holder of the lock does so before anything else. A new holder reads the journal in
 // Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes may have been
-// deleted. An outage that endsItself is left alone.
+// deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
@@ -224,9 +227,9 @@ func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*
 	return s.restore(ctx)
 }
 
-// endsItself reports whether this process has unset noup for the session's own outage, which then
-// waits until the OSDs are up. A done journal of another process or session is restored again,
-// because its OSDs may still be down.
+// endsItself reports whether this process has already unset noup for the session's own outage, so
+// that the session only waits until the OSDs are up. A done journal of another process or session
+// does not count: it is restored again, because its OSDs may still be down.
 func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
@@ -267,8 +270,8 @@ func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {
 
 var errNoStopper = errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
 
-// connect makes the engine that stops OSDs and brings them back. It makes a new engine if keys or
-// monitors have changed, or if a deadline is given.
+// connect makes the tuning.Engine that sets and unsets noup. It replaces an existing one if keys or
+// monitors have changed, or if until is not zero.
 func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	if s.Cluster.Identities.OSDStopper == "" {
 		return errNoStopper
@@ -299,7 +302,7 @@ func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// newEngine returns the engine that sets and unsets noup in a cluster.
+// newEngine returns the tuning.Engine that sets and unsets noup in a cluster.
 func (o Operator) newEngine(to tuning.Cluster, guard tuning.Guard, until time.Time, reached func(tuning.Step) error) *tuning.Engine {
 	return tuning.NewEngine(o.Ceph, to, tuning.Options{
 		Store: o.journals(to.Observer), Guard: guard,
