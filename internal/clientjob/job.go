@@ -44,9 +44,9 @@ const (
 // StandaloneGrace is how long a terminating standalone client may take to clean up.
 const StandaloneGrace = time.Minute
 
-// jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier.
-// That is longer than most failures of a manager last: the next manager learns from the Job what to
-// remove, and reads the results of a standalone client from the logs of its pods.
+// jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier. Few
+// failures of a manager last longer. The next manager learns from the Job what to remove, and reads
+// the results of a standalone client from the logs of the Job's pods.
 const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the ID of the pods' user and of their group, to which volumes belong.
@@ -172,8 +172,9 @@ func (j Spec) podSpec() corev1.PodSpec {
 	}
 }
 
-// installer returns the container that copies the runner into the tools' container, so that the
-// tools' image needs no part of cephtune.
+// installer returns the init container that copies the runner to a volume of the pod. The client's
+// container runs the runner from that volume, so the image with Ceph's tools needs no part of
+// cephtune.
 func (j Spec) installer() corev1.Container {
 	return corev1.Container{
 		Name:            "install",
@@ -216,8 +217,8 @@ func (j Spec) client() corev1.Container {
 	return c
 }
 
-// resources returns equal requests and limits for every container, because only then the pod has
-// the QoS class Guaranteed.
+// resources returns equal requests and limits for every container, because the QoS class Guaranteed
+// requires that.
 func (j Spec) resources() corev1.ResourceRequirements {
 	want := j.Spec.Template.Clients.Resources
 	list := corev1.ResourceList{
@@ -300,7 +301,7 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// apart requires a node of its own for each client. A client without such a node is not
+// apart requires a separate node for each client. A client for which no such node exists is not
 // scheduled.
 func apart(how v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
 	if how != v1alpha1.SpreadRequired {

@@ -41,9 +41,9 @@ func (m Maker) MakeJob(ctx context.Context, j Spec, in Input) (*batchv1.Job, err
 }
 
 // MakeSecret creates the Secret with which the pods reach Ceph and authenticate their manager.
-// With tasks, it is the Secret of a standalone client. The Job owns it, so it is deleted with the
-// Job. Pods that start before the Secret exists wait for it. The Secret may exist already if the
-// manager was restarted.
+// With tasks, it is the Secret of a standalone client. The Job owns the Secret, so Kubernetes
+// deletes both together. Pods that start before the Secret exists wait for it. The Secret may exist
+// already if the manager was restarted.
 func (m Maker) MakeSecret(ctx context.Context, j Spec, job *batchv1.Job, conf, keyring string, tasks []byte) error {
 	key, err := j.Session.Key(m.MasterKey)
 	if err != nil {
@@ -64,8 +64,9 @@ func (m Maker) MakeSecret(ctx context.Context, j Spec, job *batchv1.Job, conf, k
 	return nil
 }
 
-// MakeBackground creates the Job of the background load, and returns its UID. The clients' Job
-// owns it, so that one API write deletes both. It may exist already if the manager was restarted.
+// MakeBackground creates the Job of the background load, and returns its UID. The clients' Job owns
+// this Job, so that one API request deletes both. The Job of the background load may exist already
+// if the manager was restarted.
 func (m Maker) MakeBackground(ctx context.Context, j Spec, clients *batchv1.Job) (types.UID, error) {
 	job := BackgroundJobOf(j)
 	if err := controllerutil.SetControllerReference(clients, job, m.Client.Scheme()); err != nil {

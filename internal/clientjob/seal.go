@@ -14,15 +14,16 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// These annotations of the Job store the input of the session: the spec, and how many bytes each
-// client prefills.
+// These are annotations of the Job. Together, all but AnnotationUnreachable store the input of the
+// session.
 const (
+	// AnnotationSpec is the spec, and AnnotationDataset is how many bytes each client prefills.
 	AnnotationSpec    = "cephtune.dev/spec"
 	AnnotationDataset = "cephtune.dev/dataset-bytes"
 	// AnnotationRoom is how many bytes each client may write in addition.
 	AnnotationRoom = "cephtune.dev/room-bytes"
-	// AnnotationOSDs on a Job has the IDs of the OSDs to which the scratch pool is confined,
-	// separated by commas. A restarted manager reads them.
+	// AnnotationOSDs has the IDs of the OSDs to which the scratch pool is confined, separated by
+	// commas. A restarted manager reads them.
 	AnnotationOSDs = "cephtune.dev/osds"
 	// AnnotationUnreachable marks a Job that is about to be replaced, so that a restarted
 	// manager continues the replacement.
@@ -119,11 +120,11 @@ type Mismatch string
 // Match is the Mismatch of a Job that does not differ.
 const Match Mismatch = ""
 
-// Matches reports whether the Job does not differ.
+// Matches reports whether m is Match.
 func (m Mismatch) Matches() bool { return m == Match }
 
-// Mismatch compares a Job that has the name of the session's Job with the one that the manager
-// made.
+// Mismatch checks a Job that has the name of the session's Job: it must belong to the benchmark, and
+// its seal must match its annotations.
 func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (Mismatch, error) {
 	if !metav1.IsControlledBy(job, b) {
 		return Mismatch(fmt.Sprintf("Job %s does not belong to this benchmark but has the name that it needs. Remove the Job, and change runID to run again.", job.Name)), nil

@@ -22,8 +22,8 @@ const sessionPrefix = scratchpool.ImagePrefix
 type Session struct {
 	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
 	// has 19 characters, because it begins the host names of pods, which rados bench truncates
-	// after 29. It is so short that a user can find a run ID that yields the name of another
-	// session. So no key is derived from the name.
+	// after 29 characters. A name is so short that a user can find a run ID that yields the name of
+	// another session. So no key is derived from the name.
 	Name string
 	// UID and RunID identify the owner and the run ID of the session.
 	UID   types.UID
@@ -63,8 +63,8 @@ func (s Session) derive(master []byte, role string) ([]byte, error) {
 // what the load has created.
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
-// SecretName returns the name of the Secret. It differs for a standalone client, because the Secret
-// that it replaces may still exist for a while.
+// SecretName returns the name of the Secret. A standalone client has another name for its Secret,
+// because the Secret of the client that it replaces may still exist for a while.
 func SecretName(s Session, alone bool) string {
 	if alone {
 		return s.Name + "-alone"

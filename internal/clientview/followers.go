@@ -29,7 +29,7 @@ func NewFollowers(ctx context.Context, dial Dial, now func() time.Time, news fun
 	return &Followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
 }
 
-// Dial returns a client of the runner at an address. Both share the key.
+// Dial returns an API client for the runner at an address. Client and runner share the key.
 type Dial func(address string, key []byte) (runner.Client, error)
 
 // Views returns the views of the followed runners.
@@ -61,8 +61,8 @@ func (f *follower) view() View {
 type View struct {
 	Client   runner.Client
 	Snapshot *runner.Snapshot // nil until the first answer
-	Err      error            // of the last attempt
-	Since    time.Time        // when it stopped answering; zero while it answers
+	Err      error            // of the last request; nil if the runner has answered it
+	Since    time.Time        // when the runner stopped answering; zero while it answers
 }
 
 // Unreachable returns the error of the first runner in the list that does not answer, and since
@@ -116,8 +116,9 @@ func (s *Followers) begin(address string, key []byte) *follower {
 	return f
 }
 
-// These control the polling of a runner: how long it may delay an answer, and the pause after a
-// failed poll.
+// These control the polling of a runner. The runner may delay an answer by pollWait, and a poll
+// fails after pollTimeout. After a failed poll, the pause is pollAgain. Each further failure doubles
+// the pause, up to pollAtMost.
 const (
 	pollWait    = 25 * time.Second
 	pollTimeout = pollWait + 10*time.Second
@@ -125,7 +126,7 @@ const (
 	pollAtMost  = 2 * time.Second
 )
 
-// poll asks a runner for news until the session ends.
+// poll requests the snapshots of a runner, one after the other, until ctx ends.
 func (s *Followers) poll(ctx context.Context, f *follower) {
 	after, again := int64(-1), pollAgain
 	for ctx.Err() == nil {
@@ -150,7 +151,7 @@ func (s *Followers) poll(ctx context.Context, f *follower) {
 	}
 }
 
-// note stores an answer, and reports whether it has news.
+// note stores the outcome of a poll, and reports whether it is news.
 func (s *Followers) note(f *follower, snapshot runner.Snapshot, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +168,7 @@ func (s *Followers) note(f *follower, snapshot runner.Snapshot, err error) bool 
 	return news
 }
 
-// TasksOf returns the statuses by client and task; nil if an answer is missing.
+// TasksOf returns the statuses by client and task; nil if any client has not answered yet.
 func TasksOf(views map[int]View, count int) workload.Tasks {
 	tasks := make(workload.Tasks, count)
 	for i := range tasks {

@@ -22,8 +22,8 @@ type Jobs struct {
 	Reader client.Reader // without a cache
 }
 
-// Get returns a Job, or nil if it does not exist. existed says that this process has seen it: then
-// Get also asks the API server, because the cache may be late.
+// Get returns a Job, or nil if it does not exist. existed says that this process has seen the Job
+// before: then Get does not trust a cache without the Job, and reads from the API server too.
 func (j Jobs) Get(ctx context.Context, key types.NamespacedName, existed bool) (*batchv1.Job, error) {
 	job := &batchv1.Job{}
 	err := j.Client.Get(ctx, key, job)
@@ -63,7 +63,7 @@ func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) (
 const hintAfter = 5 * time.Second
 
 // Hint returns Kubernetes' last warning about a Job whose pods do not start, or about one of the
-// pods; "" if there is none. Only these warnings show problems of quotas, pod security and mounts.
+// pods; "" without a warning. Only these warnings show problems of quotas, pod security and mounts.
 func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now time.Time) (string, error) {
 	stuck := stuckObject(job, pods)
 	if stuck == nil || now.Sub(job.CreationTimestamp.Time) <= hintAfter {

@@ -17,11 +17,12 @@ import (
 
 // These control the reading of logs.
 const (
-	// LogEvery is the interval between reads of a standalone client's log, and LogAgain the
-	// pause after a failure.
+	// LogEvery is the interval between reads of a standalone client's log. LogAgain is the pause
+	// after a failed read.
 	LogEvery = 30 * time.Second
 	LogAgain = 2 * time.Second
-	// logPatience is how long the log of a pod that has ended may be unreachable.
+	// logPatience is how long the log of a pod that has ended may be unreachable. After that, the
+	// log counts as complete. logTimeout is the timeout of one read.
 	logPatience = 30 * time.Second
 	logTimeout  = 20 * time.Second
 	// maxLogBytes exceeds the output of a runner, and the size that a kubelet keeps by default.
@@ -35,10 +36,10 @@ type Log struct {
 	Problems map[string]string // why there is no report, by task
 	Ended    string            // how the pod has ended
 
-	Final   bool // the log is complete
-	readAt  time.Time
-	failing time.Time // time since which it cannot be read
-	err     error
+	Final   bool      // the log is complete, or can no longer be read
+	readAt  time.Time // when the log was last read
+	failing time.Time // time since which the log cannot be read
+	err     error     // of the last read
 }
 
 // NewLog returns a log without reports.
@@ -64,7 +65,8 @@ type Logs interface {
 	Read(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
 }
 
-// Read reads the log of a pod if that is due.
+// Read reads the log of a pod if that is due. It keeps an error for the messages about missing
+// reports.
 func (l *Log) Read(ctx context.Context, logs Logs, pod *corev1.Pod, now time.Time) {
 	if l.isDue(pod, now) {
 		reports, problems, err := readLog(ctx, logs, pod)
@@ -72,7 +74,7 @@ func (l *Log) Read(ctx context.Context, logs Logs, pod *corev1.Pod, now time.Tim
 	}
 }
 
-// take adds the reports that were read.
+// take stores the outcome of a read: new reports, problems, an error, and whether the log is final.
 func (l *Log) take(reports []task.Report, problems map[string]string, err error, pod *corev1.Pod, now time.Time) {
 	for i := range reports {
 		if _, known := l.Reports[reports[i].ID]; !known {
@@ -139,11 +141,12 @@ func (l *Log) Statuses() []task.Status {
 	return statuses
 }
 
-// StandaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after
-// the other, and each leaves a report. The task after the last report is running, and later
-// tasks have not begun. All other missing reports are lost; in a complete log, every missing
-// report is. A lost report is a failure, because the outcome is unknown. No measurement is valid
-// after a failed preparation. StandaloneStatuses is a pure function.
+// StandaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after the
+// other, and each ends with a report in the log. The task after the last report is running, and
+// later tasks have not begun. A report that is missing before the last report is lost. In a final
+// log, every missing report is lost. A lost report counts as a failure of its task, because the
+// outcome is unknown. After a failed preparation, all measurements count as failed too.
+// StandaloneStatuses is a pure function.
 func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	last := -1
 	for i, t := range planned {
@@ -198,7 +201,7 @@ func (l *Log) whyLost(id string) string {
 	return text + "."
 }
 
-// afterFailureOf returns the failure of a measurement whose preparation failed.
+// afterFailureOf returns the failure of a measurement after a preparation that failed.
 func afterFailureOf(status task.Status) *task.Failure {
 	failure := task.Failure{Reason: workload.Cancelled, Message: "it was cancelled"}
 	if status.Failure != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/runner"
 )
 
-// podWaiting returns what a pod waits for, if that may need someone's help.
+// podWaiting returns what a pod waits for, if a user may have to act on it.
 func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 	if pod.Status.Phase != corev1.PodPending {
 		return kstatus.Outcome{}, false
@@ -43,7 +43,7 @@ func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 }
 
 // Waiting returns what the pods of the clients wait for, or false if as many run as wanted. hint is
-// Kubernetes' last warning; "" if there is none.
+// Kubernetes' last warning, or "".
 func Waiting(pods []corev1.Pod, wanted int, hint string) (o kstatus.Outcome, waits bool) {
 	if len(pods) == 0 && hint != "" {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: "Kubernetes refuses to make the clients' pods: " + hint}, true
