@@ -12,8 +12,8 @@ import (
 // A scratch pool may be confined to some OSDs. Its preparation puts its placement groups on these
 // OSDs, and the manager checks the placement again after each run.
 
-// osds returns the OSDs to which the scratch pool is confined: drawn by this process, or
-// recorded and sealed by an earlier one.
+// osds returns the OSDs to which the scratch pool is confined. Either this process has chosen them,
+// or an earlier process has recorded them in the Job and sealed them.
 func (f facts) osds() []int {
 	if f.memory.pool.OSDs == nil && f.job != nil && f.jobMismatch.Matches() && !f.session.KeyedByName {
 		return clientjob.OSDsOf(f.job)
