@@ -18,7 +18,7 @@ func main() {
 	flag.StringVar(&r.publisher, "publisher", "cephtune", "the account under which images, charts and downloads are published")
 	flag.Func("platforms", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64", r.choosePlatforms)
 	flag.StringVar(&r.root, "root", "../..", "the checkout")
-	flag.StringVar(&r.out, "out", "../../dist", "the folder to write; a folder that an earlier release has written is removed first")
+	flag.StringVar(&r.out, "out", "../../dist", "the folder for the release; if it has an earlier release, that is removed first")
 	flag.Parse()
 	if err := r.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)

@@ -269,7 +269,7 @@ func (r *Run) validate() error {
 	case r.SchemaVersion != SchemaVersion:
 		return &VersionError{Found: r.SchemaVersion}
 	case r.Number < 1:
-		return fmt.Errorf("archive: the run has number %d", r.Number)
+		return fmt.Errorf("archive: a run has the number %d, which must be at least 1", r.Number)
 	}
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil {
 		if err := b.Observation.Result.Validate(); err != nil {

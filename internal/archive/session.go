@@ -80,7 +80,7 @@ func marshalSession(s *SwitchedSession, limit int) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, fmt.Errorf("%w takes more than %d bytes without its seconds", errSession, limit)
+	return nil, fmt.Errorf("%w takes more than %d bytes, even without its figures by the second", errSession, limit)
 }
 
 // UnmarshalSession reads the output of MarshalSession. It uses a bounded amount of memory for any

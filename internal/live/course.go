@@ -16,7 +16,7 @@ import (
 
 // ErrNotMeasuring says that, as far as this process knows, not all clients of a benchmark are
 // measuring a phase.
-var ErrNotMeasuring = errors.New("the clients do not measure it")
+var ErrNotMeasuring = errors.New("the clients are not measuring this phase")
 
 // Course returns the time series of the clients of a benchmark in a phase of its first run: the
 // rows of each client from a given row on. It asks the clients that this process follows.

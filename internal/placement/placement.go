@@ -341,7 +341,7 @@ func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 }
 
 func unreported(pool ceph.Pool, count int) string {
-	return fmt.Sprintf("Ceph reports the OSDs of %d of %d placement groups of pool %s", count, pool.PGNum, pool.Name)
+	return fmt.Sprintf("Ceph reports OSDs for only %d of the %d placement groups of pool %s", count, pool.PGNum, pool.Name)
 }
 
 // CheckConfined says why the placement groups of a pool are not confined to OSDs: some are on

@@ -237,8 +237,8 @@ func TestWrong(t *testing.T) {
 		"on another OSD":               {two([]int{0, 2}, []int{2, 1}), []int{0, 2}, "placement group 5.1 is on osd.1, which is not among the 2 OSDs"},
 		"on fewer":                     {two([]int{0, 2}, []int{2, 0}), []int{0, 1, 2}, "osd.1 has no placement group"},
 		"a copy is missing":            {two([]int{0}, []int{2, 0}), []int{0, 2}, "placement group 5.0 is on 1 OSDs, not on 2"},
-		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], []int{0, 2}, "OSDs of 1 of 2 placement groups"},
-		"nothing is known":             {nil, []int{0, 2}, "OSDs of 0 of 2 placement groups"},
+		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], []int{0, 2}, "OSDs for only 1 of the 2 placement groups"},
+		"nothing is known":             {nil, []int{0, 2}, "OSDs for only 0 of the 2 placement groups"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := CheckConfined(pool, tc.pgs, tc.osds); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
@@ -253,7 +253,7 @@ func TestWrong(t *testing.T) {
 		"inside":                       {two([]int{0, 2}, []int{2, 0}), ""},
 		"on some of them":              {two([]int{0, 2}, []int{0, 2}), ""},
 		"with one copy outside":        {two([]int{0, 2}, []int{2, 7}), "placement group 5.1 of pool cephtune-scratch is on osd.7"},
-		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], "OSDs of 1 of 2 placement groups"},
+		"a placement group is missing": {two([]int{0, 2}, []int{2, 0})[:2], "OSDs for only 1 of the 2 placement groups"},
 	} {
 		if got := Outside(pool, tc.pgs, []int{0, 1, 2}); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: it says %q, want %q", name, got, tc.want)

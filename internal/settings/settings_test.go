@@ -177,7 +177,7 @@ func TestLoadRefuses(t *testing.T) {
 		"a namespace that cannot be one":    {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
 		"no name":                           {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
 		"a cluster twice":                   {old: "images:", new: "- {namespace: rook-ceph, name: my-cluster}\nimages:", wantField: `clusters[1]: Duplicate value: "rook-ceph/my-cluster"`},
-		"a pool of Ceph's own":              {old: "replicapool", new: ".mgr", wantField: "clusters[0].existingPools[0]", wantHint: "leave it out"},
+		"a pool of Ceph's own":              {old: "replicapool", new: ".mgr", wantField: "clusters[0].existingPools[0]", wantHint: "remove this pool"},
 		"a pool that could be an option":    {old: "replicapool", new: "--yes", wantField: "clusters[0].existingPools[0]", wantHint: "ceph osd pool ls"},
 		"a scratch pool as an existing one": {old: "replicapool", new: "cephtune-scratch", wantField: "clusters[0].existingPools[0]", wantHint: "target.scratchPool"},
 		"a pool twice":                      {old: "ec_data.1", new: "replicapool", wantField: `clusters[0].existingPools[1]: Duplicate value: "replicapool"`},
@@ -196,7 +196,7 @@ func TestLoadRefuses(t *testing.T) {
 		"full ratios":                       {old: "osd_mclock_profile", new: "mon_osd_full_ratio", wantField: "clusters[0].options[0].name", wantHint: "never varied"},
 		"the size of a pool":                {old: "name: pg_num", new: "name: size", wantField: "clusters[0].options[1].name", wantHint: "how many copies"},
 		"compression of an existing pool":   {old: "name: pg_num", new: "name: compression_mode", wantField: "clusters[0].options[1].name", wantHint: "for scratch pools"},
-		"pg_num of no pool":                 {old: "pool: replicapool, ", new: "", wantField: "clusters[0].options[1].pool", wantHint: "write which"},
+		"pg_num of no pool":                 {old: "pool: replicapool, ", new: "", wantField: "clusters[0].options[1].pool", wantHint: "name the pool"},
 		"an option of a pool not listed":    {old: "pool: replicapool, ", new: "pool: other, ", wantField: "clusters[0].options[1].pool", wantHint: "existingPools"},
 		"a mask that there is not":          {old: "class:ssd", new: "rack:a", wantField: "clusters[0].options[0].mask", wantHint: "class:CLASS"},
 		"a bound that is no number":         {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
@@ -212,8 +212,8 @@ func TestLoadRefuses(t *testing.T) {
 		"a node label with a space":         {old: "{storage: client}", new: "{storage: any client}", wantField: "pods.nodeSelector"},
 		"a priority class with a space":     {old: "priorityClassName: low", new: "priorityClassName: very low", wantField: "pods.priorityClassName"},
 		"a label that cannot be one":        {old: "team: storage", new: "team: a b", wantField: "pods.labels"},
-		"a label by which pods are known":   {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "leave it out"},
-		"an annotation of cephtune's":       {old: "example.com/inject", new: "cephtune.dev/run", wantField: "pods.annotations[cephtune.dev/run]", wantHint: "leave it out"},
+		"a label by which pods are known":   {old: "team: storage", new: "app.kubernetes.io/component: x", wantField: "pods.labels[app.kubernetes.io/component]", wantHint: "remove it"},
+		"an annotation of cephtune's":       {old: "example.com/inject", new: "cephtune.dev/run", wantField: "pods.annotations[cephtune.dev/run]", wantHint: "remove it"},
 		"an annotation that cannot be one":  {old: "example.com/inject", new: "a b", wantField: "pods.annotations"},
 	}
 	for name, tc := range cases {

@@ -80,11 +80,11 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 		risk, why = PoolRisk(o.Name)
 	}
 	if risk == RiskNever {
-		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" is never varied, because "+why+": leave it out"))
+		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" is never varied, because "+why+": remove the entry"))
 	}
 	problems = append(problems, o.validatePlace(at, c)...)
 	if o.SwitchUnderLoad && (o.Pool != "" || risk == RiskRestart) {
-		problems = append(problems, field.Forbidden(at.Child("switchUnderLoad"), "only options that OSDs take while they run can be switched under a load: leave it out"))
+		problems = append(problems, field.Forbidden(at.Child("switchUnderLoad"), "only options that OSDs take while they run can be switched under a load: remove switchUnderLoad"))
 	}
 	if why := o.needsMax(); why != "" && o.Max == "" && len(o.Values) == 0 {
 		problems = append(problems, field.Required(at.Child("max"), why))
@@ -101,16 +101,16 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	if o.Pool == "" && o.Name == "pg_num" {
-		problems = append(problems, field.Required(at.Child("pool"), "pg_num is an option of a pool: write which"))
+		problems = append(problems, field.Required(at.Child("pool"), "pg_num is an option of a pool: name the pool"))
 	}
 	if o.Pool != "" && o.Mask != "" {
-		problems = append(problems, field.Forbidden(at.Child("mask"), "an option of a pool has no mask: leave it out"))
+		problems = append(problems, field.Forbidden(at.Child("mask"), "an option of a pool has no mask: remove the mask"))
 	}
 	if o.Pool != "" && !c.AllowsPool(o.Pool) {
 		problems = append(problems, field.Invalid(at.Child("pool"), o.Pool, "the pool is not in existingPools: add it there too"))
 	}
 	if o.Pool != "" && AltersStoredData(o.Name) {
-		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" alters stored data, so it is for scratch pools, which need no entry: leave it out"))
+		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" alters stored data, so it is for scratch pools, which need no entry: remove the entry"))
 	}
 	if o.Mask != "" && !regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`).MatchString(o.Mask) {
 		problems = append(problems, field.Invalid(at.Child("mask"), o.Mask, "write class:CLASS or host:HOST"))
@@ -126,11 +126,11 @@ func pools(at *field.Path, names []string) field.ErrorList {
 		at := at.Index(i)
 		switch {
 		case strings.HasPrefix(pool, "."):
-			problems = append(problems, field.Invalid(at, pool, "pools that begin with a dot belong to Ceph itself: leave it out"))
+			problems = append(problems, field.Invalid(at, pool, "pools that begin with a dot belong to Ceph itself: remove this pool"))
 		case len(pool) > maxPoolName || !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(pool):
 			problems = append(problems, field.Invalid(at, pool, "write the name of a pool as `ceph osd pool ls` shows it: letters, digits, '_', '.' and '-'"))
 		case pool == ScratchPool || pool == ScratchDataPool:
-			problems = append(problems, field.Invalid(at, pool, "the scratch pools are always allowed, as target.scratchPool: leave it out"))
+			problems = append(problems, field.Invalid(at, pool, "the scratch pools are always allowed, as target.scratchPool: remove this pool"))
 		case slices.Contains(names[:i], pool):
 			problems = append(problems, field.Duplicate(at, pool))
 		}
@@ -226,7 +226,7 @@ func ours(at *field.Path, pairs map[string]string) field.ErrorList {
 	var problems field.ErrorList
 	for _, key := range sets.List(sets.KeySet(pairs)) {
 		if key == LabelManagedBy || key == LabelComponent || strings.HasPrefix(key, "cephtune.dev/") {
-			problems = append(problems, field.Forbidden(at.Key(key), "cephtune sets it itself: leave it out"))
+			problems = append(problems, field.Forbidden(at.Key(key), "cephtune sets it itself: remove it"))
 		}
 	}
 	return problems

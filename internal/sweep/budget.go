@@ -38,15 +38,15 @@ func (p *Planner) cost(runs int) Estimate {
 	return Estimate{Runs: runs, Time: time.Duration(runs) * expected.Time, Bytes: int64(runs) * expected.Bytes}
 }
 
-// Affordable reports whether the budget covers a design and the reserve for restoring.
-// Preflight refuses a sweep whose smallest design exceeds the budget.
+// Affordable reports whether the budget covers the estimated runs and the reserve for restoring.
+// Preflight refuses a sweep if the budget does not cover the fewest runs that it needs.
 func (b Budget) Affordable(e Estimate) bool {
 	return (b.Time == 0 || e.Time+b.Reserve <= b.Time) && (b.Bytes == 0 || e.Bytes <= b.Bytes)
 }
 
 // SmallestProvableRatio returns the smallest true effect that the verdict's blocks prove
 // with a probability of 80 %, given the noise between runs. It is a ratio, candidate ÷
-// baseline. confirmation is the number of confirmation blocks; 0 means the largest design.
+// baseline. confirmation is the number of confirmation blocks; 0 means all that the plan allows.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)

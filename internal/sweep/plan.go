@@ -94,7 +94,7 @@ func New(plan Plan) (*Planner, error) {
 	}
 	p := &Planner{configurations: configurations, inTurn: plan.Space.InTurn, settings: plan.Settings}
 	if smallest, _ := p.Estimate(); smallest.Runs > MaxLedger {
-		return nil, fmt.Errorf("%w: the smallest design takes %d runs, at most %d", ErrPlan, smallest.Runs, MaxLedger)
+		return nil, fmt.Errorf("%w: the sweep needs %d runs at least, and the ledger has room for %d", ErrPlan, smallest.Runs, MaxLedger)
 	}
 	return p, nil
 }

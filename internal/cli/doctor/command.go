@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		}
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%d of %d findings are wrong", wrong, len(e.findings))
+		return fmt.Errorf("%d of %d checks found a problem", wrong, len(e.findings))
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ type Finding struct {
 	State State  `json:"state"`
 	Text  string `json:"text"`
 	// Fix is the command or another action that fixes the problem; empty if nothing is wrong.
-	Fix string `json:"mend,omitempty"`
+	Fix string `json:"fix,omitempty"`
 }
 
 // examination collects findings.
