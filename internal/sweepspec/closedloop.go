@@ -26,7 +26,7 @@ func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
 }
 
 // ClosedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a
-// verdict; "" if there are none.
+// verdict; "" without such figures.
 func ClosedLoopNote(spec *Spec) string {
 	figures := ClosedLoop(spec)
 	if len(figures) == 0 {

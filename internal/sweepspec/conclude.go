@@ -38,7 +38,8 @@ func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 }
 
 // Standing returns the outcome during a sweep. It has the current ratios of all configurations.
-// Verdicts exist only for configurations that have left the race, since a lead is not a result.
+// Verdicts exist only for configurations that have left the race, the stage before the
+// confirmation, since a lead is not a result.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {

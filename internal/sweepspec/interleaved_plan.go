@@ -212,7 +212,7 @@ func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 }
 
 // FirstLook returns how long a sweep of a single session takes if its first look decides; 0 for
-// other sweeps, and if there is only one look.
+// other sweeps, and for a session with a single look.
 func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	first := switchback.QuickLooks(switchback.LastLook)[0]
 	if !IsInterleaved(plan) || plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {

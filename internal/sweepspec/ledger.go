@@ -64,9 +64,9 @@ func Runs(ledger []Entry) []sweep.Run {
 	return runs
 }
 
-// Interrupt returns an entry that discards the current block's runs. A sweep needs it when it
-// continues after a suspension or a restore, since the block's later runs would come from another
-// time. Interrupt returns false if the block has not begun.
+// Interrupt returns an entry that discards the current block's runs. A sweep needs this entry when
+// it continues after a suspension or a restore, since the block's later runs would come from
+// another time. Interrupt returns false if the block has not begun.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false

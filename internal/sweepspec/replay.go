@@ -67,7 +67,7 @@ type ReplayedSession struct {
 	Number  int
 	Entries []SessionEntry // recomputed; without evidence, those of the ledger
 	Why     string         // why the session is void; "" if it is not
-	// Kept reports whether the evidence exists, Same whether it leads to the entries of the ledger.
+	// Kept reports whether the evidence exists, and Same whether Entries equal those of the ledger.
 	Kept, Same bool
 }
 

@@ -132,8 +132,8 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 type Sessions struct {
 	// Next is the number of the next session, from 1.
 	Next int
-	// Valid counts the valid sessions with windows of the current length. Void counts the sessions
-	// that do not count, for whatever reason.
+	// Valid counts the valid sessions with windows of the current length. Void counts the void
+	// sessions, whatever the reason.
 	Valid, Void int
 	// Superseded counts the valid sessions that the verdict does not use: they showed carry-over,
 	// so later sessions have longer windows.
@@ -448,8 +448,8 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 }
 
 // Decision returns the next step in the planner's terms: a session, or the end. Before a session,
-// each configuration is applied once without load; rehearses is the configuration for which that is
-// due.
+// each configuration is applied once without load. rehearses is the next configuration to apply in
+// this way.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}

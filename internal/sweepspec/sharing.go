@@ -10,7 +10,7 @@ import (
 )
 
 // SharesPool reports whether all runs of a block may use one scratch pool: no parameter changes the
-// pool. If the pool is confined to some OSDs, they are drawn per block, so they do not prevent it.
+// pool. The OSDs of a confined pool are drawn per block, so its runs can still share the pool.
 func SharesPool(spec *Spec) bool {
 	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
 }
