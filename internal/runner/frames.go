@@ -87,9 +87,9 @@ func encodeFrame(id string, encoded []byte) []byte {
 	return b.Bytes()
 }
 
-// notesWriter writes lines for humans into the log that contains the frames. It replaces the magic
-// word, so that no line can be mistaken for part of a frame: notes repeat the output of engines and
-// the requests of unauthenticated peers.
+// notesWriter writes lines for humans into the log that contains the frames. It replaces frameMagic
+// in them, so that no line can be mistaken for part of a frame: notes repeat the output of engines
+// and the requests of unauthenticated peers.
 type notesWriter struct{ w io.Writer }
 
 // Write implements io.Writer.
@@ -151,8 +151,8 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 	return reader.reports, errors.Join(reader.errs...)
 }
 
-// frameText returns the text after the magic word, and whether the line has that word. A timestamp
-// or a pod name may precede it.
+// frameText returns the text after frameMagic, and whether the line contains frameMagic. A
+// timestamp or a pod name may precede it.
 func frameText(line []byte) (string, bool) {
 	_, text, ok := bytes.Cut(line, []byte(frameMagic))
 	return strings.TrimRight(string(text), "\r\n"), ok

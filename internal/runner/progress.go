@@ -21,8 +21,8 @@ const (
 // maxProgressLine is longer than any progress line of an engine.
 const maxProgressLine = 4 << 10
 
-// progressWriter reads an engine's output while the engine runs, and logs its rate. It accepts all
-// output and never fails: an engine must never wait for the reader of its output.
+// progressWriter reads an engine's output while the engine runs, and logs the engine's rate. It
+// accepts all output and never fails: an engine must never wait for the reader of its output.
 type progressWriter struct {
 	live  parse.Live
 	task  string
@@ -96,9 +96,9 @@ func (w *progressWriter) end() {
 	w.report(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
 }
 
-// pause returns the minimum time between two lines in the log. It is slightly shorter than the
-// interval of the engine's lines, so that a line is not skipped because it comes a millisecond
-// early.
+// pause returns the minimum time between two lines in the log. It is slightly shorter than
+// progressEvery or progressSeldom, so that a line of the engine is not skipped because it comes a
+// millisecond early.
 func (w *progressWriter) pause() time.Duration {
 	if *w.count >= maxProgress {
 		return progressSeldom - progressEvery/4

@@ -185,8 +185,8 @@ func (r *Runner) look() (runner.Snapshot, <-chan struct{}, error) {
 	return snapshot, r.changed, r.answer(nil)
 }
 
-// answer returns err, the outcome of an executed request, or else the simulated error of a lost
-// answer or of a broken runner. The caller holds the mutex.
+// answer returns the simulated error of a broken runner or a lost answer, or else err, the outcome
+// of the request. The caller holds the mutex.
 func (r *Runner) answer(err error) error {
 	switch {
 	case r.broken != nil:
