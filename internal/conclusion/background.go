@@ -13,7 +13,7 @@ import (
 )
 
 // judgeBackground adds the background load to a run, and its figures to each phase. It returns why
-// the run is invalid; "" if it is valid.
+// the background load makes the run invalid; "" if it does not.
 func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	id := workload.BackgroundID(run.Number)
 	run.Background = &archive.Background{
@@ -32,8 +32,8 @@ func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	return s.duringPhases(run, id)
 }
 
-// duringPhases adds to each phase the background load's figures during that phase. It returns
-// why the run is invalid; "" if it is valid.
+// duringPhases adds to each phase the background load's figures during that phase. It returns why
+// the run is invalid; "" unless the background load did nothing during a phase.
 func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 	whole := run.Background.Observation
 	for i := range run.Phases {
@@ -54,8 +54,8 @@ func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 }
 
 // whileMeasured returns the start and end of a phase's measurement, in seconds since the
-// background load began. Both times are from the manager's clock. After a restart of the manager
-// they are from the nodes' clocks, which may differ.
+// background load began. It uses the times by the manager's clock. After a restart of the manager,
+// it uses those by the nodes' clocks, which may differ.
 func (s Session) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {

@@ -35,7 +35,8 @@ func AnyValid(runs []Run) bool {
 	return slices.ContainsFunc(runs, func(r Run) bool { return r.Reason == "" })
 }
 
-// Conclude combines all valid runs. references has the benchmarks that expectations compare with.
+// Conclude combines all valid runs. references has the results of earlier benchmarks with which
+// expectations compare this one.
 func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}
 	own, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}

@@ -31,9 +31,9 @@ type Reporter interface {
 // Reports are the reports about one run.
 type Reports struct {
 	// Phases has the reports of the run's phases, in order, up to the last phase that has ended.
-	// That phase may have failed or been aborted: its reports may say why.
+	// If that phase failed or was aborted, its reports may say why.
 	Phases []*Gathered
-	// Background is the report of the background load; nil if there is none.
+	// Background is the report of the background load; nil without one.
 	Background *task.Report
 	// Dropped lists the parts that were removed from all reports.
 	Dropped []archive.Part
@@ -73,7 +73,7 @@ func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest
 }
 
 // eachReport fetches the clients' reports of an ended task, from a given client on. It fetches one
-// after the other, because all together may exceed the manager's memory.
+// report after the other, because all together may exceed the manager's memory.
 func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
@@ -167,8 +167,9 @@ func (g *Gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged drops the merged result of a phase if it exceeds the limit. Time series never exceed
-// it, whatever their length, but warnings and latency windows from a manipulated client may.
+// boundMerged drops the merged result of a phase if the merged results of all phases exceed
+// maxMerged. Time series alone never exceed that limit, whatever their length, but warnings and
+// latency windows from a manipulated client may.
 func (g *Gathering) boundMerged(of *Gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)

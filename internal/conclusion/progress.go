@@ -43,8 +43,8 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 }
 
 // estimate returns when the benchmark is expected to end; nil if unknown. It uses the planned
-// duration until the first run has ended. It changes only when a run ends, because each change
-// costs a write.
+// duration of runs until the first run has ended, and then the mean duration of the ended runs. The
+// estimate changes only when a run ends, because each change costs a write of status.
 func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.Time {
 	var before *metav1.Time
 	if s.Progress != nil {

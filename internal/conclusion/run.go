@@ -30,8 +30,8 @@ type Run struct {
 	archive.Run
 	// Invalid is the reason in one word, for metrics; "" for a valid run.
 	Invalid string
-	// standalone says that a standalone client made the run. Then status gets the start time of the
-	// run only together with its outcome.
+	// standalone says that a standalone client executed the run. Then status gets the start time of
+	// the run only together with its outcome.
 	standalone bool
 }
 
@@ -108,7 +108,7 @@ func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string,
 	return phase, cmp.Or(failed, s.wrong(id, phase, disturbances)), nil
 }
 
-// marks returns what readers of a phase's figures must know.
+// marks returns the marks of a phase, which warn readers of its figures.
 func (s Session) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
 	marks := figure.MarksOfSpec(&s.Spec.Template, &p.Spec)
 	reads := engine.TraitsOf(&p.Spec).Reads
@@ -137,7 +137,7 @@ func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figur
 	observation.Marks = slices.DeleteFunc(observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
 	var total *result.Direction
 	if observation.Result != nil {
-		total, _ = observation.Result.Total() // If this fails, there are no windows.
+		total, _ = observation.Result.Total() // If this fails, the outage has no windows.
 	}
 	plan, _ := outage.PlanFor(&s.Spec.Template)
 	phase.Outage = s.Outage.Measure(plan, s.Samples, total)
@@ -188,8 +188,8 @@ func invalid(run *archive.Run, disturbances map[string][]quiescence.Disturbance)
 	return "Other"
 }
 
-// Kept returns only the parts of a run that the conclusion needs. The others are large, and
-// archived by now.
+// Kept returns only the parts of a run that the conclusion needs. The other parts are large, and
+// are archived by now.
 func (r Run) Kept() Run {
 	kept := Run{Invalid: r.Invalid, standalone: r.standalone, Run: archive.Run{
 		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState,

@@ -1,6 +1,6 @@
-// Package conclusion turns the facts about a benchmark's session into results. It judges each run,
-// valid or invalid with the reason, and combines the valid runs into status. It is pure, with one
-// exception: a Gathering asks clients for their reports.
+// Package conclusion turns the facts about a benchmark's session into results. It decides whether
+// each run is valid, or for which reason it is invalid, and combines the valid runs into status.
+// The package is pure, with one exception: a Gathering fetches reports from clients.
 package conclusion
 
 import (
@@ -27,7 +27,7 @@ type Session struct {
 	Now    time.Time
 	Spec   v1alpha1.CephBenchmarkSpec
 	Script *workload.Script
-	// Tasks has the clients' tasks, Background that of the background load.
+	// Tasks has the clients' tasks, and Background has the tasks of the background load.
 	Tasks, Background workload.Tasks
 	Notes             workload.Notes
 	clusterwatch.View
@@ -43,7 +43,7 @@ type Session struct {
 	// Cached says that the dataset may fit into the OSDs' caches.
 	Cached bool
 	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes
-	// they used before anything was created.
+	// the OSDs used before the session created anything.
 	Overhead   float64
 	UsedBefore int64
 	// OSDs are the OSDs to which the scratch pool is confined, in the form of status.
@@ -93,7 +93,7 @@ func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 func digestOf(spec any) string {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return "" // It was decoded from JSON, so encoding cannot fail.
+		return "" // The value was decoded from JSON, so encoding cannot fail.
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }

@@ -25,7 +25,8 @@ func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	s.Runs = append(s.Runs, run)
 }
 
-// Begin starts the status of a run ID, unless its run was only paused.
+// Begin replaces status by that of a new run ID. If the run ID was only paused, Begin changes
+// nothing.
 func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
 	if s.ObservedRunID == id && !kstatus.HasEnded(s.Conditions) {
 		return
