@@ -1,6 +1,7 @@
 // Command recording extracts a recording from the export of a sweep that switched settings: the
 // operations of each second of a session, as CSV with a header that says what was measured. The
-// simulations of package switchback are calibrated with recordings of settings that act alike.
+// simulations of package switchback are calibrated with recordings in which all settings have the
+// same effect.
 //
 //	go run ./hack/recording EXPORT > internal/switchback/testdata/LAB/NAME.csv
 package main
@@ -35,8 +36,8 @@ func main() {
 	}
 }
 
-// extract writes the recording of the last session in an export. Earlier sessions are void, or belong
-// to sweeps with several.
+// extract writes the recording of the last session in an export. It ignores earlier sessions, which
+// exist if a session was void, or if the sweep has several sessions.
 func extract(w io.Writer, path string) error {
 	all, err := manifest.All(path, nil)
 	if err != nil {
@@ -94,9 +95,9 @@ func numbered(names []string) []string {
 }
 
 // rows writes the rows of the only client from the first switch to the end of the last window, in
-// milliseconds since the session began by the operator's clock. Each has the setting, and the time at
-// which Ceph acknowledged it for this window. Rows have no latency: with a constant number of operations
-// in flight, it only repeats their rate.
+// milliseconds since the session began by the operator's clock. Each row has the setting, and the
+// time at which Ceph acknowledged the setting for this window. Rows have no latency: with a
+// constant number of operations in flight, the latency follows from the rate.
 func rows(w io.Writer, s *archive.SwitchedSession) error {
 	e := s.Evidence
 	if len(e.Clients) != 1 || len(e.Record.Switches) == 0 {

@@ -52,7 +52,8 @@ func (r *release) downloads() string {
 	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
 }
 
-// publishedBy replaces our names in a text by the publisher's names.
+// publishedBy replaces the account cephtune by the publisher's in the addresses of images and of
+// the GitHub repository.
 func (r *release) publishedBy(text []byte) []byte {
 	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
 	return regexp.MustCompile(`\b(github|raw\.githubusercontent)\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("${1}.com/"+r.publisher+"/cephtune"))
@@ -88,7 +89,7 @@ func (r *release) run() error {
 // work returns the folder for binaries while the release is being built.
 func (r *release) work() string { return filepath.Join(r.out, ".work") }
 
-// marker is a file that exists in every folder that this program has written.
+// marker is a file that exists in every folder that this program has completely written.
 const marker = "SHA256SUMS"
 
 // prepare checks the parameters, reads the commit, and creates an empty folder.
@@ -115,7 +116,8 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes the files of an earlier release. It fails if there are other files.
+// emptyFolder removes the folder of an earlier release. It fails if the folder has files but no
+// mark of an earlier release.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {

@@ -34,14 +34,15 @@ type bundle struct {
 	csv *v1alpha1.ClusterServiceVersion
 	// manifests are the other objects that OLM creates.
 	manifests []*unstructured.Unstructured
-	// access has the objects that OLM cannot create, because they are in other namespaces or of kinds
-	// that OLM does not know. It also has the operator config, which an upgrade by OLM would
+	// access has the objects that OLM cannot create, because they are in other namespaces or of
+	// kinds that OLM does not know. It also has the operator config, which an upgrade by OLM would
 	// overwrite.
 	access []*unstructured.Unstructured
 }
 
-// writeBundle writes a bundle for OLM, and access.yaml, which an administrator applies first. Both
-// have the objects of install.yaml. The library of OLM's own tools validates the bundle.
+// writeBundle writes a bundle for OLM, and access.yaml, which an administrator applies first.
+// Together, they have the objects of install.yaml. The library of OLM's own tools validates the
+// bundle.
 func (r *release) writeBundle() error {
 	objects, err := r.objects()
 	if err != nil {
@@ -87,7 +88,7 @@ func (r *release) objects() ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// bundle sorts the objects.
+// bundle distributes the objects over the CSV, the other manifests, and access.yaml.
 func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) {
 	csv, err := r.csv()
 	if err != nil {
@@ -106,8 +107,9 @@ func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) 
 	return b, nil
 }
 
-// grant writes the rights of the operator's service account into the CSV. It returns the kinds and
-// names of the roles and bindings from which OLM then creates its own.
+// grant writes the rights of the operator's service account into the CSV (ClusterServiceVersion,
+// the description of a release for OLM). It returns the kinds and names of the roles and bindings
+// that the bundle omits, because OLM creates its own from the CSV.
 func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, error) {
 	spec, granted := &b.csv.Spec.InstallStrategy.StrategySpec, map[string]bool{}
 	for _, object := range objects {
@@ -130,7 +132,8 @@ func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, e
 	return granted, nil
 }
 
-// add puts an object where it belongs: into the CSV, beside it, or into access.yaml.
+// add adds an object to the CSV, to the other manifests, or to access.yaml. granted says that OLM
+// creates such an object from the CSV.
 func (b *bundle) add(object *unstructured.Unstructured, granted bool) error {
 	own := object.GetNamespace() == "" || object.GetNamespace() == operatorNamespace
 	switch kind := object.GetKind(); {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// way is the way of a value through the program. A chain has functions that call each other,
-// directly or not. Where a value is returned, stored or sent to another process, a new chain
-// begins.
+// way is the way of a value through the program. A chain lists functions, and each function calls
+// the next one, directly or not. Where a value is returned, stored or sent to another process, a
+// new chain begins.
 type way struct {
 	name   string
 	chains [][]string
@@ -51,7 +51,7 @@ type crossed struct {
 	functions []string
 }
 
-// files returns the files of a way in the order in which it reaches them first.
+// files returns the files of a way, in the order in which the way first reaches them.
 func (w way) files(calls *graph) ([]crossed, error) {
 	var files []crossed
 	for _, chain := range w.chains {
@@ -93,8 +93,8 @@ type graph struct {
 // function is a function of the program: its name within the package, and the file in which it is.
 type function struct{ short, file string }
 
-// shortest returns the chain of calls between two functions that changes files least often. Of
-// several, it returns the one with the fewest calls.
+// shortest returns the chain of calls between two functions that changes files least often. If
+// several chains do, it returns a short one.
 func (g *graph) shortest(from, to string) ([]function, error) {
 	for _, name := range []string{from, to} {
 		if _, known := g.functions[name]; !known {
@@ -135,8 +135,8 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 	return path, nil
 }
 
-// sameFile reports whether a call stays in the file. A call of a generated function counts as staying,
-// because such functions are in no file.
+// sameFile reports whether a call stays in the file. A call of a generated function counts as
+// staying, because such functions are in no file.
 func (g *graph) sameFile(caller, callee string) bool {
 	to := g.functions[callee].file
 	return to == "" || to == g.functions[caller].file

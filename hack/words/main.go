@@ -117,7 +117,8 @@ func byGroup(counts []count, group func(path string) string) []count {
 	return all
 }
 
-// report prints the groups and the total. It returns what exceeds the limit.
+// report prints the total, and with verbose also the groups and their marked units. It returns a
+// problem if the total exceeds the limit.
 func report(out *bytes.Buffer, kind string, groups []count, limit float64, verbose bool) []string {
 	total := count{name: "total"}
 	for _, g := range groups {
