@@ -29,8 +29,8 @@ const (
 	cephDegraded      = "ceph_num_objects_degraded"
 )
 
-// Performance counters of OSDs. Since Reef, ceph-exporter has them instead of the mgr, and not every
-// cluster runs it.
+// Performance counters of OSDs. Since Reef, ceph-exporter reports them instead of the mgr. Not
+// every cluster runs ceph-exporter.
 const (
 	cephOSDSize = "ceph_osd_stat_bytes"
 	cephOSDUsed = "ceph_osd_stat_bytes_used"
@@ -43,7 +43,7 @@ const (
 // labelDaemon is the label that names an OSD, such as osd.3.
 const labelDaemon = "ceph_daemon"
 
-// mostOSDs is the number of OSDs that a graph shows. More lines than that cannot be told apart.
+// mostOSDs is the largest number of OSDs that a graph shows. Readers cannot distinguish more lines.
 const mostOSDs = 20
 
 // noCeph says why panels with Ceph's metrics are empty.
@@ -55,8 +55,8 @@ const noExporter = "No metrics of ceph-exporter here: let Rook run it (spec.moni
 // rookPools is the dashboard of pools that Rook ships. Rook chose its uid.
 const rookPools = "/d/-gtf0Bzik?var-pool=${__field.labels.name}&${__url_time_range}"
 
-// ofCeph selects the series of the Ceph cluster that the sweep or benchmark uses. Rook's scrape labels them with the
-// cluster's namespace. Series without a namespace match too.
+// ofCeph selects the series of the Ceph cluster that the sweep or benchmark uses. Rook's scrape
+// labels them with the cluster's namespace. Series without a namespace match too.
 func ofCeph(metric string, matchers ...string) string {
 	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$ceph_namespace|"`}, matchers...)...)
 }
@@ -75,7 +75,8 @@ func cephVariable(info string) cog.Builder[dashboard.VariableModel] {
 		Hide(dashboard.VariableHideHideVariable)
 }
 
-// poolVariable chooses pools. It has the same name as in Rook's dashboards, so that links pass it on.
+// poolVariable chooses pools. It has the same name as in Rook's dashboards, so that links to them
+// pass the chosen pools on.
 func poolVariable() cog.Builder[dashboard.VariableModel] {
 	return labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
 		Description("The pools whose traffic is drawn.").
@@ -183,14 +184,15 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 // rateOf returns the rate of a counter of Ceph.
 func rateOf(counter string) string { return fmt.Sprintf("rate(%s[$__rate_interval])", ofCeph(counter)) }
 
-// byOSD returns a figure with one series for each OSD, whichever mgr reports it. The argument of
-// the figure is a format: "%s" for the series itself, or a function over a range of the series.
+// byOSD returns a figure with one series for each OSD, whichever mgr reports it. A figure is a
+// function that returns a query. Its argument window is a format: "%s" for the series itself, or a
+// function of Prometheus over a range of the series.
 func byOSD(series string) func(window string) string {
 	return func(window string) string { return latest(fmt.Sprintf(window, series), labelDaemon) }
 }
 
-// highest keeps the OSDs whose figure was the highest in the time range. It chooses the OSDs once
-// for the whole range. A choice for each step would break lines into pieces.
+// highest returns a query for the OSDs whose figure was the highest in the time range. The query
+// chooses the OSDs once for the whole range. A choice for each step would break lines into pieces.
 func highest(figure func(window string) string) string {
 	return top(figure, "%s", "max_over_time(%s[$__range] @ end())")
 }
@@ -203,8 +205,8 @@ func slowest(counter string) string {
 	}, "rate(%s[$__rate_interval])", "increase(%s[$__range] @ end())")
 }
 
-// top returns the figure in the format drawn, for the OSDs with the highest figures in the format
-// chosen.
+// top returns a query for the figure with the format drawn. The query keeps only the mostOSDs OSDs
+// whose figure is highest with the format chosen.
 func top(figure func(window string) string, drawn, chosen string) string {
 	return fmt.Sprintf("%s and topk(%d, %s)", figure(drawn), mostOSDs, figure(chosen))
 }

@@ -14,9 +14,10 @@ const (
 	labelCommand = "command"
 )
 
-// commands shows what to type to get the report, the object itself, and what is still to be
-// restored. A link could lead to none of them: a report is a file, and the API server asks for
-// credentials. The argument changed is what such an object changes in Ceph: OSDs or settings.
+// commands shows the commands for the report, the object itself, and the list of changes that are
+// still to be restored. Links cannot replace them: a report is a file, and the API server requires
+// credentials. The argument changed says what objects of this kind change in Ceph: OSDs or
+// settings.
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {

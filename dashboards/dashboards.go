@@ -1,6 +1,6 @@
-// Package dashboards defines cephtune's dashboards for Grafana in Go, so that the compiler finds a
-// use of a metric that was renamed. Otherwise a panel could be empty for years. The JSON in this
-// folder is generated: "make dashboards" in the project's root writes it.
+// Package dashboards defines cephtune's dashboards for Grafana in Go. So when a metric is renamed,
+// the compiler finds all panels that use it; otherwise a panel could be empty for years. The JSON
+// in this folder is generated: "make dashboards" in the project's root writes it.
 package dashboards
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// schemaVersion is the schema of Grafana 10.0, the oldest supported version. Later versions migrate
-// it. Earlier ones do not understand the cells of tables.
+// schemaVersion is the schema of Grafana 10.0, the oldest supported version. Later versions of
+// Grafana migrate it. Earlier versions do not understand the cells of tables.
 const schemaVersion = 38
 
-// tag marks cephtune's dashboards. Links from one to another find them by it.
+// tag marks cephtune's dashboards. Links between the dashboards find them by this tag.
 const tag = "cephtune"
 
 // The uids of the dashboards. They are part of URLs that users bookmark.

@@ -69,8 +69,8 @@ const (
 	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
 )
 
-// zeroWhileReporting is 0 while a manager reports metrics, and empty otherwise: an unknown number is not
-// 0.
+// zeroWhileReporting is a query for 0 while a manager reports metrics, and empty otherwise: an
+// unknown number is not 0.
 const zeroWhileReporting = "0 * max(" + metrics.CollectionErrors + ")"
 
 func atAGlance() []cog.Builder[dashboard.Panel] {
@@ -101,7 +101,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// stalled counts the objects of both kinds that wait for a user.
+// stalled counts the sweeps and benchmarks that wait for a user.
 func stalled() string {
 	of := func(kind, metric string) string {
 		return fmt.Sprintf(`label_replace(%s, "kind", %q, "", "")`,

@@ -18,7 +18,7 @@ const (
 	nodeDiskBusy    = "node_disk_io_time_seconds_total"
 )
 
-// cephOSDMetadata tells which host an OSD runs on, in its label hostname.
+// cephOSDMetadata has the host of each OSD in its label hostname.
 const cephOSDMetadata = "ceph_osd_metadata"
 
 // noHosts says why a panel about hosts is empty.
@@ -45,14 +45,14 @@ func hostVariable() cog.Builder[dashboard.VariableModel] {
 		Current(all())
 }
 
-// withHost adds the label host, from a label with a name that may have a domain. Ceph and the kernel
-// need not agree about the domain.
+// withHost adds the label host: the name in another label, without a domain. The names of a host in
+// Ceph and in its kernel may differ in the domain.
 func withHost(series, label string) string {
 	return fmt.Sprintf(`label_replace(%s, %q, "$1", %q, "([^.]+).*")`, series, labelHost, label)
 }
 
-// byHost returns the figure of each chosen host that has OSDs of the Ceph cluster. The argument has
-// one series for each instance of the node exporter.
+// byHost returns a query for the figure of each chosen host that has OSDs of the Ceph cluster. The
+// argument is a query with one series for each instance of the node exporter.
 func byHost(figure string) string {
 	chosen := withHost(ofCeph(cephOSDMetadata, `hostname=~"($host)([.].*)?"`), "hostname")
 	instances := latest(withHost(nodeInfo, "nodename"), "instance", labelHost)

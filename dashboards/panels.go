@@ -148,7 +148,7 @@ type line struct {
 	reference bool
 }
 
-// wholeTicks is the length of an axis whose ticks are whole numbers.
+// wholeTicks is how far an axis must reach so that its ticks are whole numbers.
 const wholeTicks = 4
 
 // graph draws series over time.
@@ -319,8 +319,8 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 // unitLabel is the label with the unit that a query gives.
 const unitLabel = "unit"
 
-// takeUnit takes the column's unit from its query unitFrom, and drops that query. The column's
-// properties must not set a unit, because it would override this one.
+// takeUnit sets the column's unit from its query unitFrom, and drops that query. The column's
+// properties must not set a unit, because that unit would override this one.
 func (c column) takeUnit() dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "configFromData", Options: map[string]any{
 		"configRefId": c.unitFrom,
