@@ -31,7 +31,7 @@ const (
 	stepBegin step = "Begin"
 	// stepLock takes the cluster's lock, or a place in its queue.
 	stepLock step = "Lock"
-	// stepPrepare prepares the scratch pool, part by part, and then creates the Jobs and the Secret.
+	// stepPrepare prepares the scratch pool, part by part, and then creates Jobs and the Secret.
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"

@@ -75,8 +75,8 @@ func followLog(seen facts) (plan, bool) {
 }
 
 // concludeFromLogs saves a run whose phases had all ended before a pod ended: the reports that
-// were not fetched yet are in the pod's log. It does not apply to a run with a background load. Such
-// a load reports only when it is stopped, and must be stopped in time.
+// were not fetched yet are in the pod's log. It does not apply to a run with a background load,
+// which reports only when it is stopped, and must be stopped in time.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false

@@ -123,8 +123,8 @@ const Match Mismatch = ""
 // Matches reports whether m is Match.
 func (m Mismatch) Matches() bool { return m == Match }
 
-// Mismatch checks a Job that has the name of the session's Job: it must belong to the benchmark, and
-// its seal must match its annotations.
+// Mismatch checks a Job that has the name of the session's Job. The Job must belong to the
+// benchmark, and its seal must match its annotations.
 func (s Session) Mismatch(master []byte, b *v1alpha1.CephBenchmark, job *batchv1.Job) (Mismatch, error) {
 	if !metav1.IsControlledBy(job, b) {
 		return Mismatch(fmt.Sprintf("Job %s does not belong to this benchmark but has the name that it needs. Remove the Job, and change runID to run again.", job.Name)), nil

@@ -117,8 +117,8 @@ func (s *Followers) begin(address string, key []byte) *follower {
 }
 
 // These control the polling of a runner. The runner may delay an answer by pollWait, and a poll
-// fails after pollTimeout. After a failed poll, the pause is pollAgain. Each further failure doubles
-// the pause, up to pollAtMost.
+// fails after pollTimeout. After a failed poll, the pause is pollAgain. Each further failure
+// doubles the pause, up to pollAtMost.
 const (
 	pollWait    = 25 * time.Second
 	pollTimeout = pollWait + 10*time.Second

@@ -95,8 +95,8 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 }
 
 // Expected returns the description of the outage with which package quiescence distinguishes the
-// effects of the outage from disturbances. before has the numbers of OSDs that were up and in before
-// the stop. The result is nil if OSDs are not stopped yet.
+// effects of the outage from disturbances. before has the numbers of OSDs that were up and in
+// before the stop. The result is nil if OSDs are not stopped yet.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil

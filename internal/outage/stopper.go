@@ -235,7 +235,7 @@ func (s Stopper) endsItself(left *tuning.Journal) bool {
 }
 
 // RestoreOwn brings back the OSDs that the session has stopped. It reads the copy of the journal
-// in Ceph only if requested.
+// in Ceph only with inCeph.
 func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, inCeph)
 	if err != nil || left == nil || left.Sweep != s.owner() {
@@ -244,8 +244,8 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	return s.restore(ctx)
 }
 
-// left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only if
-// requested, because that starts a process.
+// left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only with
+// inCeph, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)

@@ -53,7 +53,7 @@ type Taker struct {
 	Ceph     ceph.Client
 	// HasClients says that the session has clients already.
 	HasClients bool
-	// RestoreOSDs brings back orphaned OSDs. With inCeph, it searches for their journal in Ceph too.
+	// RestoreOSDs brings back orphaned OSDs. With inCeph, it also searches Ceph for their journal.
 	RestoreOSDs func(ctx context.Context, inCeph bool) (reconcile.Wait, error)
 	Now         time.Time
 }
