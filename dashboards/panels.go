@@ -287,8 +287,8 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 const reasonID = "why_empty"
 
 // reason returns a query that says in the first column why a table has no rows. It has a result
-// only while the first query has none, so the first query must have all rows. Grafana itself shows
-// the reason only for tables with a single query.
+// only while the first query has no result, so the first query must have all rows. Grafana itself
+// shows the reason only for tables with a single query.
 func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
 	query, _ := first.Build() // A query with one expression cannot fail.

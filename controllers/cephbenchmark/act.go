@@ -41,7 +41,7 @@ type effect struct {
 // now returns an effect that requests the next step at once.
 func now() effect { return effect{again: reconcile.AtOnce} }
 
-// act carries out the step of a plan, and records in memory what it waits for.
+// act carries out the step of a plan, and records in memory what the plan waits for.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	came, err := r.carryOut(ctx, seen, p)
 	if seen.memory != nil {

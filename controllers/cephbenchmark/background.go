@@ -77,7 +77,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return nil
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // A Job of an earlier session that is about to be deleted, or a foreign one, which prepare reports.
+		return nil // A Job of an earlier session that is about to be deleted, or a Job of another owner, which prepare reports.
 	}
 	seen.background.job = job
 	if seen.background.pods, err = jobs.Pods(ctx, job); err != nil || seen.hint != "" {

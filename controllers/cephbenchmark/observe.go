@@ -327,8 +327,8 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the run in status has ended, and its teardown is complete: only after the
-// teardown, record removes the condition Reconciling of a run that has ended.
+// tidied reports whether the run in status has ended, and its teardown is complete. The condition
+// Reconciling shows that, because record keeps it until the teardown is complete.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }

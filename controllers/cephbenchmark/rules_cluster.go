@@ -32,9 +32,10 @@ func (f facts) waitForCluster(why error) plan {
 	return p.atMost(within, "cluster", p.outcome)
 }
 
-// waitForSurvey waits for the survey. Meanwhile it takes the lock, which takes about as long as
-// the survey. If the target is a claim, it does not take the lock: the claim may be missing, and
-// other objects should not wait for it.
+// waitForSurvey waits for the first survey, the observation of Ceph on which later rules depend.
+// Meanwhile it requests the lock, because that takes about as long as the survey. If the target is
+// a claim, it does not request the lock: the claim may be missing, and other benchmarks and sweeps
+// should not wait for the claim.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
 	case seen.Survey != nil:

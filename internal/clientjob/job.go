@@ -128,8 +128,8 @@ func merged(a, b map[string]string) map[string]string {
 	return both
 }
 
-// nodes returns the node selection for clients from the benchmark, or from the operator config
-// if the benchmark has none.
+// nodes returns the node selection for clients from the benchmark. If its selector is empty, the
+// selector of the operator config applies. The same is true for its tolerations.
 func (j Spec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
 	selector, tolerations := make(map[string]string, len(clients.NodeSelector)), clients.Tolerations
 	for name, value := range clients.NodeSelector {

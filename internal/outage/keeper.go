@@ -35,7 +35,8 @@ type Lock interface {
 
 // Keeper brings back orphaned OSDs: the benchmark or sweep that stopped them is gone, has ended, or
 // has not ended its outage in time. A running object brings its OSDs back itself. The next holder
-// of the lock brings back orphaned OSDs too, but without the keeper they would stay down until then.
+// of the lock brings back orphaned OSDs too, but without the keeper they would stay down until
+// then.
 type Keeper struct {
 	Operator
 

@@ -239,7 +239,7 @@ func cut(s *result.Series, from, to float64) (archive.OutageWindow, bool) {
 }
 
 // latencies returns the median and the 99th percentile of a part of the time series; "" if unknown.
-// It returns no mean, because a second without completions has none, and an outage has such
+// It returns no mean, because a second without completions has no mean, and an outage has such
 // seconds.
 func latencies(d *result.Direction, from, to float64) (p50, p99 v1alpha1.Decimal) {
 	h, err := d.LatencyWithin(from, to)

@@ -33,7 +33,7 @@ type Plan struct {
 	OtherPools int
 }
 
-// PlanFor returns the plan for the outage of a template, or false if it has none.
+// PlanFor returns the plan for the outage of a template, or false if the template has no outage.
 func PlanFor(t *v1alpha1.BenchmarkTemplate) (Plan, bool) {
 	if t.Outage == nil {
 		return Plan{}, false

@@ -104,7 +104,7 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 	return Answer{}, nil
 }
 
-// isOwn reports whether the lock is that of the benchmark, and not that of its sweep.
+// isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
 func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == "CephBenchmark" }
 
 // ahead names the objects that have waited longer for the same cluster.
