@@ -142,7 +142,7 @@ func (r *Reconciler) results(seen facts) runstore.Store {
 	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark}
 }
 
-// failed ends the run ID without a result.
+// failed returns the effect that ends the run ID without a result.
 func failed(seen facts, o kstatus.Outcome) effect {
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}
 }

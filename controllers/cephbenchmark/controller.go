@@ -59,7 +59,7 @@ type Options struct {
 	Rook     Rook
 	Ceph     tuning.Ceph
 	Lock     lock.Locker
-	// Journals keeps the settings that sweeps still have to restore in Ceph clusters.
+	// Journals is the store of the settings that sweeps still have to restore in Ceph clusters.
 	Journals tuning.Store
 	// Outages is the store of the journals of OSDs that are kept down.
 	Outages tuning.Store
@@ -78,7 +78,7 @@ type Options struct {
 	Logs       clientview.Logs
 	// MasterKey is the secret from which the keys of sessions are derived.
 	MasterKey []byte
-	// PoolSettle is how long the PGs of a new pool have to be clean.
+	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	PoolSettle time.Duration
 	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
@@ -103,7 +103,7 @@ type Reconciler struct {
 	masterKey []byte
 	counts    *exporter.Events
 	now       func() time.Time
-	// poolSettle is how long the PGs of a new pool have to be clean.
+	// poolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	poolSettle time.Duration
 	live       *live.Sessions[memory]
 	decisions  reconcile.Decisions

@@ -28,7 +28,8 @@ type memory struct {
 	gathering conclusion.Gathering
 	// runs holds the outcomes of this session's runs.
 	runs map[int32]conclusion.Run
-	// waits is what the last pass waited for. trouble is the latest error or message about that.
+	// waits is what the last pass waited for. trouble is the latest error or message during that
+	// wait.
 	waits   reconcile.Waiting
 	trouble string
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.

@@ -35,7 +35,7 @@ func AnyValid(runs []Run) bool {
 	return slices.ContainsFunc(runs, func(r Run) bool { return r.Reason == "" })
 }
 
-// Conclude combines all valid runs. references has the results of earlier benchmarks with which
+// Conclude combines all valid runs. references has the results of other benchmarks with which
 // expectations compare this one.
 func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}

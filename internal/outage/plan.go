@@ -111,7 +111,7 @@ func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	return shortest, longest
 }
 
-// earlier returns the earlier of two times; 0 means never.
+// earlier returns the shorter of two durations until an event; 0 means that it never comes.
 func earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -119,7 +119,7 @@ func earlier(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// later returns the later of two times; 0 means never.
+// later returns the longer of two durations until an event; 0 means that it never comes.
 func later(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return 0
@@ -160,7 +160,7 @@ func spacing(config []ceph.ConfigEntry) time.Duration {
 }
 
 // number returns the value of a numeric option in the central configuration, for all daemons of
-// a kind; otherwise if the option is not set.
+// a kind. If the option is not set, it returns the value of otherwise.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {

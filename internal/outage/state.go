@@ -21,7 +21,7 @@ type State struct {
 	// Refused says that the cluster does not permit the outage.
 	Refused bool
 
-	// osdMap is the last OSD map, and osdMapAt the time of its sample.
+	// osdMap is the last OSD map that was read, and osdMapAt is when it was requested.
 	osdMap   *ceph.OSDMap
 	osdMapAt time.Time
 	// status and recovered were read right before the stop, recoveredLast when all placement

@@ -43,7 +43,7 @@ func (o Operator) journals(observer ceph.Connection) *tuning.Mirrored {
 	return tuning.NewMirrored(o.Store, tuning.NewConfigKey(o.Ceph, observer).ForOutages())
 }
 
-// Session is a session's outage in this process.
+// Session has what this process knows about the current outage of a session.
 type Session struct {
 	State
 
@@ -174,7 +174,7 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 }
 
 // UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If noup cannot
-// be unset yet, the caller repeats the call after the time again. abort is why the run must not
+// be unset yet, the caller repeats the call after the returned time. abort is why the run must not
 // continue, or "".
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
 	if err := s.connect(ctx, time.Time{}); err != nil {
