@@ -54,9 +54,9 @@ type Session struct {
 	Remark     string
 }
 
-// Workload returns the phases and the environment of this session. A run of a reference, a benchmark
-// with which an expectation compares, is used only if it measured the same phases in the same
-// environment.
+// Workload returns the phases and the environment of this session. A reference is a benchmark with
+// which an expectation compares. Its runs are used only if they measured the same phases in the
+// same environment.
 func (s Session) Workload() reference.Workload {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
 	for _, p := range s.Script.Phases {
