@@ -19,6 +19,7 @@ type recording struct {
 	name       string
 	rows       []Span
 	operations []float64
+	settings   []int           // in force during each row
 	switched   []time.Duration // when the setting of each row was acknowledged
 }
 
@@ -51,6 +52,7 @@ func recordings(t *testing.T) (all []recording) {
 			at := func(column int) time.Duration { return time.Duration(values[column]) * time.Millisecond }
 			r.rows = append(r.rows, Span{From: at(0), To: at(1)})
 			r.operations = append(r.operations, values[2])
+			r.settings = append(r.settings, int(values[3]))
 			r.switched = append(r.switched, at(4))
 		}
 		if err := file.Close(); err != nil {
