@@ -14,8 +14,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// SwitchDeadline bounds all commands of one switch together.
-const SwitchDeadline = 2 * time.Second
+// SwitchDeadline bounds all commands of one switch together. A switch that it ends leaves an unknown
+// value, so the whole session is void. It is longer than a good switch takes, because a slow switch
+// that ends by itself voids only its group of windows (switchback.Timing). On the lab, monitors take
+// 0.3 to 1.4 s for an option of a pool, and sometimes more than 2 s.
+const SwitchDeadline = 5 * time.Second
 
 // lookDeadline bounds reading the lock and the settings before a switch. Until the switch,
 // the load runs on with the previous configuration, so a slow answer costs only time.
