@@ -79,8 +79,21 @@ func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now
 	if len(events.Items) == 0 {
 		return "", nil
 	}
-	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return timeOf(a).Compare(timeOf(b)) })
 	return latest.Message, nil
+}
+
+// timeOf returns when an event last happened. Events of the group events.k8s.io, such as those of
+// the scheduler, may lack LastTimestamp.
+func timeOf(e corev1.Event) time.Time {
+	last := e.EventTime.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(last) {
+		last = e.Series.LastObservedTime.Time
+	}
+	if e.LastTimestamp.After(last) {
+		last = e.LastTimestamp.Time
+	}
+	return last
 }
 
 // stuckObject returns the object whose events may explain a delay: a Job without pods, or the

@@ -45,7 +45,11 @@ func (e Entry) Message() string {
 	case LeftAlone:
 		return fmt.Sprintf("%s was %s before, and something else has changed it to %s: left as it is", e.Setting, e.Original, e.Found)
 	case Gone:
-		return fmt.Sprintf("%s was %s, and the pool no longer exists", e.Setting, e.Original)
+		what := "pool"
+		if e.Setting.Kind == KindNoUp {
+			what = "OSD"
+		}
+		return fmt.Sprintf("%s was %s, and the %s no longer exists", e.Setting, e.Original, what)
 	case Kept:
 		return fmt.Sprintf("%s was %s before, and stays as it is now", e.Setting, e.Original)
 	case Abandoned:

@@ -107,8 +107,19 @@ type Facts struct {
 	Balancer *ceph.Balancer
 }
 
-// ErrPoolGone says that a setting's pool does not exist.
+// ErrPoolGone says that a setting's pool does not exist. errOSDGone matches it too, because a journal
+// treats a missing OSD like a missing pool.
 var ErrPoolGone = errors.New("there is no such pool")
+
+var errOSDGone error = osdGone{}
+
+type osdGone struct{}
+
+// Error implements error.
+func (osdGone) Error() string { return "there is no such OSD" }
+
+// Is makes errors.Is match ErrPoolGone.
+func (osdGone) Is(target error) bool { return target == ErrPoolGone }
 
 var errNotAsked = errors.New("its value was not read from Ceph")
 
@@ -143,10 +154,6 @@ func (f Facts) Value(of Setting) (cephvalue.Value, error) {
 	}
 	return poolValue(pool, of), nil
 }
-
-// errOSDGone says that a setting's OSD no longer exists. The journal treats it like a missing
-// pool.
-var errOSDGone = fmt.Errorf("there is no such OSD: %w", ErrPoolGone)
 
 func (f Facts) osdFlag(of Setting) (cephvalue.Value, error) {
 	at := slices.IndexFunc(f.OSDMap.OSDs, func(o ceph.OSDState) bool { return o.ID == of.OSD })

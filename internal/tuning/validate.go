@@ -421,12 +421,17 @@ func locked(configurations [][]Change, about Known) []Problem {
 			}
 			why := lockedBy(change.Setting.Option, effective(optionProfile, configuration, about), effective(optionOverride, configuration, about))
 			said := slices.ContainsFunc(problems, func(p Problem) bool { return p.Setting == change.Setting })
-			if why != "" && !said {
-				problems = append(problems, Problem{
-					Reason: ProblemMClock, Setting: change.Setting,
-					Message: fmt.Sprintf("OSDs would revert %s: %s; set that in the same configuration, if the administrator allows it", change.Setting, why),
-				})
+			if why == "" || said {
+				continue
 			}
+			advice := "set that in the same configuration, if the administrator allows it"
+			if mClockSleeps.MatchString(change.Setting.Option) {
+				advice = "remove the parameter, because no other setting changes that"
+			}
+			problems = append(problems, Problem{
+				Reason: ProblemMClock, Setting: change.Setting,
+				Message: fmt.Sprintf("OSDs would revert %s: %s; %s", change.Setting, why, advice),
+			})
 		}
 	}
 	return problems

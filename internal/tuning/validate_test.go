@@ -125,7 +125,7 @@ func TestValidate(t *testing.T) {
 				{Section: "osd", Name: "osd_mclock_profile", Value: "custom"}, {Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"},
 			}
 		}},
-		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, said: "sleeps are 0"},
+		"sleeps": {configurations: one(config("osd_recovery_sleep", "0.1")), reason: ProblemMClock, said: "no other setting changes that"},
 		"an option that Rook sets": {configurations: one(config("osd_memory_target", "4G")), change: func(k *Known) {
 			k.Owned.CephConfig = map[string]map[string]string{"osd": {"osd_memory_target": "2G"}}
 		}, reason: ProblemOwned, said: `spec.cephConfig["osd"].osd_memory_target of the CephCluster`},
