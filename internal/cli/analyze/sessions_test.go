@@ -74,7 +74,7 @@ func TestAnExportOfTwoCandidates(t *testing.T) {
 }
 
 // Each of these sweeps ran on Ceph 20.2.4: three sessions of writes and dwells that contradict their gain, a profile
-// of mClock whose effect was not found, a small loss, and sessions of values that act alike.
+// of mClock whose effect was not found, a small loss, sessions of values that act alike, and an option of a pool.
 func TestExportsOfOtherSweeps(t *testing.T) {
 	for name, want := range map[string]string{
 		"held":         "4        message_cap=256  4       1.434  Dwells  agrees with the ledger",
@@ -82,6 +82,7 @@ func TestExportsOfOtherSweeps(t *testing.T) {
 		"profiles":     "1.077  0.712 to 1.629  Inconclusive",
 		"alike-writes": "0.997  0.960 to 1.036  Equivalent",
 		"alike-reads":  "0.973  0.933 to 1.015  Inconclusive",
+		"fast-read":    "0.731  0.547 to 0.977  Inferior",
 	} {
 		if got := analyzed(t, "../testdata/exports/"+name+".yaml"); got.Err != nil || !strings.Contains(got.Stdout, want) {
 			t.Errorf("no %q in\n%s", want, got)
