@@ -56,7 +56,7 @@ func watchSession(seen facts) (plan, bool) {
 	if m := seen.memory; m != nil && m.switching.loop != nil {
 		doing = "Settings are switched under a running load."
 		if seen.sessions != nil && seen.sessions.Dwells > 0 {
-			doing = "Each setting holds for minutes, twice."
+			doing = "Each setting stays applied for minutes, twice."
 		}
 	}
 	return plan{

@@ -23,7 +23,7 @@ const (
 	quietWithin = 10 * time.Second
 )
 
-// quiet samples a cluster while a session switches settings. It does not know which setting holds, nor any
+// quiet samples a cluster while a session switches settings. It does not know which setting is applied, nor any
 // figure of the clients, so that it cannot select windows by their results.
 type quiet struct {
 	ceph     ceph.Client

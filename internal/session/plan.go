@@ -19,12 +19,12 @@ type Plan struct {
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
-	// Dwells means that each setting holds for minutes. Windows are then pieces of the second half of that
+	// Dwells means that each setting stays applied for minutes. Windows are then pieces of the second half of that
 	// time.
 	Dwells bool `json:"dwells,omitempty"`
 }
 
-// DefaultWindow is the time for which a setting holds, unless carry-over was found.
+// DefaultWindow is how long a setting stays applied, unless carry-over was found.
 const DefaultWindow = 10 * time.Second
 
 // spareOfEach is the minimum number of spare groups of a session, which replace void groups.
@@ -65,10 +65,10 @@ func General(seed uint64, number, candidates, pairs int, window time.Duration) (
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
 
-// DwellTime is the time for which a setting holds in a dwell.
+// DwellTime is how long a setting stays applied in a dwell.
 const DwellTime = 4 * time.Minute
 
-// Dwell returns the plan of four dwells: the baseline and a candidate hold alternately, twice each.
+// Dwell returns the plan of four dwells: the baseline and a candidate are applied alternately, twice each.
 // Each dwell is a group of its own, so that the operator reads the clients' rows in between.
 func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
 	p, err := planned(seed, number, candidates, 1, DwellTime)

@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Estimate is the cost of a design in runs, time and bytes.
+// Estimate is the cost of a sweep in runs, time and bytes.
 type Estimate struct {
 	Runs  int
 	Time  time.Duration

@@ -566,7 +566,7 @@ const mostMissing = 1000
 // session or one sweep cannot have so many.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
-	equivalent := "dwells, in which a setting holds for minutes"
+	equivalent := "dwells, in which a setting stays applied for minutes"
 	if s.Quick() {
 		m.Needed, of = m.Needed*s.pairsOfGroup(), "pair of windows"
 		most, more = fmt.Sprintf("a session has at most %d: use 3 or more sessions", switchback.LastLook), switchback.LastLook-a.Runs*s.pairsOfGroup()

@@ -17,7 +17,7 @@
 //
 // The package tests for effects that windows hide. The after-effect of the
 // previous setting appears inside windows or in the next window (Carryover). Work
-// that a setting defers appears only if a setting holds for minutes, in dwells.
+// that a setting defers appears only if a setting stays applied for minutes, in dwells.
 //
 // The package is pure: no clock, no input or output, no global randomness. Package
 // session uses it.

@@ -49,7 +49,7 @@ type Claim string
 const (
 	ThisHour        Claim = "on this pool, in this hour" // one session
 	General         Claim = "on this cluster"            // sessions with pools of their own
-	SwitchedWindows Claim = "switched windows only"      // no setting has held for minutes
+	SwitchedWindows Claim = "switched windows only"      // no setting has stayed applied for minutes
 )
 
 // Remedy is the required action after carry-over.
@@ -210,7 +210,7 @@ func Carryover(entries []Entry, candidate int) bool {
 	return math.Abs(late) > limit || math.Abs(lag) > limit
 }
 
-// Dwells has the figures of four periods of some minutes in which one setting held: baseline and candidate
+// Dwells has the figures of four periods of some minutes, with the baseline and the candidate
 // alternately. Each period has equally many pieces of equal length, such as four of 30 s, after the time in
 // which the setting takes effect.
 type Dwells [4][]float64
