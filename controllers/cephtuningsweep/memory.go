@@ -21,8 +21,8 @@ type memories struct {
 	bySelf map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a sweep in one of its runs. It drops the memory of another sweep with
-// the same name, or of another run.
+// of returns the memory of a sweep for one run ID; session has the sweep's UID and the run ID. It
+// drops the memory of another sweep with the same name, or of another run ID.
 func (m *memories) of(key types.NamespacedName, session string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
