@@ -16,8 +16,8 @@ const maxExamples = 3
 // [ceph.Client.PGsOn].
 //
 // `ceph osd ok-to-stop` should answer the same question, but is wrong in Ceph 20.2.4: it ignores
-// each placement group unless its last OSD is among those to stop. So a refusal by Ceph counts, but
-// an approval does not suffice.
+// a placement group unless the last OSD of its acting set is among those to stop. So a refusal by
+// Ceph counts, but an approval does not suffice.
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {

@@ -29,7 +29,7 @@ import (
 // Namespace is the namespace that tests choose.
 const Namespace = "cephtune-bench"
 
-// Morning returns the time that many minutes after six o'clock. All tests use the same day.
+// Morning returns the time at the given number of minutes after six o'clock, always on the same day.
 func Morning(minutes int) time.Time {
 	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
