@@ -133,10 +133,10 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 			plan.Pairs = lastLook(e.spec.Budget, restore, cost)
 		}
 	}
-	session := cost(plan.Pairs)
-	plan.RunDuration = &metav1.Duration{Duration: session.Time}
+	planned := cost(plan.Pairs)
+	plan.RunDuration = &metav1.Duration{Duration: planned.Time}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore}
-	plan.RunBytesWritten = wholeQuantity(session.Bytes)
+	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
 }
 
 // lastLook returns the last look of a single session that is within the budget, in pairs of

@@ -304,8 +304,10 @@ func TestAdviceStaysWithinTheBounds(t *testing.T) {
 		"one session": {switchedPatch, []SessionEntry{
 			{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 20, Mean: -0.03, StdDev: 0.12}, Validity: v1alpha1.SweepSessionValid},
 		}, "but a session has at most 60: use 3 or more sessions; the verdict Equivalent needs 3 or more sessions, which end with dwells, or design Blocks."},
-		"all sessions": {strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
-			"but a sweep has at most 12: try more pairs in each session; the verdict Equivalent needs dwells, in which a setting stays applied for minutes."},
+		"all sessions": {
+			strings.Replace(switchedPatch, "sessions: 1", "sessions: 4", 1), many,
+			"but a sweep has at most 12: try more pairs in each session; the verdict Equivalent needs dwells, in which a setting stays applied for minutes.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec, plan, planner := sessionPlan(t, c.patch)
