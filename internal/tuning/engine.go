@@ -200,7 +200,7 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	}
 	// Without a successful save by this engine, even an unchanged journal is written again: one of
 	// its copies may be outdated.
-	if len(j.Entries) == 0 || alike(known, j) == nil && j.Writer == e.writer && e.saved {
+	if len(j.Entries) == 0 || known.equal(j) && j.Writer == e.writer && e.saved {
 		return nil
 	}
 	return e.persist(ctx, j)
@@ -218,7 +218,7 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	if err != nil {
 		return err
 	}
-	if written == nil || alike(written, j) != nil {
+	if written == nil || !written.equal(j) {
 		return errors.New("the journal read back differs from the written one: another process writes it or blocks writes to it")
 	}
 	return e.reached(StepIntentReadBack)
@@ -322,7 +322,7 @@ func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, a
 			applied.NotTaken = append(applied.NotTaken, notKept(change, now, Known{Facts: after}))
 		}
 	}
-	if alike(known, j) == nil {
+	if known.equal(j) {
 		return applied, nil
 	}
 	if err := e.save(ctx, j); err != nil {

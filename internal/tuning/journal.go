@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -404,6 +405,16 @@ func Encode(j *Journal) ([]byte, error) {
 		err = fmt.Errorf("the journal has %d bytes, more than the limit of %d: vary fewer settings and values", len(text), maxStored)
 	}
 	return text, err
+}
+
+// equal reports whether two journals are stored as the same text. A nil journal equals only nil.
+func (j *Journal) equal(other *Journal) bool {
+	first, err := json.Marshal(j)
+	if err != nil {
+		return false
+	}
+	second, err := json.Marshal(other)
+	return err == nil && bytes.Equal(first, second)
 }
 
 // Decode parses a journal.

@@ -1,7 +1,6 @@
 package tuning
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ var ErrOvertaken = errors.New("another process has written the journal meanwhile
 // journal again is allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
-	case kept == nil || alike(kept, next) == nil:
+	case kept == nil || kept.equal(next):
 		return nil
 	case kept.Sweep.UID != next.Sweep.UID && kept.Done():
 		return nil
@@ -161,6 +160,10 @@ type Memory struct {
 func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.load(fsid)
+}
+
+func (s *Memory) load(fsid string) (*Journal, error) {
 	text, found := s.kept[fsid]
 	if !found {
 		return nil, nil //nolint:nilnil // A missing journal is not an error.
@@ -169,20 +172,20 @@ func (s *Memory) Load(_ context.Context, fsid string) (*Journal, error) {
 }
 
 // Save implements Store.
-func (s *Memory) Save(ctx context.Context, j *Journal) error {
+func (s *Memory) Save(_ context.Context, j *Journal) error {
 	text, err := Encode(j)
 	if err != nil {
 		return err
 	}
-	kept, err := s.Load(ctx, j.FSID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, err := s.load(j.FSID)
 	if err == nil {
 		err = Follows(j, kept)
 	}
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.kept == nil {
 		s.kept = map[string][]byte{}
 	}
@@ -191,16 +194,16 @@ func (s *Memory) Save(ctx context.Context, j *Journal) error {
 }
 
 // Remove implements Store.
-func (s *Memory) Remove(ctx context.Context, last *Journal) error {
-	kept, err := s.Load(ctx, last.FSID)
+func (s *Memory) Remove(_ context.Context, last *Journal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, err := s.load(last.FSID)
 	if err != nil || kept == nil {
 		return err
 	}
 	if err := Outlives(last, kept); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.kept, last.FSID)
 	return nil
 }
@@ -289,22 +292,8 @@ func Newest(a, b *Journal) (*Journal, error) {
 	case a.Revision > b.Revision:
 		return a, nil
 	}
-	return a, alike(a, b)
-}
-
-// alike returns an error if two journals differ. The error is written for copies with the same
-// revision; callers with other journals only check whether it is nil.
-func alike(a, b *Journal) error {
-	first, err := Encode(a)
-	if err != nil {
-		return err
+	if !a.equal(b) {
+		return nil, fmt.Errorf("two journals of %s have revision %d and differ: compare both with Ceph and remove the wrong one", a.Sweep, a.Revision)
 	}
-	second, err := Encode(b)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(first, second) {
-		return fmt.Errorf("two journals of %s have revision %d and differ: compare both with Ceph and remove the wrong one", a.Sweep, a.Revision)
-	}
-	return nil
+	return a, nil
 }
