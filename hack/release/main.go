@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,7 +89,9 @@ func (r *release) run() error {
 }
 
 // work returns the folder for binaries while the release is being built.
-func (r *release) work() string { return filepath.Join(r.out, ".work") }
+func (r *release) work() string { return filepath.Join(r.out, workName) }
+
+const workName = ".work"
 
 // marker is a file that exists in every folder that this program has completely written.
 const marker = "SHA256SUMS"
@@ -116,8 +120,8 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes the folder of an earlier release. It fails if the folder has files but no
-// mark of an earlier release.
+// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that
+// no release has written.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
@@ -126,17 +130,32 @@ func emptyFolder(name string) error {
 	if err != nil {
 		return err
 	}
-	if !ours(entries) {
-		return fmt.Errorf("%s has files that no release has written: name another folder, or empty this one", name)
+	if !slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == workName }) {
+		if err := onlyReleased(name, entries); err != nil {
+			return err
+		}
 	}
 	return os.RemoveAll(name)
 }
 
-func ours(entries []os.DirEntry) bool {
-	for _, entry := range entries {
-		if entry.Name() == marker || entry.Name() == ".work" {
-			return true
+// onlyReleased returns an error unless the checksums in the folder list each of its entries. A
+// release that was interrupted has no checksums, but the folder .work.
+func onlyReleased(name string, entries []os.DirEntry) error {
+	sums, err := os.ReadFile(filepath.Join(name, marker))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	released := map[string]bool{marker: err == nil}
+	for line := range strings.Lines(string(sums)) {
+		if _, file, found := strings.Cut(strings.TrimSpace(line), "  "); found {
+			top, _, _ := strings.Cut(file, "/")
+			released[top] = true
 		}
 	}
-	return false
+	for _, entry := range entries {
+		if !released[entry.Name()] {
+			return fmt.Errorf("%s has %s, which no release has written: name another folder, or empty this one", name, entry.Name())
+		}
+	}
+	return nil
 }

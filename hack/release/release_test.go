@@ -344,17 +344,40 @@ func TestPlatformsOfATrial(t *testing.T) {
 }
 
 func TestFolderOfARelease(t *testing.T) {
-	r := madeRelease(t, "0.1.0")
-	put(t, filepath.Join(r.out, marker), "")
-	put(t, filepath.Join(r.out, "old"), "")
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(r.out, "old")); !os.IsNotExist(err) {
-		t.Errorf("the release before is still there: %v", err)
-	}
-	if r.created.IsZero() || len(r.revision) < 40 {
-		t.Errorf("the commit: %s at %s", r.revision, r.created)
+	sums := strings.Repeat("0", 64) + "  old\n" + strings.Repeat("0", 64) + "  sbom/manager.cdx.json\n"
+	for name, c := range map[string]struct {
+		files   map[string]string
+		refused string
+	}{
+		"a release":                {map[string]string{marker: sums, "old": "", "sbom/manager.cdx.json": ""}, ""},
+		"an interrupted release":   {map[string]string{".work/manager": "", "old": ""}, ""},
+		"a file beside a release":  {map[string]string{marker: sums, "old": "", "thesis.tex": ""}, "thesis.tex"},
+		"checksums of other files": {map[string]string{marker: "", "old": ""}, "old"},
+		"other files":              {map[string]string{"old": ""}, "old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := madeRelease(t, "0.1.0")
+			for file, text := range c.files {
+				put(t, filepath.Join(r.out, file), text)
+			}
+			err := r.prepare()
+			_, kept := os.Stat(filepath.Join(r.out, "old"))
+			if c.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), c.refused) || kept != nil {
+					t.Errorf("got the error %v, want one with %q; the file that was there: %v", err, c.refused, kept)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !os.IsNotExist(kept) {
+				t.Errorf("a file of the earlier release is still in the folder: %v", kept)
+			}
+			if r.created.IsZero() || len(r.revision) < 40 {
+				t.Errorf("the commit is %s at %s", r.revision, r.created)
+			}
+		})
 	}
 }
 
