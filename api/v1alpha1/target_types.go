@@ -80,7 +80,7 @@ type ScratchPool struct {
 }
 
 // OSDSelection draws OSDs of the pool's device class that are up and in. It takes one OSD from each
-// failure domain in turn. status.osds lists the drawn OSDs.
+// failure domain in turn. status.osds of the CephBenchmark lists the drawn OSDs.
 type OSDSelection struct {
 	// count is the number of OSDs.
 	// +required
@@ -170,7 +170,7 @@ type ExistingPool struct {
 // +kubebuilder:validation:Enum=Layering;ExclusiveLock;ObjectMap;FastDiff;DeepFlatten;Journaling
 type ImageFeature string
 
-// The features.
+// The features of images, as rbd names them.
 const (
 	ImageFeatureLayering      ImageFeature = "Layering"
 	ImageFeatureExclusiveLock ImageFeature = "ExclusiveLock"
@@ -184,7 +184,7 @@ const (
 // +kubebuilder:validation:Enum=None;Clients
 type ImageSharing string
 
-// The choices.
+// The values of ImageSharing.
 const (
 	// ImageSharingNone gives each client and each writing job its own image.
 	ImageSharingNone ImageSharing = "None"
@@ -233,7 +233,7 @@ type Image struct {
 // +kubebuilder:validation:Enum=Filesystem;Block
 type VolumeMode string
 
-// The modes.
+// The modes of a PersistentVolumeClaim.
 const (
 	VolumeModeFilesystem VolumeMode = "Filesystem"
 	VolumeModeBlock      VolumeMode = "Block"

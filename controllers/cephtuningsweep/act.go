@@ -13,11 +13,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// effect is the outcome of a step.
+// effect is the result of a step.
 type effect struct {
-	// outcome replaces the planned outcome, if its reason is not empty.
+	// outcome replaces the reason and message of the plan, if its reason is not empty.
 	outcome kstatus.Outcome
-	// again is the time until the next pass at the latest; 0 for never.
+	// again is the longest time until the next pass; 0 keeps that of the plan.
 	again time.Duration
 	// waits reports that the step has to wait: it has neither failed nor ended.
 	waits bool

@@ -99,7 +99,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 		return effect{}, err
 	case against != nil:
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"%s cannot be switched under load, because it is inert without load: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
+			"%s cannot be switched under load, because its rehearsal without load failed: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
 	case !proven:
 		return effect{outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
 	}
@@ -161,7 +161,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return effect{}, err
 	}
-	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with the sweep or the leader.
+	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with its session, or when this process stops it.
 	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{edit: seen.expects(eta)}, nil
 }
@@ -177,7 +177,7 @@ func warm(courses []runner.Course) time.Time {
 	return last
 }
 
-// expects writes the expected end of the sweep into status.
+// expects returns the edit that writes the expected end of the sweep into status.
 func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		if s.Progress == nil {
@@ -254,7 +254,7 @@ type switched struct {
 	about   tuning.Known
 	changes [][]tuning.Change // by setting
 	turn    int
-	failure error // the error of the switch that ended the session
+	failure error // the error of the last switch; nil if it succeeded
 }
 
 // Switch implements [session.Cluster].
@@ -345,7 +345,7 @@ func (f facts) sessionMiB(s *sessionMemory) int64 {
 	return int64(share*float64(expected.Bytes)) >> 20
 }
 
-// enteredSession returns the status with additional session entries.
+// enteredSession returns the effect that adds session entries to status.
 func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	entries := append(slices.Clip(f.sessionLedger), more...)
 	after, err := sweepspec.SessionsOf(&f.sweep.Spec, f.sweep.Status.Plan, entries)

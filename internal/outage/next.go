@@ -12,11 +12,11 @@ import (
 // Progress holds the moments of an outage, by the clock of the manager. Each time is zero until its
 // moment has come.
 type Progress struct {
-	// Start is when the phase got its signal.
+	// Start is when the clients were told to start the phase.
 	Start time.Time
 	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
-	// when they were seen down. Stop equals Begin until they are marked down: a failed attempt may
-	// have set noup, and only a Stop that is not zero makes the manager unset it.
+	// when they were seen down. Stop is first set to Begin, and corrected when the OSDs are marked
+	// down. So noup is unset also after an attempt that failed after it had set noup.
 	Begin, Stop, Down time.Time
 	// Out is when Ceph was first seen to have marked the OSDs out. Backfilled is when all
 	// placement groups were clean without them. Both are set only if the plan expects a
@@ -30,10 +30,10 @@ type Progress struct {
 	Failed string
 }
 
-// Outstanding reports whether OSDs may be kept down.
+// Outstanding reports whether noup may still be set.
 func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset.IsZero() }
 
-// Look holds the state of the cluster and the phase at one moment.
+// Look holds what one pass sees of the cluster and the phase.
 type Look struct {
 	// PhaseOver says that the phase has ended, with or without success.
 	PhaseOver bool
@@ -50,13 +50,13 @@ type Look struct {
 // Step is the next action.
 type Step string
 
-// These are the steps.
+// The steps of an outage.
 const (
 	// StepWait waits for the returned time.
 	StepWait Step = "Wait"
 	// StepStop stops the OSDs, unless [Plan.Refuse] gives a reason against it.
 	StepStop Step = "Stop"
-	// StepUnsetNoup unsets noup.
+	// StepUnsetNoup unsets noup, so that the OSDs come up.
 	StepUnsetNoup Step = "UnsetNoup"
 	// StepDone means that the outage has ended.
 	StepDone Step = "Done"

@@ -1,5 +1,5 @@
-// Package progress writes the current speed of a runner's engine into the runner's log, and
-// reads it from there. It needs no connection to the runner, and writes nothing to the API.
+// Package progress formats and parses the line of a runner's log that has the current speed of its
+// engine. A reader of the log needs no connection to the runner.
 package progress
 
 import (

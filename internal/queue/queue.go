@@ -20,7 +20,7 @@ type Place struct {
 	objectref.Ref
 
 	Cluster v1alpha1.ClusterReference
-	// Start is the time when its run began.
+	// Start is the time when the object began its run ID.
 	Start metav1.Time
 	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that
 	// restore, so no benchmark is ahead of the object.
@@ -32,8 +32,8 @@ const kindBenchmark = "CephBenchmark"
 // maxNamed limits how many of the objects ahead are named.
 const maxNamed = 3
 
-// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that does not run,
-// or that belongs to a sweep, because the sweep has a place.
+// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that has not begun
+// or has ended, or that belongs to a sweep, because the sweep has a place.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
 		return Place{}, false
@@ -41,8 +41,8 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	return Place{Ref: objectref.To(kindBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
-// OfSweep returns the place of a sweep. It returns false for a sweep that does not run, or that
-// only plans.
+// OfSweep returns the place of a sweep. It returns false for a sweep that has not begun or has
+// ended, or that only plans.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
@@ -50,8 +50,8 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To("CephTuningSweep", s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// waits reports whether an object wants or holds the lock. An object that waits for its window does
-// not block others.
+// waits reports whether an object wants or holds the lock. An object that waits for its spec.window
+// does not block others.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&

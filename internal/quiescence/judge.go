@@ -64,7 +64,8 @@ type Disturbance struct {
 	// Message describes it as it was when first seen.
 	Message string `json:"message"`
 	// FirstSeen and LastSeen are the times of the first and the last sample with the
-	// disturbance. Samples is the number of samples with it.
+	// disturbance. Samples is the number of samples with it. For a time without samples, these
+	// are the ends of that time, and Samples is 0.
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
 	Samples   int       `json:"samples"`
@@ -79,9 +80,9 @@ type seen struct {
 	atOnce bool
 }
 
-// Judge returns the disturbances of a phase, by kind. A disturbance aborts the run only if two
-// consecutive samples have it, since one can be a blip. In a single sample it only invalidates the
-// phase. A disturbance with atOnce aborts the run in the first sample.
+// Judge returns the disturbances of a phase, by kind. A disturbance with the action Abort
+// aborts the run only if two consecutive samples have it, since one can be a blip. In a single
+// sample it only invalidates the phase. With atOnce it aborts the run in the first sample.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
 	allowed := allowances(spec, before(o.Samples))
@@ -155,7 +156,8 @@ func severity(action v1alpha1.DisturbanceAction) int {
 	}
 }
 
-// before returns the codes about past events that existed before the phase.
+// before returns the health codes about past events, such as RECENT_CRASH, that the first sample
+// has already.
 func before(samples []Sample) []string {
 	if len(samples) == 0 {
 		return nil
@@ -225,7 +227,7 @@ func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string,
 	return nil
 }
 
-// pgsSeen ignores PGs that are unknown to the manager: after a failover, all of them are
+// pgsSeen judges no PG while any PG is unknown to ceph-mgr: after a failover, all of them are
 // unknown for some seconds, although clients notice nothing.
 func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if !status.ManagerActive || status.CountPGs(ceph.PGState.IsUnknown) > 0 {
@@ -268,8 +270,8 @@ func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 	}
 }
 
-// osdsChanged describes OSDs that came up or went down since the previous sample. The OSDs' up
-// and down times reveal an OSD that did both in between.
+// osdsChanged describes OSDs that went up, down, in or out since the previous sample. OSDsUpSince
+// and OSDsInSince reveal an OSD that did both in between.
 func osdsChanged(previous *Sample, status *ceph.Status) string {
 	if previous == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ClusterInfo is the status of a CephCluster. Rook updates it only once a minute: ask Ceph for
-// the current state.
+// ClusterInfo has the parts of a CephCluster that cephtune uses. Rook updates its status only once
+// a minute: ask Ceph for the current state.
 type ClusterInfo struct {
 	Namespace, Name string
 	// FSID is Ceph's ID of the cluster; empty until Rook knows it.

@@ -37,11 +37,12 @@ const (
 	frameOmitted = "omitted id=%s bytes=%d"
 
 	// frameLineBytes is the maximum number of bytes in a data line before base64. The encoded line
-	// with its prefix is shorter than 8 KiB, since container runtimes split lines at 16 KiB.
+	// with its prefix is shorter than 8 KiB, well below the 16 KiB at which container runtimes split
+	// lines.
 	frameLineBytes = 6000
 )
 
-// frameWriter writes frames until they would exceed its limit.
+// frameWriter writes each frame for which its limit has room, and a line for each that it omits.
 type frameWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -125,7 +126,8 @@ const (
 )
 
 // ReadFrames returns the reports in a log, in the log's order. The error contains one [*FrameError]
-// for each report that is damaged, truncated or omitted; the other reports are still returned.
+// for each of the first maxFrameErrors reports that are damaged, truncated or omitted; the other
+// reports are still returned.
 // After a read error, ReadFrames returns the reports before it, and the error.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
@@ -200,7 +202,8 @@ func (f *frameReader) end(id string) {
 	switch {
 	case f.open && id == f.id:
 		f.finish()
-	case id != f.id: // The line may belong to a frame that has failed.
+	// The end of a frame that has failed already has the same ID, and is ignored.
+	case id != f.id:
 		f.fail("is cut off by the next one")
 		f.id, f.begin, f.open = id, f.number, true
 		f.fail("has lost its beginning")

@@ -134,7 +134,7 @@ func (e *examination) lock(ctx context.Context, lease *coordinationv1.Lease, hol
 func (e *examination) isGone(ctx context.Context, holder string) (bool, error) {
 	parts := strings.Split(holder, "/")
 	if len(parts) < 4 {
-		return false, nil // The holder belongs to another version, or to another Kubernetes cluster.
+		return false, nil // Another version of cephtune may name holders in another form.
 	}
 	kind, known := object.KindOf(parts[0])
 	if !known {

@@ -1,5 +1,5 @@
-// Package plan is the subcommand that shows the steps of a sweep or a benchmark without running
-// it. It changes nothing.
+// Package plan is the subcommand that shows the plan of a sweep, or the runs of a benchmark,
+// without running it. It changes nothing in Ceph.
 package plan
 
 import (
@@ -40,7 +40,7 @@ For a CephBenchmark it shows the runs, their phases, and roughly how long it tak
 it writes. The API server checks the object without creating it.
 
 Exit codes: 0 the sweep can be run; 1 there is no plan, or another error; 2 wrong usage;
-3 the operator would refuse the plan, or there is no plan within --timeout.`
+3 the operator would refuse the sweep, or there is no plan within --timeout.`
 
 const examples = `  # Before it is run
   %[1]s -f pg-num.yaml -n cephtune-bench
@@ -67,7 +67,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "plan -f FILE",
-		Short:   "Show what a sweep or a benchmark would do, and change nothing",
+		Short:   "Show what a sweep or a benchmark would do, and measure nothing",
 		Long:    longHelp,
 		Example: fmt.Sprintf(examples, program+" plan"),
 		Args:    cobra.ArbitraryArgs,

@@ -51,11 +51,12 @@ The flags of the load are those of "run". --objective is the metric to compare: 
 bandwidth, mean and so on. The default is p99 if --rate-iops is set. Otherwise it is iops for
 random access, and bandwidth for sequential access.
 
-If the administrator allows it for an option of OSDs, the sweep switches the option under one
-running load in several sessions, and the verdict holds for the cluster. With --quick it takes one
-session: minutes instead of an hour, and the verdict holds only for this pool, in this hour. Other
-sweeps, such as over pg_num or StorageClasses, compare runs of each configuration. With --quick
-they make as few runs as possible, which prove only large effects.
+An option of OSDs that the administrator allows to be switched is switched many times while one
+load runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
+the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
+only for this pool, in this hour. Other sweeps, such as over pg_num or StorageClasses, compare runs
+of each configuration. With --quick they make as few runs as possible, which prove only large
+effects.
 
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs

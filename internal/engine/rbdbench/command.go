@@ -15,7 +15,8 @@ import (
 const (
 	// minimumSeconds is the shortest valid measurement.
 	minimumSeconds = 30
-	// patience is the timeout of a run, as a multiple of its intended duration.
+	// patience is the timeout of a measurement, without its last minute, as a multiple of the
+	// intended duration.
 	patience = 5
 	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
 	// keeps the lock of a killed client, because a step may wait for that lock.
@@ -110,7 +111,7 @@ func (b *phase) task(p place.Place, run load.Run, total int64) (task.Task, error
 		return task.Task{}, err
 	}
 	if total < b.ioBytes {
-		return task.Task{}, fmt.Errorf("%d bytes to move must be at least ioSize, %d", total, b.ioBytes)
+		return task.Task{}, fmt.Errorf("the total of %d bytes must be at least ioSize, %d bytes", total, b.ioBytes)
 	}
 	image := b.image(p)
 	if b.ioBytes > image.PartBytes() {
