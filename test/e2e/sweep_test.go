@@ -50,6 +50,7 @@ func TestSweepDeletedInMidRun(t *testing.T) {
 	s := c.sweep("pg-num", target, v1alpha1.Parameter{
 		Name: "pg_num", PoolOption: &v1alpha1.PoolOptionParameter{Option: "pg_num"}, Values: []v1alpha1.ParameterValue{"16"},
 	})
+	s.Spec.Strategy.Seed = new(int64(1)) // With this seed, the first run is of the candidate.
 	c.createSweep(t, s)
 
 	child := c.awaitRunOf(t, s, "pg_num=16")

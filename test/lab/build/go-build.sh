@@ -20,6 +20,9 @@ build_into() {
 	local started=$SECONDS
 	echo "building $name ($package)" >&2
 	mkdir -p "$dir"
+	# "go build" prints downloads only, so a long compilation would look like a slow download.
+	(cd "$MODULE_DIR" && CGO_ENABLED=0 go list -deps "$package" >/dev/null) >&2
+	echo "compiling $name" >&2
 	(cd "$MODULE_DIR" && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $ldflags" -o "$dir/.$name.partial" "$package") >&2
 	mv "$dir/.$name.partial" "$dir/$name"
 	echo "built $name in $((SECONDS - started)) s" >&2
