@@ -17,6 +17,8 @@ type (
 	Load = load.Load
 	// Piloted is a Load that may need pilots to choose how many bytes to move.
 	Piloted = load.Piloted
+	// Growing is a Load that may end early because the free space is used up.
+	Growing = load.Growing
 	// Pilot is a short run that measures how fast a client is.
 	Pilot = load.Pilot
 	// Run is one execution of a phase.

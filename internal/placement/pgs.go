@@ -56,7 +56,7 @@ func withPGs(params map[string]v1alpha1.ParameterValue, pgs int) map[string]v1al
 	if params == nil {
 		params = map[string]v1alpha1.ParameterValue{}
 	}
-	if params[paramPGNum] == "" {
+	if asked := params[paramPGNum]; asked == "" || asked == v1alpha1.Unset {
 		params[paramPGNum] = v1alpha1.ParameterValue(strconv.Itoa(pgs))
 	}
 	return params

@@ -46,6 +46,7 @@ func TestSized(t *testing.T) {
 		"on all OSDs":         {copies("", nil), copies("", params{"pg_num": "64"}), 192},
 		"on those of a class": {copies("ssd", params{"bulk": "true"}), copies("ssd", params{"bulk": "true", "pg_num": "32"}), 96},
 		"a number of its own": {copies("", params{"pg_num": "8"}), copies("", params{"pg_num": "8"}), 24},
+		"an unset number":     {copies("", params{"pg_num": "Unset"}), copies("", params{"pg_num": "64"}), 192},
 		"chunks":              {coded(nil, nil), coded(params{"pg_num": "64"}, params{"pg_num": "32"}), 256},
 		"chunks, both given":  {coded(params{"pg_num": "16"}, params{"pg_num": "4"}), coded(params{"pg_num": "16"}, params{"pg_num": "4"}), 56},
 	} {

@@ -49,17 +49,15 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	return d, nil
 }
 
-// intervals explains the intervals of the configurations. A race looks at the data several times,
-// so an unconfirmed interval has to hold over all looks together.
+// intervals explains the intervals of the configurations. A sweep looks at the data several times,
+// also during the confirmation, and its intervals have to hold over all looks together. Only
+// blocks without racing have a single look.
 func intervals(s *v1alpha1.CephTuningSweep) string {
-	level := percentOf(confidenceOf(s)) + " intervals"
-	if sweepspec.IsInterleaved(s.Status.Plan) {
-		return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
+	racing := s.Spec.Strategy.Racing
+	if racing != nil && !*racing && !sweepspec.IsInterleaved(s.Status.Plan) {
+		return percentOf(confidenceOf(s)) + " intervals"
 	}
-	if racing := s.Spec.Strategy.Racing; racing != nil && !*racing {
-		return level
-	}
-	return level + " for confirmed configurations, and wider ones for the race, which looks several times"
+	return "intervals at the level of each look, which is stricter than " + percentOf(confidenceOf(s))
 }
 
 func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document {

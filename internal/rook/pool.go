@@ -348,13 +348,15 @@ func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 	return params
 }
 
-// wantedParameters returns the requested parameters with the autoscaler off. The autoscaler
-// would split placement groups during the measurement as data grows. New placement groups have
-// to peer, and are not confined to the pool's OSDs.
+// wantedParameters returns the requested parameters that are not Unset, with the autoscaler off.
+// The autoscaler would split placement groups during the measurement as data grows. New placement
+// groups have to peer, and are not confined to the pool's OSDs.
 func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {
-		wanted[name] = string(value)
+		if value != v1alpha1.Unset {
+			wanted[name] = string(value)
+		}
 	}
 	wanted[paramAutoscaleMode] = autoscalerOff
 	return wanted

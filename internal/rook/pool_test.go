@@ -66,6 +66,10 @@ func TestScratchPools(t *testing.T) {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"pg_num": "32", "pg_autoscale_mode": "on"}},
 			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"pg_num": "32", "pg_autoscale_mode": "off"}}},
 		},
+		"a parameter that is unset": {
+			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"compression_mode": "Unset"}},
+			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": still()}},
+		},
 		"other parameters": {
 			spec: v1alpha1.ScratchPool{Replicated: &v1alpha1.ReplicatedPool{Size: 2}, Parameters: map[string]v1alpha1.ParameterValue{"compression_mode": "force"}},
 			want: map[string]spec{"cephtune-scratch": {"replicated": spec{"size": int64(2), "requireSafeReplicaSize": true}, "parameters": spec{"compression_mode": "force", "pg_autoscale_mode": "off"}}},

@@ -149,13 +149,15 @@ func (t Target) backgroundTraits() engine.Traits {
 
 func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
-// boundByRoom reports whether only the write limit can end a task early.
+// boundByRoom reports whether the write limit can have ended a task early. It cannot if the phase
+// has a lower limit of its own, maxObjects.
 func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
 		return newObjects(t.backgroundTraits())
 	}
-	return slices.ContainsFunc(t.Template.Phases, func(p v1alpha1.Phase) bool {
-		return workload.TaskID(run, p.Name) == failed.ID && newObjects(engine.TraitsOf(&p))
+	return slices.ContainsFunc(t.Script.Phases, func(p workload.Phase) bool {
+		grows, is := p.Load.(engine.Growing)
+		return is && workload.TaskID(run, p.Name) == failed.ID && slices.ContainsFunc(t.Script.Places, grows.BoundByRoom)
 	})
 }
 

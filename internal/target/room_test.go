@@ -1,15 +1,19 @@
 package target
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/engine/place"
+	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -64,6 +68,44 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 			seen := existing(tc.pool)
 			if got := seen.roomInAll(seen.Script); got/gib != tc.want {
 				t.Errorf("room for %d GiB, want %d", got/gib, tc.want)
+			}
+		})
+	}
+}
+
+// A write that ends at its own maxObjects has not used up the room. To say so would be false, and
+// would end a whole sweep.
+func TestOnlyTheRoomThatBindsStopsTheBenchmark(t *testing.T) {
+	early := workload.Failure{ID: "r1-write", Failure: task.Failure{Reason: task.FailureReason(engine.EndedEarly)}}
+	const room = 64 << 20
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.RadosBench)
+		failed workload.Failure
+		want   string
+	}{
+		"no limit of its own":     {nil, early, "Task r1-write ended early, because it had written its limit of 64Mi. "},
+		"a limit beyond the room": {func(r *v1alpha1.RadosBench) { r.MaxObjects = new(int64(1000)) }, early, "its limit of 64Mi"},
+		"a limit within the room": {func(r *v1alpha1.RadosBench) { r.MaxObjects = new(int64(2)) }, early, ""},
+		"data of its own":         {func(r *v1alpha1.RadosBench) { r.ReuseObjects = true }, early, ""},
+		"another phase":           {nil, workload.Failure{ID: "r1-other", Failure: early.Failure}, ""},
+		"another failure":         {nil, workload.Failure{ID: "r1-write", Failure: task.Failure{Reason: "ToolError"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bench := v1alpha1.RadosBench{
+				Mode: v1alpha1.RadosBenchWrite, BlockSize: resource.MustParse("4Mi"), Concurrency: 1, Duration: metav1.Duration{Duration: time.Minute},
+			}
+			if tc.change != nil {
+				tc.change(&bench)
+			}
+			template := v1alpha1.BenchmarkTemplate{Phases: []v1alpha1.Phase{{Name: "write", RadosBench: &bench}}}
+			script, err := workload.New(template, make([]place.Place, 2), place.Place{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			script.Limit(room, 0)
+			got := Target{Template: &template, Script: script}.StoppedByRoom(1, tc.failed, room)
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
 	}

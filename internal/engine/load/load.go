@@ -43,6 +43,14 @@ type Piloted interface {
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
 }
 
+// Growing is a Load that writes new objects for as long as it runs. The free space may limit it.
+type Growing interface {
+	Load
+	// BoundByRoom reports whether the phase ends early because the free space holds fewer objects
+	// than it may write.
+	BoundByRoom(p place.Place) bool
+}
+
 // Pilot is a short run that measures how fast a client is.
 type Pilot struct {
 	// Bytes is the amount requested from each client. Seconds is the time of the slowest client.

@@ -48,6 +48,8 @@ type phase struct {
 	seconds, ramp           float64
 }
 
+var _ load.Growing = (*phase)(nil)
+
 // New returns the load of a phase. The error says what is out of range.
 func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	b := &phase{spec: spec, blockBytes: spec.BlockSize.Value(), seconds: math.Ceil(spec.Duration.Seconds())}
@@ -187,7 +189,7 @@ func (b *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 		Command: task.Command{Argv: argv}, Format: TextFormat,
 		RequestedSeconds: b.seconds, MinimumSeconds: 0.95 * b.seconds,
 	}
-	if b.spec.MaxObjects != nil && !b.boundByRoom(p) {
+	if b.spec.MaxObjects != nil && !b.BoundByRoom(p) {
 		measurement.RequestedSeconds, measurement.MinimumSeconds = 0, b.ramp+minimumSeconds
 	}
 	return task.Task{ID: run.ID, Measure: measurement, MeasureTimeoutSeconds: 1.25*b.seconds + 60}, nil
@@ -223,7 +225,7 @@ func (b *phase) writeOptions(p place.Place) []string {
 // writes of all clients.
 func (b *phase) limit(p place.Place) int64 {
 	switch {
-	case b.boundByRoom(p):
+	case b.BoundByRoom(p):
 		return b.fitting(p)
 	case b.spec.MaxObjects != nil:
 		return *b.spec.MaxObjects
@@ -231,8 +233,8 @@ func (b *phase) limit(p place.Place) int64 {
 	return 0
 }
 
-// boundByRoom reports whether the free space holds fewer objects than the phase may write.
-func (b *phase) boundByRoom(p place.Place) bool {
+// BoundByRoom implements load.Growing.
+func (b *phase) BoundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }
 
