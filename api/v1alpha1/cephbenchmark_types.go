@@ -59,19 +59,20 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephBenchmark for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// runID names the run. Change it to run again. While a run is active, the new run waits for its
-	// end.
+	// runID names the run. Change it to run again. If the clients of an active run exist already,
+	// the new run waits for that run's end. Otherwise it replaces that run.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend stops the run after its current phase, or keeps it from starting. Afterwards the
-	// interrupted repetition starts again from the beginning.
+	// suspend keeps the run from starting, or stops it after its current phase. During an outage,
+	// or with a standalone client, it stops the run at once. Afterwards the interrupted repetition
+	// starts again from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
 
-	// repetitions is how often all phases run. Intervals need at least three repetitions.
+	// repetitions is how often all phases run. Intervals need at least three valid repetitions.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -104,14 +105,15 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// historyLimit is the number of run IDs, the latest ones, whose full results are kept.
+	// historyLimit is the number of latest run IDs whose full results are kept.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the results include the engines' own output.
+	// rawOutput says when the results include the engines' own output. With OnFailure, only the
+	// results of Invalid or Failed runs include it.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
@@ -138,16 +140,17 @@ type Expectation struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 
 	// maximumRegression is how much worse than the reference the figure may be, such as `10%`:
-	// lower for Bandwidth and IOPS, higher for others. The whole interval of the ratio decides.
-	// The outcome is Unknown if there is no such interval.
+	// lower for Bandwidth and IOPS, higher for others. The interval of the ratio of both figures
+	// decides. The outcome is Unknown if the interval contains the limit, or does not exist.
 	// +optional
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
 	// reference is the name of another CephBenchmark in the same namespace, which measured the same
-	// workload and target. A session is all runs with one run ID. The comparison uses every session
-	// whose results the reference keeps, so its historyLimit should be 3 or more. If it has
-	// sessions on at least three days, the interval includes the differences between days.
-	// Otherwise only its latest session counts, and the outcome is valid for this hour only.
+	// workload and target. A session is all runs with one run ID. The comparison uses the sessions
+	// whose results the reference keeps, up to its latest 60 runs. So its historyLimit should be 3
+	// or more. If the reference has sessions on at least three days, the interval includes the
+	// differences between days. Otherwise only its latest session counts, and the outcome is valid
+	// for this hour only.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -163,17 +166,18 @@ type BenchmarkVerdict string
 const (
 	// BenchmarkPassed means that every expectation was met.
 	BenchmarkPassed BenchmarkVerdict = "Passed"
-	// BenchmarkFailed means that at least one expectation was not met.
+	// BenchmarkFailed means that at least one expectation was missed.
 	BenchmarkFailed BenchmarkVerdict = "Failed"
-	// BenchmarkInconclusive means that an interval contains its limit, or that there are too few
-	// valid runs for an interval.
+	// BenchmarkInconclusive means that no expectation was missed, but at least one outcome is
+	// Unknown. For example, an interval contains its limit, or too few runs are valid for an
+	// interval.
 	BenchmarkInconclusive BenchmarkVerdict = "Inconclusive"
 	// BenchmarkInvalid means that no run is valid.
 	BenchmarkInvalid BenchmarkVerdict = "Invalid"
 )
 
-// CephBenchmarkStatus has the results. It stays below 64 KiB. The ConfigMaps that runs name have
-// the full results.
+// CephBenchmarkStatus has the results. It stays below 64 KiB. The ConfigMaps that `runs` names
+// have the full results.
 type CephBenchmarkStatus struct {
 	// observedGeneration is the generation of the spec that status describes.
 	// +optional
@@ -212,7 +216,7 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Verdict BenchmarkVerdict `json:"verdict,omitempty"`
 
-	// summary is the outcome in one sentence.
+	// summary is the outcome in a few sentences.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Summary string `json:"summary,omitempty"`
@@ -230,14 +234,14 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []ExpectationResult `json:"expectations,omitempty"`
 
-	// runs are the latest 20 executions of all phases.
+	// runs are the runs of observedRunID so far, in order.
 	// +optional
 	// +listType=map
 	// +listMapKey=number
 	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
 
-	// environment describes everything that the results depend on.
+	// environment identifies everything that the results depend on.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
@@ -247,17 +251,18 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=256
 	OSDs string `json:"osds,omitempty"`
 
-	// slowOSDs are the OSDs that were slower than their peers in more than half of the valid
-	// runs, the slowest first.
+	// slowOSDs are the OSDs that were slower than their peers in the same phase of more than half
+	// of the valid runs. They are at most three, the slowest first.
 	// +optional
 	// +listType=map
 	// +listMapKey=osd
 	// +kubebuilder:validation:MaxItems=3
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
-	// spaceEfficiency is how much space the data of the target took, at the time with the most
-	// data. It is absent with an outage, because OSDs that are down do not report their usage. It
-	// is also absent with initialState Rollback, because snapshots share space with their images.
+	// spaceEfficiency is how much space the data in the target's pools took, at the time with the
+	// most data. It is absent for a claim, whose pool is unknown. It is absent with an outage,
+	// because OSDs that are down do not report their usage. It is also absent with initialState
+	// Rollback, because snapshots share space with their images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
 }
@@ -275,22 +280,23 @@ type SlowOSD struct {
 	Phase PhaseName `json:"phase"`
 
 	// commitLatency is the OSD's commit latency in that phase, in seconds: the median of the runs
-	// in which it was slow.
+	// in which the OSD was slow.
 	// +required
 	CommitLatency Decimal `json:"commitLatency"`
 
-	// peersCommitLatency is the median commit latency of its peers in those runs, in seconds.
+	// peersCommitLatency is the typical commit latency in those runs, in seconds: the median of the
+	// OSD and its peers.
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
 	// relativeWork is the number of client operations that the OSD served as primary, divided by
-	// the number that its peers served: the median of those runs. An OSD that served no more than
-	// its peers is slow; one that served more may only be busy. The field is absent if Ceph did not
-	// report the operations.
+	// the median of the OSD and its peers. The value is the median of those runs. An OSD that
+	// served no more than its peers is slow; one that served more may only be busy. The field is
+	// absent if Ceph did not report the operations.
 	// +optional
 	RelativeWork Decimal `json:"relativeWork,omitempty"`
 
-	// runs is the number of valid runs in which the OSD was slow.
+	// runs is the number of valid runs in which the OSD was slow in that phase.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Runs int32 `json:"runs"`
@@ -300,7 +306,7 @@ type SlowOSD struct {
 // OSDs, according to `ceph df`. That space includes copies and coding chunks, and compression
 // reduces it.
 type SpaceEfficiency struct {
-	// storedBytes is how many bytes clients stored.
+	// storedBytes is how many bytes clients stored in the target's pools.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	StoredBytes int64 `json:"storedBytes"`
@@ -335,20 +341,23 @@ type ResultMark string
 
 // The marks.
 const (
-	// MarkCached means that the dataset fits into the caches of the OSDs. The data of a claim may
-	// be outside Ceph, for example on a local disk: then those caches do not matter.
+	// MarkCached means that the phase reads, and that the dataset of all clients is less than twice
+	// as large as the caches of the OSDs. The data of a claim may be outside Ceph, for example on a
+	// local disk: then those caches do not matter.
 	MarkCached ResultMark = "Cached"
-	// MarkWarmed means that the dataset was read once before the phase. The caches of the OSDs
-	// then held as much of it as fits.
+	// MarkWarmed means that the phase reads, and that its data was read once before. The caches of
+	// the OSDs then held as much of the data as fits.
 	MarkWarmed ResultMark = "Warmed"
-	// MarkClosedLoop means that latencies were measured without a fixed offered rate.
+	// MarkClosedLoop means that latency percentiles were measured, although the phase or one of its
+	// jobs has no fixed rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
-	// MarkBelowRate means that clients achieved less than 95% of the offered rate. The latencies
-	// are then those of a cluster or a client at its limit.
+	// MarkBelowRate means that clients achieved less than 95% of the offered rate, in each
+	// direction. The latencies are then those of a cluster or a client at its limit.
 	MarkBelowRate ResultMark = "BelowRate"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
-	// MarkThrottled means that a client was short of CPU.
+	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured
+	// time.
 	MarkThrottled ResultMark = "Throttled"
 	// MarkNotSteady means that the figures had not become steady before the phase ended.
 	MarkNotSteady ResultMark = "NotSteady"
@@ -405,9 +414,10 @@ type MetricResult struct {
 	Direction Direction `json:"direction,omitempty"`
 
 	// value is the figure over all valid runs: in bytes per second for Bandwidth, operations per
-	// second for IOPS, and seconds for latencies. It is the geometric mean of the runs, with two
-	// exceptions: a percentile is that of the operations of all runs together, and LatencyMax is
-	// the longest operation of all runs.
+	// second for IOPS, and seconds for the others. It is the geometric mean of the runs, with three
+	// exceptions. A percentile of the whole phase is that of the operations of all runs together. A
+	// percentile of a part of the phase, such as P99Outage, is the median of the runs. LatencyMax
+	// is the longest operation of all runs.
 	// +required
 	Value Decimal `json:"value"`
 
@@ -432,7 +442,7 @@ const (
 	ExpectationUnknown ExpectationOutcome = "Unknown"
 )
 
-// ExpectationResult is an expectation with the figure that decided it.
+// ExpectationResult is the outcome of an expectation, with the figure.
 type ExpectationResult struct {
 	MetricReference `json:",inline"`
 
@@ -440,7 +450,8 @@ type ExpectationResult struct {
 	// +required
 	Outcome ExpectationOutcome `json:"outcome"`
 
-	// value is the figure that decided the outcome, in the unit of the metric.
+	// value is the figure over all valid runs of this benchmark, in the unit of the metric. It is
+	// absent if the figure is unknown.
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
@@ -498,7 +509,7 @@ type BenchmarkRun struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// startSpread is the largest time between the clients' starts of a phase, in seconds.
+	// startSpread is an upper bound of the time between the clients' starts of a phase, in seconds.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
 

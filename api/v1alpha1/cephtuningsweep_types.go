@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CephTuningSweep changes settings of a Ceph cluster between measurements,
-// decides which configuration is better than the baseline, and restores everything.
+// CephTuningSweep changes settings of a Ceph cluster between or during measurements, decides
+// which configuration is better than the baseline, and restores everything.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -57,7 +57,7 @@ type SweepMode string
 const (
 	// SweepModeRun runs the sweep.
 	SweepModeRun SweepMode = "Run"
-	// SweepModePlan writes the plan into status and changes nothing.
+	// SweepModePlan writes the plan into status and changes nothing in Ceph.
 	SweepModePlan SweepMode = "Plan"
 )
 
@@ -70,7 +70,8 @@ const (
 	// CompletionRestore restores everything.
 	CompletionRestore CompletionPolicy = "Restore"
 	// CompletionKeepBest leaves the winner applied if its verdict is Superior, the confirmation
-	// agrees, and every constraint is Kept.
+	// agrees, and every constraint is Kept. In the design Interleaved, the claim has to be
+	// ThisCluster, too.
 	CompletionKeepBest CompletionPolicy = "KeepBest"
 )
 
@@ -81,9 +82,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.radosBench) || self.objective.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax'])",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to optimize a percentile, name a fio phase in objective, such as one with engine RADOS"
 // +kubebuilder:validation:XValidation:rule="self.template.phases.all(p, p.name != self.objective.phase || !has(p.rbdBench) || self.objective.metric in ['Bandwidth', 'IOPS'])",message="rbdBench has only Bandwidth and IOPS: to optimize a latency, name a fio phase in objective, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="self.objective.direction == 'Total' || self.template.phases.all(p, p.name != self.objective.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite'])))",message="objective.direction Read or Write is for phases that both read and write: leave direction out"
+// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in objective, and leave direction out"
 //
 // Rules about constraints:
-// +kubebuilder:validation:XValidation:rule="!self.objective.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == self.objective.phase && self.objective.direction == 'Total')",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in objective, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, !c.metric.matches('TimeToClean|Before|Outage|Recovery|After') || (has(self.template.outage) && self.template.outage.phase == c.phase && c.direction == 'Total'))",message="only the phase that template.outage names has TimeToClean and latencies of a window, such as P99Outage: name that phase in constraints, and leave direction out"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.exists(p, p.name == c.phase))",message="every constraint must name a phase of template.phases"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.radosBench) || c.metric in ['Bandwidth', 'IOPS', 'LatencyMean', 'LatencyMax']))",message="radosBench has only Bandwidth, IOPS, LatencyMean and LatencyMax: to constrain a percentile, name a fio phase, such as one with engine RADOS"
@@ -145,8 +146,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend restores all changed settings and then waits. Afterwards the interrupted block starts
-	// again from the beginning.
+	// suspend restores all changed settings and then waits. Afterwards the interrupted block or
+	// session starts again from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -156,7 +157,7 @@ type CephTuningSweepSpec struct {
 	Template BenchmarkTemplate `json:"template"`
 
 	// parameters are the settings that are varied. Every combination of their values is a
-	// configuration, unless you list configurations.
+	// configuration, unless you list configurations or use search LatinHypercube.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -208,7 +209,7 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// guardrails are limits. If one is exceeded, the sweep stops and restores.
+	// guardrails limit what the sweep may do to the cluster and its users.
 	// +optional
 	// +kubebuilder:default={}
 	Guardrails Guardrails `json:"guardrails,omitzero"`
@@ -218,12 +219,14 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Budget Budget `json:"budget,omitzero"`
 
-	// window is when changes to Ceph may start. If unset, they may start at any time.
+	// window is when changes to Ceph may start. If unset, they may start at any time. A run that
+	// has begun continues to its end.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 
 	// onCompletion is Restore or KeepBest. KeepBest leaves the winner applied if its verdict is
-	// Superior, the confirmation agrees, and every constraint is Kept.
+	// Superior, the confirmation agrees, and every constraint is Kept. In the design Interleaved,
+	// the claim has to be ThisCluster, too.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
@@ -238,7 +241,7 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:MaxItems=5
 	FailOn []SweepVerdict `json:"failOn,omitempty"`
 
-	// historyLimit is the number of runs, the latest ones, whose full results are kept. Status
+	// historyLimit is the number of latest runs or sessions whose full results are kept. Status
 	// always has the figures that decide the verdict.
 	// +optional
 	// +kubebuilder:default=50
@@ -246,7 +249,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:Maximum=400
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 
-	// rawOutput says when the results include the engines' own output.
+	// rawOutput says when the results include the engines' own output. With OnFailure, only the
+	// results of Invalid or Failed runs include it.
 	// +optional
 	// +kubebuilder:default=OnFailure
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
@@ -261,7 +265,7 @@ type CephTuningSweepSpec struct {
 type Objective struct {
 	MetricReference `json:",inline"`
 
-	// minimumEffect is the improvement that makes a configuration Superior.
+	// minimumEffect is the improvement that a configuration has to exceed to be Superior.
 	// +optional
 	// +kubebuilder:default="10%"
 	MinimumEffect Percent `json:"minimumEffect,omitempty"`
@@ -312,7 +316,8 @@ type SweepDesign string
 
 // The designs.
 const (
-	// DesignAuto means Interleaved where that is possible, and otherwise Blocks.
+	// DesignAuto lets the operator choose Interleaved or Blocks; strategy.design says how it
+	// chooses.
 	DesignAuto SweepDesign = "Auto"
 	// DesignBlocks measures each configuration in runs of its own.
 	DesignBlocks SweepDesign = "Blocks"
@@ -321,38 +326,40 @@ const (
 )
 
 // Interleaved says how often settings are switched under a running load. A session is one long
-// phase on a pool of its own. During it, windows of the baseline and of a candidate follow each
-// other in random order.
+// phase, with a new scratch pool if the target is a scratchPool. During a session, windows of the
+// baseline and of the candidates follow each other in random order. A window is the time between
+// two switches.
 // ---
 // Rules use has() for the same reason as those of Strategy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions. With three or more, the verdict is about
-	// the cluster. One session is the quick mode: its verdict is about one pool in one hour. It
-	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and ends at the first check that can
-	// decide.
+	// sessions is the largest number of valid sessions. With three or more, the verdict may hold
+	// for the cluster: see status.claim. One session is the quick mode: its verdict is about one
+	// pool in one hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and
+	// ends at the first check that can decide.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is how many pairs of windows a session has for each configuration: one window of each
+	// pairs is how many pairs of windows a session has for each configuration. One window of each
 	// pair is of the baseline, the other of the configuration. If unset, it is 8. In the quick
 	// mode, pairs is the number after which the session ends at the latest: 8, 12, 18, 28, 40 or
-	// 60. If unset, it is the largest of these that budget.duration allows. With a smaller number,
-	// each check needs less evidence, but only larger effects can be proven.
+	// 60. If unset in the quick mode, it is the largest of these that the budget allows. With a
+	// smaller number, each check needs less evidence, but only larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied before the next one. Its first three tenths do not
-	// count, because the setting takes effect during them. If windows still show an effect of the
-	// previous setting, the sweep starts again with windows of twice the length, up to 60s.
+	// window is how long a setting stays applied before the next one. The first three tenths of
+	// that time do not count, because the setting takes effect during them. If windows still show
+	// an effect of the previous setting, the sweep starts again with windows of twice the length,
+	// up to 60s. The budget has to have room for that.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -374,7 +381,7 @@ type Strategy struct {
 	// +kubebuilder:default=Grid
 	Search Search `json:"search,omitempty"`
 
-	// samples is the number of configurations that LatinHypercube chooses.
+	// samples is the largest number of configurations that LatinHypercube chooses.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=64
@@ -382,9 +389,9 @@ type Strategy struct {
 
 	// design is Auto, Blocks or Interleaved. Interleaved switches settings under one running load,
 	// and reaches a verdict in minutes. The administrator has to allow the switching of each option
-	// of OSDs. Auto chooses Interleaved if it is possible, the template has one phase, and the
-	// numbers in blocks have their defaults. Otherwise Auto chooses Blocks, and status.plan says
-	// why.
+	// of OSDs. Auto chooses Interleaved if it is possible, the template has one phase and osdCaches
+	// Keep, and blocks and confirmationBlocks have their defaults. Otherwise Auto chooses Blocks,
+	// and status.plan says why.
 	// +optional
 	// +kubebuilder:default=Auto
 	Design SweepDesign `json:"design,omitempty"`
@@ -402,7 +409,7 @@ type Strategy struct {
 	Blocks Blocks `json:"blocks,omitzero"`
 
 	// controlInterval is the largest number of runs in a block between two runs of the baseline.
-	// Those runs show drift.
+	// The runs of the baseline show drift.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -414,9 +421,10 @@ type Strategy struct {
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks limits the confirmation: fresh pairs of runs of the winner and the
-	// baseline, up to twice this number. Only these pairs decide the verdict of the winner. A
-	// single configuration needs no confirmation, because no winner was chosen among several.
+	// confirmationBlocks limits the confirmation, in which the winner and the baseline are measured
+	// again in pairs of runs. It has at most twice this number of pairs. Only these pairs decide
+	// the verdict of the winner. A single configuration needs no confirmation, because no winner
+	// was chosen among several.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
@@ -434,8 +442,8 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a verdict. Racing may drop a configuration that
-	// is far behind the leader after two blocks.
+	// min is the smallest number of blocks before a verdict. Without constraints, racing may drop a
+	// configuration that is far behind the leader after two blocks.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
@@ -459,14 +467,15 @@ type RestartPolicy string
 const (
 	// RestartForbid refuses options that need a restart to take effect.
 	RestartForbid RestartPolicy = "Forbid"
-	// RestartAllow restarts OSDs, one at a time.
+	// RestartAllow restarts all OSDs before each run, one at a time, if a varied option needs that.
 	RestartAllow RestartPolicy = "Allow"
 )
 
-// Guardrails are limits. If one is exceeded, the sweep stops and restores.
+// Guardrails limit what a sweep may do to the cluster and its users.
 type Guardrails struct {
 	// maxFailedRuns is the number of failed runs that the sweep tolerates. With one more, it ends
-	// with the results so far.
+	// with the results so far. Disturbed runs count as failed. In the design Interleaved, void
+	// sessions count instead.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
@@ -490,7 +499,7 @@ type Guardrails struct {
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
 	// settleTimeout is how long the cluster may take to apply a change and become quiet. If unset,
-	// that is 15m, and 2h for pg_num.
+	// that is 15m, and 2h for pg_num. If it takes longer, the run fails.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -498,8 +507,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be between 1m and 24h"
 	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
 
-	// foreignClients are limits that protect the other users of the cluster. The sweep stops if
-	// two samples in a row exceed a limit.
+	// foreignClients are limits that protect the other users of the cluster. The sweep stops and
+	// restores if two samples in a row break a limit during a run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -507,7 +516,7 @@ type Guardrails struct {
 	ForeignClients []ForeignClientLimit `json:"foreignClients,omitempty"`
 }
 
-// ForeignClientMetric is a figure of the other users of a pool.
+// ForeignClientMetric is a figure that shows how the users of a pool fare.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;OSDLatency
 type ForeignClientMetric string
 
@@ -545,10 +554,11 @@ type ForeignClientLimit struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
 
-// Budget limits what a sweep may use. A sweep that reaches a limit restores the settings, and bases
-// its verdict on the complete blocks.
+// Budget limits what a sweep may use. If the next run would exceed a limit, the sweep ends. It
+// bases its verdict on the complete blocks or valid sessions.
 type Budget struct {
-	// duration limits the whole sweep, including the restore. If unset, there is no limit.
+	// duration limits the time of all runs and of the restore. Waiting for the lock or the window,
+	// and suspensions, do not count. If unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -556,7 +566,8 @@ type Budget struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('720h')",message="must be between 5m and 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// bytesWritten limits the bytes that clients write, counted before replication.
+	// bytesWritten limits the bytes that clients write, including prefills, counted before
+	// replication.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString
@@ -569,8 +580,8 @@ type Budget struct {
 // +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
 type Weekday string
 
-// Window is a time of the day in which changes to Ceph may start. Restoring is
-// allowed at any time.
+// Window is a time of the day in which changes to Ceph may start. Restoring is allowed at any
+// time.
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
 type Window struct {
 	// start is the beginning of the window, such as `22:00`.

@@ -29,8 +29,8 @@ type ClusterReference struct {
 // +kubebuilder:validation:Pattern=`^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$`
 type Percent string
 
-// Decimal is a number in decimal notation, in the unit of the metric. It is a string, because
-// clients may drop digits of JSON numbers.
+// Decimal is a number in decimal notation. It is a string, because clients may drop digits of
+// JSON numbers.
 // +kubebuilder:validation:MaxLength=12
 // +kubebuilder:validation:Pattern=`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`
 type Decimal string
@@ -65,8 +65,8 @@ type RunID string
 //   - Bandwidth: bytes moved per second.
 //   - IOPS: operations completed per second.
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
-//   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which that
-//     share of operations completed, in seconds. LatencyP999 is 99.9 %.
+//   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which 50 %, 95 %, 99 %
+//     or 99.9 % of the operations completed, in seconds.
 //   - TimeToClean: how long placement groups took to be clean again after an outage, in
 //     seconds. Only the phase that template.outage names has it.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
@@ -102,7 +102,7 @@ const (
 	MetricP99After    Metric = "P99After"
 )
 
-// LowerIsBetter reports whether a metric is a time.
+// LowerIsBetter reports whether smaller values of a metric are better, as for all times.
 func (m Metric) LowerIsBetter() bool {
 	return m == MetricTimeToClean || strings.HasPrefix(string(m), "Latency") || strings.HasPrefix(string(m), "P50") || strings.HasPrefix(string(m), "P99")
 }
@@ -127,9 +127,9 @@ type MetricReference struct {
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// metric is the figure of that phase. fio gives every metric; radosBench gives Bandwidth,
-	// IOPS, LatencyMean and LatencyMax; rbdBench gives Bandwidth and IOPS. Only the phase of
-	// template.outage has TimeToClean and the latencies of a window, such as P99Outage.
+	// metric is the figure of that phase. fio gives every metric; radosBench gives Bandwidth, IOPS,
+	// LatencyMean and LatencyMax; rbdBench gives Bandwidth and IOPS. Only the phase of
+	// template.outage has TimeToClean and the latencies of its parts, such as P99Outage.
 	// +required
 	Metric Metric `json:"metric"`
 
@@ -139,8 +139,8 @@ type MetricReference struct {
 	Direction Direction `json:"direction,omitempty"`
 }
 
-// Threshold is a limit for a metric: a time such as `20ms` for latencies, bytes per second such
-// as `400Mi` for Bandwidth, and a number such as `5k` for IOPS.
+// Threshold is a limit for a metric: a time such as `20ms` for latencies and TimeToClean, bytes
+// per second such as `400Mi` for Bandwidth, and a number such as `5k` for IOPS.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=16
 // +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]+)?(us|ms|s|k|M|G|T|Ki|Mi|Gi|Ti)?$`
@@ -177,7 +177,8 @@ const (
 type HealthCode string
 
 // Quiescence says when a cluster is quiet enough to be measured, and what a disturbance during a
-// run leads to. HEALTH_ERR and inactive placement groups always abort the run.
+// run leads to. HEALTH_ERR and inactive placement groups always abort the run, except placement
+// groups that template.outage makes inactive for some seconds.
 type Quiescence struct {
 	// timeout is how long a run may wait until the cluster is healthy and quiet.
 	// +optional
@@ -189,8 +190,8 @@ type Quiescence struct {
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
 	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. Pause is for sweeps
-	// only: it sets Ceph's noscrub and nodeep-scrub flags during the runs. The default is Record,
-	// because large clusters always scrub somewhere.
+	// only: it sets Ceph's noscrub and nodeep-scrub flags until the sweep restores its changes. The
+	// default is Record, because large clusters always scrub somewhere.
 	// +optional
 	// +kubebuilder:default=Record
 	Scrub ScrubPolicy `json:"scrub,omitempty"`
@@ -220,8 +221,8 @@ type Quiescence struct {
 	// +kubebuilder:default=Invalidate
 	Health DisturbanceAction `json:"health,omitempty"`
 
-	// allowedWarnings are health warnings that may be present before a run and appear during it.
-	// The operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED.
+	// allowedWarnings are health warnings that may be present before a run or appear during it. The
+	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -246,7 +247,8 @@ type Progress struct {
 	// +kubebuilder:validation:MaxLength=64
 	Summary string `json:"summary,omitempty"`
 
-	// completedRuns is the number of runs that have ended, including invalid ones.
+	// completedRuns is the number of runs that have ended, including invalid ones. In the design
+	// Interleaved, it is the number of valid sessions.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletedRuns int32 `json:"completedRuns,omitempty"`
@@ -275,23 +277,25 @@ type Environment struct {
 	// +kubebuilder:validation:MaxLength=36
 	FSID string `json:"fsid,omitempty"`
 
-	// cephVersion is the version that all daemons run, such as `18.2.7`.
+	// cephVersion is the version that all daemons run, such as `18.2.7`, or `mixed`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	CephVersion string `json:"cephVersion,omitempty"`
 
-	// rookVersion is the version of the Rook operator.
+	// rookVersion is the version of Rook that last updated the manager daemons.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	RookVersion string `json:"rookVersion,omitempty"`
 
-	// osds is the number of OSDs that serve the target.
+	// osds is the number of OSDs of the scratch pool's device class. Without such a class, it is
+	// the number of all OSDs in the cluster.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OSDs int32 `json:"osds,omitempty"`
 
-	// digest identifies the values of the fields above, the device classes, the settings of the
-	// pool, Ceph's configuration, the images and the nodes.
+	// digest identifies the values of the fields above, the device classes, Ceph's configuration
+	// and osdCaches. For a CephBenchmark, it also identifies initialState, the pools' settings, the
+	// OSDs of a confined pool, the images, the nodes and the background load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

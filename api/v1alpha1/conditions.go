@@ -1,12 +1,12 @@
 package v1alpha1
 
-// These are condition types of both kinds. Ready, Reconciling and Stalled follow kstatus, so that
-// kubectl wait, Flux and Argo CD understand them. Complete and Failed follow batch/v1 Job, so
-// that a script can wait for either of them.
+// These are condition types of CephBenchmark and CephTuningSweep. Ready, Reconciling and Stalled
+// follow kstatus, so that kubectl wait, Flux and Argo CD understand them. Complete and Failed
+// follow batch/v1 Job, so that a script can wait for either of them.
 const (
-	// ConditionReady is True once the run that spec.runID names has ended and status has its
-	// results. The printer column Phase shows its reason, so reasons are words that make sense
-	// there.
+	// ConditionReady is True once the run that spec.runID names is Complete, and its teardown or
+	// restore is done. The printer column Phase shows its reason, so reasons are words that make
+	// sense there.
 	ConditionReady = "Ready"
 
 	// ConditionReconciling is True while the operator works towards the spec, or waits for
@@ -31,11 +31,12 @@ const (
 const (
 	// ConditionRestored is False while Ceph may still have values of the sweep; its message says
 	// why, and names the settings that are not restored. It is True once all original values were
-	// read back.
+	// read back. Settings of a winner that is kept, and settings that another client has changed,
+	// do not count.
 	ConditionRestored = "Restored"
 )
 
-// Reasons of both kinds.
+// These are reasons of CephBenchmark and CephTuningSweep.
 const (
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
@@ -44,12 +45,12 @@ const (
 	ReasonFailedOnVerdict = "FailedOnVerdict"
 )
 
-// Reasons of CephTuningSweep, in addition to those that it shares with CephBenchmark.
+// These are further reasons of CephTuningSweep, which also uses most reasons of CephBenchmark.
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
-	// ReasonSettling says that the settings of a configuration are being applied, and that the
-	// cluster is not quiet yet.
+	// ReasonSettling says that the settings of a configuration are being applied, or that the
+	// cluster has not settled since.
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
@@ -62,20 +63,24 @@ const (
 	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the
 	// same.
 	ReasonSpecChanged = "SpecChanged"
-	// ReasonChangedByOthers says that another client has changed a setting that the sweep varies.
+	// ReasonChangedByOthers says that another client has changed a setting that the sweep varies,
+	// or has removed the pool or the journal.
 	ReasonChangedByOthers = "ChangedByOthers"
-	// ReasonClusterUnhealthy says that the Ceph cluster is in danger since a change, for example
-	// in HEALTH_ERR.
+	// ReasonClusterUnhealthy says that the Ceph cluster is in danger after a change or during a
+	// run, for example in HEALTH_ERR.
 	ReasonClusterUnhealthy = "ClusterUnhealthy"
-	// ReasonClusterChanged says that Rook or Ceph was upgraded during the sweep.
+	// ReasonClusterChanged says that Rook or Ceph was upgraded during the sweep, or that another
+	// Ceph cluster now has the same name.
 	ReasonClusterChanged = "ClusterChanged"
 	// ReasonGuardrailBroken says that a limit that protects other users of the cluster was
 	// exceeded.
 	ReasonGuardrailBroken = "GuardrailBroken"
 
-	// ReasonRestored says that all settings have their original values.
+	// ReasonRestored says that all settings have their original values, except those of a winner
+	// that is kept.
 	ReasonRestored = "Restored"
-	// ReasonNotRestored says that some settings are not restored yet.
+	// ReasonNotRestored says that some settings are not restored yet, or that the cluster has not
+	// settled since the restore.
 	ReasonNotRestored = "NotRestored"
 	// ReasonLeftAlone says that everything was restored except settings that another client has
 	// changed meanwhile.
@@ -83,16 +88,19 @@ const (
 	// ReasonOSDsNotRestarted says that some OSDs may still run with the sweep's values: OSDs take
 	// some restored settings only when they start, and these OSDs have not restarted since.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
-	// ReasonAbandoned says that the restore was abandoned.
+	// ReasonAbandoned says that the restore was abandoned, or that its journal was removed. It also
+	// says that no run begins until AnnotationAbandonRestore is removed.
 	ReasonAbandoned = "Abandoned"
 )
 
-// Reasons of CephBenchmark. If Ready is True, its reason is Complete. If a run has failed, the
-// reason of Stalled and Failed says why.
+// These are reasons of CephBenchmark. If Ready is True, its reason is Complete. If a run has
+// failed, the reason of Stalled and Failed says why.
 const (
-	// ReasonPreparing says that the operator creates the objects that the run needs.
+	// ReasonPreparing says that the operator looks at the cluster, or creates the objects that the
+	// run needs.
 	ReasonPreparing = "Preparing"
-	// ReasonQueued says that another run has the lock of the Ceph cluster.
+	// ReasonQueued says that another benchmark or sweep has the lock of the Ceph cluster, is ahead
+	// in its queue, or still has to restore settings.
 	ReasonQueued = "Queued"
 	// ReasonWaitingForQuiescence says that the Ceph cluster is not healthy or quiet enough.
 	ReasonWaitingForQuiescence = "WaitingForQuiescence"
@@ -104,7 +112,7 @@ const (
 	ReasonComplete = "Complete"
 
 	// ReasonNotAllowed says that the operator config does not allow the spec, or that nothing may
-	// run in the object's namespace.
+	// run in the object's namespace. In a sweep, Ceph may also have denied the tuner a change.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
@@ -127,19 +135,21 @@ const (
 	// ReasonImagePullFailed says that a node cannot pull an image of the clients.
 	ReasonImagePullFailed = "ImagePullFailed"
 	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, for example
-	// because of a quota or pod security.
+	// because of a quota or pod security, or cannot create their containers.
 	ReasonClientsRefused = "ClientsRefused"
 	// ReasonClientsNotStarted says that a client's pod was scheduled and did not start in time.
 	ReasonClientsNotStarted = "ClientsNotStarted"
 	// ReasonClientsUnreachable says that the manager cannot connect to a client, for example
 	// because of a network policy.
 	ReasonClientsUnreachable = "ClientsUnreachable"
-	// ReasonClientsLost says that a client's pod has ended too early, or that the clients' Job
-	// differs from the one that the operator created.
+	// ReasonClientsLost says that a client's pod has ended too early, or that the clients' Job was
+	// deleted or changed.
 	ReasonClientsLost = "ClientsLost"
-	// ReasonBackgroundLoadLost says that the pod of the background load has ended too early.
+	// ReasonBackgroundLoadLost says that the pod of the background load has ended too early, or
+	// that its Job was deleted.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"
-	// ReasonPhaseFailed says that the engine of a phase has failed.
+	// ReasonPhaseFailed says that a task of the clients, such as a prefill or a phase, has failed
+	// or made no progress.
 	ReasonPhaseFailed = "PhaseFailed"
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
 	// written in time.
@@ -149,14 +159,15 @@ const (
 	// ReasonOutageRefused says that this cluster does not permit the outage that the template
 	// requests.
 	ReasonOutageRefused = "OutageRefused"
-	// ReasonRestoringOSDs says that OSDs that the benchmark has stopped are not up yet.
+	// ReasonRestoringOSDs says that OSDs that this or an earlier benchmark has stopped are not up
+	// yet.
 	ReasonRestoringOSDs = "RestoringOSDs"
 	// ReasonNoValidRun says that no run is valid.
 	ReasonNoValidRun = "NoValidRun"
 )
 
-// These say why a run with a background load is Invalid. The run's reason begins with one of
-// them.
+// These say how the background load has made a run Invalid. The run's reason then begins with one
+// of them.
 const (
 	// ReasonBackgroundLoadFailed says that the engine of the background load has failed, or could
 	// not be started.

@@ -124,7 +124,7 @@ type FioJob struct {
 	// +kubebuilder:validation:Maximum=99
 	ReadPercent *int32 `json:"readPercent,omitempty"`
 
-	// blockSize replaces the blockSize of the phase for this job.
+	// blockSize replaces blockSize, blockSizeMax and blockSizeSplit of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -144,13 +144,13 @@ type FioJob struct {
 	// +kubebuilder:validation:Maximum=64
 	NumJobs *int32 `json:"numJobs,omitempty"`
 
-	// rateIOPS replaces the rateIOPS of the phase for this job.
+	// rateIOPS replaces the rate of the phase for this job, rateIOPS or rateBandwidth.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
-	// rateBandwidth replaces the rateBandwidth of the phase for this job.
+	// rateBandwidth replaces the rate of the phase for this job, rateIOPS or rateBandwidth.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -216,7 +216,7 @@ type Fio struct {
 	// +kubebuilder:validation:MaxItems=8
 	BlockSizeSplit []FioBlockShare `json:"blockSizeSplit,omitempty"`
 
-	// ioDepth is the number of operations that each job keeps in flight.
+	// ioDepth is the number of operations that each copy of a job keeps in flight.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -266,15 +266,15 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// rateIOPS is a fixed offered rate, in operations per second for each job and direction. A
-	// phase that reads and writes does each at that rate, whatever readPercent says. Latency
-	// percentiles of a phase without a rate have the mark ClosedLoop.
+	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each
+	// direction. A phase that reads and writes does each at that rate, whatever readPercent says.
+	// Latency percentiles of a phase without a rate have the mark ClosedLoop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
-	// rateBandwidth is a limit in bytes per second for each job and direction.
+	// rateBandwidth is a limit in bytes per second for each copy of a job and each direction.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -306,7 +306,7 @@ type Fio struct {
 	// +kubebuilder:default=None
 	Sync FioSync `json:"sync,omitempty"`
 
-	// thinkTime is a pause of each job after each operation.
+	// thinkTime is the pause of each copy of a job after each operation.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16

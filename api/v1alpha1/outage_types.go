@@ -34,8 +34,8 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
 	Before metav1.Duration `json:"before,omitzero"`
 
-	// duration is how long the OSDs are kept down. It must be shorter than the time after which
-	// Ceph marks them out (mon_osd_down_out_interval), unless backfill is Expect.
+	// duration is how long the OSDs are kept down. It must be at least 1m shorter than the time
+	// after which Ceph marks them out (mon_osd_down_out_interval), unless backfill is Expect.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -60,7 +60,7 @@ type Outage struct {
 	OtherPools int32 `json:"otherPools,omitempty"`
 }
 
-// BackfillPolicy says whether an outage may last until Ceph moves data.
+// BackfillPolicy says whether an outage lasts until Ceph moves data.
 // +kubebuilder:validation:Enum=Refuse;Expect
 type BackfillPolicy string
 
@@ -68,6 +68,6 @@ type BackfillPolicy string
 const (
 	// BackfillRefuse refuses an outage that lasts until Ceph moves data.
 	BackfillRefuse BackfillPolicy = "Refuse"
-	// BackfillExpect lets Ceph move data.
+	// BackfillExpect refuses an outage that is too short for Ceph to move data.
 	BackfillExpect BackfillPolicy = "Expect"
 )

@@ -12,8 +12,9 @@ import (
 // +kubebuilder:validation:Pattern=`^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$`
 type ParameterName string
 
-// ParameterValue is a value as Ceph takes it, or Unset, which leaves the option unset so that
-// Ceph's default applies. A whole number may be written as a number or as a string.
+// ParameterValue is a value in the notation of the option or field that a parameter varies. Unset
+// leaves an option unset, so that Ceph's default applies. A whole number may be written as a
+// number or as a string.
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
@@ -58,8 +59,8 @@ type OptionName string
 // +kubebuilder:validation:XValidation:rule="!has(self.redundancy) || !has(self.values) || self.values.all(v, string(v).matches('^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$'))",message="values of redundancy are numbers of copies, such as 3, or data and coding chunks, such as 4+2"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || !has(self.values) || self.values.all(v, string(v) != 'Unset' && string(v).matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))",message="values of storageClass are names of StorageClasses"
 type Parameter struct {
-	// name of the parameter. Configurations refer to it. The name of the option or field is a good
-	// choice.
+	// name is the name by which configurations and baseline.values refer to the parameter. The name
+	// of the option or field is a good choice.
 	// +required
 	Name ParameterName `json:"name"`
 
@@ -75,7 +76,7 @@ type Parameter struct {
 	// +optional
 	Workload *WorkloadParameter `json:"workload,omitempty"`
 
-	// osdCount varies to how many OSDs the scratch pool of a run is confined: `osdCount: {}`. Its
+	// osdCount varies how many OSDs the scratch pool of a run is confined to: `osdCount: {}`. Its
 	// values replace target.scratchPool.osds.count. Each block draws the OSDs again, unless
 	// target.scratchPool.osds.seed is set.
 	// +optional
@@ -114,7 +115,8 @@ type PoolOptionMethod string
 
 // The methods.
 const (
-	// PoolPerValue creates a new pool for each value in each block.
+	// PoolPerValue creates a new scratch pool with the value for each run. In the design
+	// Interleaved, each session switches the option of its scratch pool instead.
 	PoolPerValue PoolOptionMethod = "PoolPerValue"
 	// InPlace changes the option of the same pool.
 	InPlace PoolOptionMethod = "InPlace"
@@ -136,7 +138,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.option in ['pg_autoscale_mode', 'pg_autoscale_bias', 'pg_num_min', 'pg_num_max', 'target_size_ratio', 'target_size_bytes', 'bulk'])",message="sweeps turn the autoscaler off: vary pg_num itself"
 // +kubebuilder:validation:XValidation:rule="!(self.option in ['nodelete', 'nopgchange', 'nosizechange', 'crush_rule'])",message="options that protect or move a pool's data cannot be varied"
 type PoolOptionParameter struct {
-	// option to vary, such as pg_num.
+	// option is the option to vary, such as pg_num.
 	// +required
 	Option OptionName `json:"option"`
 
@@ -147,12 +149,12 @@ type PoolOptionParameter struct {
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 
-	// pool is the pool to change, which the administrator has to allow. If unset, it is the pool of
-	// the target. It is required for a persistentVolumeClaim.
+	// pool is the pool to change, which the administrator has to allow. If unset, it is the
+	// target's pool that role selects. It is required for a persistentVolumeClaim.
 	// +optional
 	Pool PoolName `json:"pool,omitempty"`
 
-	// role selects the pool for data or for metadata of a target that has both.
+	// role selects one pool of a target that has a pool for data and a pool for metadata.
 	// +optional
 	// +kubebuilder:default=Data
 	Role PoolRole `json:"role,omitempty"`
@@ -164,7 +166,7 @@ type PoolOptionParameter struct {
 // +kubebuilder:validation:XValidation:rule="!self.option.matches('^(auth_|debug_|mon_)|full_ratio|heartbeat_grace|min_alloc_size')",message="auth_*, debug_*, mon_*, full ratios, heartbeat grace and min_alloc_size are never varied"
 // +kubebuilder:validation:XValidation:rule="!self.option.matches('^bluestore_(compression|csum)_')",message="this would alter how every pool stores data: vary poolOption compression_* or csum_* on a scratchPool"
 type ConfigParameter struct {
-	// section of the configuration.
+	// section is the section of the configuration: always osd.
 	// +optional
 	// +kubebuilder:default=osd
 	// +kubebuilder:validation:Enum=osd
@@ -177,7 +179,7 @@ type ConfigParameter struct {
 	// +kubebuilder:validation:Pattern=`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`
 	Mask string `json:"mask,omitempty"`
 
-	// option to vary, such as osd_mclock_profile.
+	// option is the option to vary, such as osd_mclock_profile.
 	// +required
 	Option OptionName `json:"option"`
 }
@@ -196,7 +198,7 @@ type RedundancyParameter struct{}
 // no fields.
 type StorageClassParameter struct{}
 
-// WorkloadField is a field of the template, by its JSON name.
+// WorkloadField names a field of the template that a sweep can vary.
 // +kubebuilder:validation:Enum=clients;concurrency;blockSize;objectSize;ioThreads;ioSize;ioDepth;numJobs;rateIOPS
 type WorkloadField string
 
@@ -222,28 +224,28 @@ const (
 	WorkloadRateIOPS WorkloadField = "rateIOPS"
 )
 
-// WorkloadParameter is a field of the load itself.
+// WorkloadParameter names the field of the load that a parameter varies.
 //
 // +kubebuilder:validation:XValidation:rule="(self.field == 'clients') == !has(self.phase)",message="phase is required, except for field clients, which is the same for all phases"
 type WorkloadParameter struct {
-	// phase whose field is varied.
+	// phase is the phase whose field is varied.
 	// +optional
 	Phase PhaseName `json:"phase,omitempty"`
 
-	// field to vary: clients; concurrency, blockSize or objectSize of
-	// radosBench; ioThreads or ioSize of rbdBench; ioDepth, numJobs, blockSize
-	// or rateIOPS of fio.
+	// field is the field to vary: clients; concurrency, blockSize or objectSize of radosBench;
+	// ioThreads or ioSize of rbdBench; ioDepth, numJobs, blockSize or rateIOPS of fio.
 	// +required
 	Field WorkloadField `json:"field"`
 }
 
 // Configuration is a named bundle of values.
 type Configuration struct {
-	// name of the configuration.
+	// name is the name of the configuration.
 	// +required
 	Name ParameterName `json:"name"`
 
-	// values by parameter. A parameter that is left out has the baseline's value.
+	// values are the values, by the names of parameters. A parameter that is left out has the
+	// baseline's value.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6
@@ -253,8 +255,8 @@ type Configuration struct {
 // Baseline is the configuration that the others are compared with.
 // +kubebuilder:validation:ExactlyOneOf=values;configuration
 type Baseline struct {
-	// values by parameter. A parameter that is left out has the present value of the cluster or the
-	// template.
+	// values are the values, by the names of parameters. A parameter that is left out has the value
+	// that the cluster or the template has when the run begins.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6

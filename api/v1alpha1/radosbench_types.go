@@ -51,8 +51,8 @@ const (
 // without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
 // Reads never use the objects of a write phase, because their number would depend on the speed of
-// the writes. They use prefilled objects, `dataset.size` for each client, which are the same
-// for every configuration. The prefill is not measured.
+// the writes. Reads use prefilled objects instead, `dataset.size` for each client. The prefill is
+// not measured.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
@@ -110,8 +110,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// maxObjects ends a Write phase after this number of objects for each client. If the phase then
-	// ends early and measured less than 30 s, it is Invalid.
+	// maxObjects ends a Write phase after this number of objects for each client. A run is Invalid
+	// if the phase has then measured less than 30 s.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
@@ -139,7 +139,7 @@ type RadosBench struct {
 
 	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects
 	// are prefilled as for reads. If the phase has overwritten all of them before its duration is
-	// over, it is Invalid: raise `dataset.size`.
+	// over, the run is Invalid: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

@@ -22,7 +22,7 @@ type RBDBenchIOPattern string
 
 // The patterns.
 const (
-	// RBDBenchRand is random offsets.
+	// RBDBenchRand accesses random offsets.
 	RBDBenchRand RBDBenchIOPattern = "Rand"
 	// RBDBenchSeq gives each thread a part of the image, which it accesses in order.
 	RBDBenchSeq RBDBenchIOPattern = "Seq"
@@ -66,7 +66,7 @@ type RBDBench struct {
 	// +kubebuilder:default=Seq
 	IOPattern RBDBenchIOPattern `json:"ioPattern,omitempty"`
 
-	// ioSize is the bytes of one operation.
+	// ioSize is the number of bytes of one operation.
 	// +optional
 	// +kubebuilder:default="4Ki"
 	// +kubebuilder:validation:XIntOrString
@@ -83,8 +83,8 @@ type RBDBench struct {
 	IOThreads int32 `json:"ioThreads,omitempty"`
 
 	// ioTotal is how many bytes each client reads or writes. If unset, a short pilot run estimates
-	// how many bytes take about `duration`. In a sweep, every configuration uses the estimate of
-	// the baseline's pilot. A phase that takes less than 30 s is Invalid.
+	// how many bytes take about `duration`. In a sweep, each run has a pilot of its own: set
+	// ioTotal to give every run the same work. A run is Invalid if the phase takes less than 30 s.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -93,7 +93,8 @@ type RBDBench struct {
 
 	// duration is the intended length of the phase. If ioTotal is unset, the operator computes
 	// ioTotal for this length, but for at least 60 s. So a run that is twice as fast as its pilot
-	// still takes the required 30 s. The phase fails if it takes five times its intended length.
+	// still takes the required 30 s. The benchmark fails if the phase takes longer than five times
+	// this length plus 1m.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -104,7 +105,7 @@ type RBDBench struct {
 
 	// dataPattern is the written data: random text (Incompressible), or one repeated byte, which a
 	// compressing pool stores in almost no space. Incompressible needs Ceph 20 (Tentacle) or later;
-	// with an older `rbd`, the phase fails.
+	// with an older version, the benchmark fails.
 	// +optional
 	// +kubebuilder:default=Incompressible
 	DataPattern RBDBenchDataPattern `json:"dataPattern,omitempty"`

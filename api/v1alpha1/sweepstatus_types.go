@@ -11,17 +11,20 @@ type SweepVerdict string
 
 // The verdicts.
 const (
-	// VerdictSuperior: better than the baseline by at least minimumEffect.
+	// VerdictSuperior means that the configuration is better than the baseline by more than
+	// minimumEffect.
 	VerdictSuperior SweepVerdict = "Superior"
-	// VerdictBetter: better than the baseline, but by less than minimumEffect.
+	// VerdictBetter means that the configuration is better than the baseline, but by less than
+	// minimumEffect.
 	VerdictBetter SweepVerdict = "Better"
-	// VerdictEquivalent: within the equivalence margin.
+	// VerdictEquivalent means that any difference is within the equivalence margin.
 	VerdictEquivalent SweepVerdict = "Equivalent"
-	// VerdictInferior: worse than the baseline.
+	// VerdictInferior means that the configuration is worse than the baseline.
 	VerdictInferior SweepVerdict = "Inferior"
-	// VerdictInconclusive: the evidence does not decide.
+	// VerdictInconclusive means that the evidence does not decide.
 	VerdictInconclusive SweepVerdict = "Inconclusive"
-	// VerdictInvalid: there are too few valid runs, or they drifted.
+	// VerdictInvalid means that the runs do not count: too few are valid, they failed or drifted,
+	// or the setting is inert.
 	VerdictInvalid SweepVerdict = "Invalid"
 )
 
@@ -44,7 +47,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress is the progress of the sweep.
+	// progress says how far the sweep has come.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
@@ -65,8 +68,8 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// verdict on best. If best is the baseline, verdict is Inferior: that of the configuration that
-	// came closest to the baseline.
+	// verdict is the verdict on best. If best is the baseline, verdict is Inferior: that of the
+	// configuration that came closest to the baseline.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
@@ -74,12 +77,12 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Claim SweepClaim `json:"claim,omitempty"`
 
-	// summary is the outcome in one sentence.
+	// summary is the outcome in a few sentences.
 	// +optional
 	// +kubebuilder:validation:MaxLength=448
 	Summary string `json:"summary,omitempty"`
 
-	// plan is what the sweep does.
+	// plan has the choices that are fixed for the run, and its estimated cost.
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
@@ -97,7 +100,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=65
 	Configurations []ConfigurationResult `json:"configurations,omitempty"`
 
-	// noise is the noise of the cluster, from the runs of the baseline.
+	// noise is the noise of the cluster. It is absent in the design Interleaved.
 	// +optional
 	Noise *Noise `json:"noise,omitempty"`
 
@@ -114,7 +117,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=3
 	Patches []WinnerPatch `json:"patches,omitempty"`
 
-	// environment describes everything that the results depend on.
+	// environment identifies what the results depend on besides the varied settings.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 }
@@ -129,7 +132,8 @@ const (
 	MadeForRun   MadeFor = "Run"
 )
 
-// SweepPlan says what a sweep does.
+// SweepPlan has the choices that are fixed for a run ID, and the estimated cost. In the design
+// Interleaved, its runs are sessions.
 type SweepPlan struct {
 	// plannerVersion is the version of the planner's rules. An operator with another version ends
 	// the run, because it would interpret the ledger differently.
@@ -158,19 +162,21 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Maximum=99
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is the largest number of pairs of windows in a session, in the design Interleaved.
+	// pairs is the largest number of pairs of windows in a session for each configuration, in the
+	// design Interleaved.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=99
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied, in the design Interleaved.
+	// window is how long a setting stays applied at first, in the design Interleaved. Later
+	// sessions may have longer windows.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=8
 	Window *metav1.Duration `json:"window,omitempty"`
 
-	// seed of every random choice.
+	// seed determines every random choice.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 
@@ -247,7 +253,7 @@ type SweepPlan struct {
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
 	// smallestEffect is the smallest improvement that maximumRuns prove four times out of five, at
-	// the assumed or measured noise.
+	// an assumed noise. status.noise has the measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
@@ -278,11 +284,11 @@ type SweepPlan struct {
 
 // BaselineValue is the value of a parameter in the baseline.
 type BaselineValue struct {
-	// name of the parameter.
+	// name is the name of the parameter.
 	// +required
 	Name ParameterName `json:"name"`
 
-	// value of the parameter, or Unset.
+	// value is the value of the parameter, or Unset.
 	// +required
 	Value ParameterValue `json:"value"`
 }
@@ -293,19 +299,22 @@ type SweepRunValidity string
 // The validities.
 const (
 	SweepRunValid SweepRunValidity = "Valid"
-	// SweepRunNotSteady: the warm-up did not end.
+	// SweepRunNotSteady means that the warm-up did not end.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
-	// SweepRunDrifted: the controls of its block differ too much, or one is missing.
+	// SweepRunDrifted means that the controls of its block differ too much, or that one is missing.
 	SweepRunDrifted SweepRunValidity = "Drifted"
-	// SweepRunInert: the setting had no effect on the daemons.
+	// SweepRunInert means that the daemons did not run with the setting.
 	SweepRunInert SweepRunValidity = "Inert"
-	// SweepRunDisturbed: a disturbance, as quiescence defines it, made the run invalid.
+	// SweepRunDisturbed means that the benchmark calls its run Invalid, for example because of a
+	// disturbance.
 	SweepRunDisturbed SweepRunValidity = "Disturbed"
-	// SweepRunChanged: another client changed the cluster during the run.
+	// SweepRunChanged means that another client changed a setting of the sweep.
 	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed: the benchmark failed.
+	// SweepRunFailed means that the benchmark failed or lacks a figure, or that the cluster did not
+	// settle.
 	SweepRunFailed SweepRunValidity = "Failed"
-	// SweepRunDiscarded: its block was interrupted, or the sweep ended in the middle of it.
+	// SweepRunDiscarded means that its block was interrupted, or that the sweep ended in the middle
+	// of the block.
 	SweepRunDiscarded SweepRunValidity = "Discarded"
 )
 
@@ -320,7 +329,7 @@ const (
 //	  - 2: the index of its configuration; 0 is the baseline.
 //	  - the objective, then the constraints in their order, in the units of their
 //	    metrics with six digits; a dash for a missing figure.
-//	  - 75s: the time since the previous run, without waiting.
+//	  - 75s: the duration of the run, from the change of settings to the entry.
 //	  - 4096Mi: the bytes that were written.
 //	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
@@ -332,7 +341,8 @@ const (
 //	  - 3: the number of the session, from 1, which is part of its child's name.
 //	  - 1: the index of the candidate; 0 for a void session.
 //	  - 4: the number of groups of windows that count.
-//	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline).
+//	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline). For
+//	    a constraint with atMost or atLeast, they are those of ln(candidate).
 //	  - the p-value of the randomisation test against "no increase".
 //	  - the normal scores of the two tests for carry-over: late halves of
 //	    windows compared with early halves, and windows after one setting compared with windows
@@ -350,12 +360,13 @@ type SweepClaim string
 
 // The claims.
 const (
-	// ClaimThisHour: on this pool, in this hour. A single session supports no more.
+	// ClaimThisHour means that the verdict holds for this pool in this hour. A single session
+	// supports no more.
 	ClaimThisHour SweepClaim = "ThisHour"
-	// ClaimThisCluster: on this cluster.
+	// ClaimThisCluster means that the verdict holds for this cluster.
 	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows: only in windows of seconds. With a load that writes, OSDs may postpone
-	// work beyond the end of a window.
+	// ClaimSwitchedWindows means that the verdict holds only for windows of seconds. With a load
+	// that writes, OSDs may postpone work beyond the end of a window.
 	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
 )
 
@@ -365,44 +376,47 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionDwells: the session applied each setting twice, for minutes each time. Its ratio
-	// has to support the verdict of the sessions with short windows.
+	// SweepSessionDwells means that the session applied each setting twice, for minutes each time.
+	// Its ratio has to support the verdict of the sessions with short windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
-	// SweepSessionConstraint: the entry has the figures of a constraint, from the same windows as
-	// the entry of the candidate before it. Constraints are in the order of the spec.
+	// SweepSessionConstraint means that the entry has the figures of a constraint, from the same
+	// windows as the entry of the candidate before it. Constraints are in the order of the spec.
 	SweepSessionConstraint SweepSessionValidity = "Constraint"
-	// SweepSessionInterrupted: the manager was stopped, or the sweep was suspended.
+	// SweepSessionInterrupted means that the manager was restarted, or that the sweep was suspended
+	// or restored.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
-	// SweepSessionFailed: a switch had no answer, or the load ended.
+	// SweepSessionFailed means that the session broke off, for example because a switch had no
+	// answer or the load ended.
 	SweepSessionFailed SweepSessionValidity = "Failed"
-	// SweepSessionTooShort: too few groups of windows count.
+	// SweepSessionTooShort means that too few groups of windows count.
 	SweepSessionTooShort SweepSessionValidity = "TooShort"
-	// SweepSessionUneven: windows of one setting were void more often than chance allows.
+	// SweepSessionUneven means that windows of one setting were void more often than chance allows.
 	SweepSessionUneven SweepSessionValidity = "Uneven"
 )
 
 // ConfigurationResult is a row of the table of configurations, at most 256 bytes
 // of JSON.
 type ConfigurationResult struct {
-	// index of the configuration; 0 is the baseline.
+	// index is the index of the configuration; 0 is the baseline.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
 	Index int32 `json:"index"`
 
-	// name of the configuration; in a grid, its values, such as `pg_num=32`.
+	// name is the name of the configuration; in a grid, its values, such as `pg_num=32`.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
 	// runs is the number of runs that the verdict is based on, one for each block. For the
-	// baseline, it is the number of valid runs in accepted blocks.
+	// baseline, it is the number of valid runs in accepted blocks. In the design Interleaved, it is
+	// the number of valid sessions.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
 	Runs int32 `json:"runs,omitempty"`
 
-	// ratio to the baseline.
+	// ratio is the ratio of the objective to that of the baseline.
 	// +optional
 	Ratio Decimal `json:"ratio,omitempty"`
 
@@ -414,23 +428,23 @@ type ConfigurationResult struct {
 	// +optional
 	High Decimal `json:"high,omitempty"`
 
-	// verdict on the configuration.
+	// verdict is the verdict on the configuration.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// reason of the verdict, or why the configuration left the race.
+	// reason is the reason of the verdict, or why the configuration left the race.
 	// +optional
 	// +kubebuilder:validation:MaxLength=24
 	Reason string `json:"reason,omitempty"`
 }
 
-// Noise is the noise of the cluster, from the runs of the baseline.
+// Noise is the noise of the cluster, from the runs of all configurations.
 type Noise struct {
-	// floor is the coefficient of variation of the baseline's runs within blocks.
+	// floor is the coefficient of variation between runs of one configuration in one block.
 	// +optional
 	Floor Percent `json:"floor,omitempty"`
 
-	// drift of the baseline from the first to the last block.
+	// drift is the change of the baseline from the first to the last block.
 	// +optional
 	Drift Effect `json:"drift,omitempty"`
 
@@ -446,11 +460,12 @@ type ConstraintOutcome string
 
 // The outcomes.
 const (
-	// ConstraintKept: the whole interval is within the limit.
+	// ConstraintKept means that the whole interval is within the limit.
 	ConstraintKept ConstraintOutcome = "Kept"
-	// ConstraintBroken: the whole interval is beyond the limit.
+	// ConstraintBroken means that the whole interval is beyond the limit.
 	ConstraintBroken ConstraintOutcome = "Broken"
-	// ConstraintUnknown: the interval contains the limit.
+	// ConstraintUnknown means that the interval contains the limit, or that too few runs are valid
+	// for an interval.
 	ConstraintUnknown ConstraintOutcome = "Unknown"
 )
 
@@ -474,23 +489,23 @@ type ConstraintResult struct {
 
 // WinnerPatch is a merge patch that makes the winner permanent.
 type WinnerPatch struct {
-	// kind of the object to patch: CephBlockPool or CephCluster.
+	// kind is the kind of the object to patch: CephBlockPool or CephCluster.
 	// +required
 	// +kubebuilder:validation:Enum=CephBlockPool;CephCluster
 	Kind string `json:"kind"`
 
-	// namespace of the object.
+	// namespace is the namespace of the object.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// name of the object. It is empty if scratch pools were measured: then apply the patch to the
-	// pool that serves such a load.
+	// name is the name of the object. It is empty if scratch pools were measured: then apply the
+	// patch to the pool that serves such a load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// merge is the patch as YAML.
+	// merge is the patch as YAML, or only a comment if the patch is too long for status.
 	// +required
 	// +kubebuilder:validation:MaxLength=640
 	Merge string `json:"merge"`

@@ -31,11 +31,11 @@ type Target struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.osds) || (has(self.parameters) && 'pg_num' in self.parameters)",message="osds needs parameters.pg_num: placement groups are placed one by one, and their number must not change between runs"
 // +kubebuilder:validation:XValidation:rule="(!has(self.parameters) || !('pg_autoscale_mode' in self.parameters) || self.parameters['pg_autoscale_mode'] == 'off') && (!has(self.erasureCoded) || !has(self.erasureCoded.metadata.parameters) || !('pg_autoscale_mode' in self.erasureCoded.metadata.parameters) || self.erasureCoded.metadata.parameters['pg_autoscale_mode'] == 'off')",message="pg_autoscale_mode of a scratch pool is always off: the autoscaler would split placement groups during the measurement"
 type ScratchPool struct {
-	// replicated makes it a replicated pool.
+	// replicated makes the scratch pool replicated.
 	// +optional
 	Replicated *ReplicatedPool `json:"replicated,omitempty"`
 
-	// erasureCoded makes it an erasure-coded pool, with a replicated one for metadata, which
+	// erasureCoded makes the scratch pool erasure-coded, with a replicated pool for metadata, which
 	// cannot be erasure-coded.
 	// +optional
 	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
@@ -59,7 +59,8 @@ type ScratchPool struct {
 	DeviceClass string `json:"deviceClass,omitempty"`
 
 	// osds confines the pool to some of the OSDs that could store it: `ceph osd pg-upmap` moves
-	// every placement group to them. If unset, CRUSH uses all of them.
+	// every placement group to them. The administrator has to grant this power. If unset, CRUSH
+	// uses all OSDs that can store the pool.
 	// +optional
 	OSDs *OSDSelection `json:"osds,omitempty"`
 
@@ -68,7 +69,7 @@ type ScratchPool struct {
 	//
 	// The autoscaler of a scratch pool is off. If pg_num is unset, it is the smallest power of two
 	// that gives each OSD of the device class 32 placement groups, including their copies or
-	// chunks; at least 32 and at most 256. The archive of each run has the number.
+	// chunks; at least 32 and at most 256. The full results of each run have the number.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
@@ -88,9 +89,10 @@ type OSDSelection struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count"`
 
-	// seed of the draw. The same seed draws the same OSDs as long as the cluster has the same OSDs;
-	// with a smaller count, it draws only the first ones of these. If unset, a CephBenchmark uses
-	// 0. A CephTuningSweep then draws a new seed for each block, which all runs of the block use.
+	// seed is the seed of the draw. The same seed draws the same OSDs as long as the cluster has
+	// the same OSDs; with a smaller count, it draws only the first ones of these. If unset, a
+	// CephBenchmark uses 0. A CephTuningSweep then draws a new seed for each block, which all runs
+	// of the block use.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -134,7 +136,7 @@ type ErasureCodedPool struct {
 	// +kubebuilder:validation:Maximum=32
 	DataChunks int32 `json:"dataChunks"`
 
-	// codingChunks is the number of parts that may be lost (m).
+	// codingChunks is the number of further parts, and so of parts that may be lost (m).
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
@@ -148,9 +150,8 @@ type ErasureCodedPool struct {
 
 // ExistingPool names a pool that exists already.
 type ExistingPool struct {
-	// name of the pool in Ceph, which is not always the name of its
-	// CephBlockPool. The operator config lists the pools that may be named; by default it lists
-	// none.
+	// name is the name of the pool in Ceph, which is not always the name of its CephBlockPool. The
+	// operator config lists the pools that may be named; by default it lists none.
 	// +required
 	Name PoolName `json:"name"`
 
@@ -186,7 +187,8 @@ type ImageSharing string
 
 // The values of ImageSharing.
 const (
-	// ImageSharingNone gives each client and each writing job its own image.
+	// ImageSharingNone gives each client its own images, and each copy of a job that writes an
+	// image of its own.
 	ImageSharingNone ImageSharing = "None"
 	// ImageSharingClients makes all clients use one image. They then compete for its exclusive
 	// lock, and the result has the mark SharedImage.
@@ -215,15 +217,16 @@ type Image struct {
 	// +kubebuilder:validation:XValidation:rule="string(self) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki', '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi']",message="must be a power of two between 4Ki and 32Mi, written as such, for example 4Mi"
 	ObjectSize resource.Quantity `json:"objectSize,omitzero"`
 
-	// features of the images. If unset, they are the cluster's default for new images.
+	// features are the features of the images. If unset, they are the cluster's default for new
+	// images.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=6
 	Features []ImageFeature `json:"features,omitempty"`
 
-	// sharing says whether clients share an image. None gives each client and
-	// each writing job its own.
+	// sharing says whether clients share an image. None gives each client its own images, and each
+	// copy of a job that writes an image of its own. With Clients, all clients use one image.
 	// +optional
 	// +kubebuilder:default=None
 	Sharing ImageSharing `json:"sharing,omitempty"`
@@ -239,8 +242,8 @@ const (
 	VolumeModeBlock      VolumeMode = "Block"
 )
 
-// PersistentVolumeClaimTarget is an existing claim, or a claim that is created for each client and
-// removed afterwards.
+// PersistentVolumeClaimTarget is an existing claim, or a claim that is created for each client,
+// or background load, and removed afterwards.
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
 	// claimName is a claim in the namespace of this object. The benchmark adds files of its own,
@@ -252,7 +255,7 @@ type PersistentVolumeClaimTarget struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ClaimName string `json:"claimName,omitempty"`
 
-	// template describes claims to be created, one for each client.
+	// template describes claims to be created, one for each pod.
 	// +optional
 	Template *PersistentVolumeClaimTemplate `json:"template,omitempty"`
 }
@@ -266,7 +269,7 @@ type PersistentVolumeClaimTemplate struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	StorageClassName string `json:"storageClassName"`
 
-	// size of the volume.
+	// size is the size of the volume.
 	// +optional
 	// +kubebuilder:default="10Gi"
 	// +kubebuilder:validation:XIntOrString

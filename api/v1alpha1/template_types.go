@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkTemplate says what is measured, and how. Both kinds have one.
+// BenchmarkTemplate says what is measured, and how. CephBenchmark and CephTuningSweep have one.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))",message="only fio works on a persistentVolumeClaim: use fio phases, or a scratchPool or existingPool as target"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
@@ -44,15 +44,15 @@ type BenchmarkTemplate struct {
 	// initialState is the state of the data at the start of each run. Keep leaves it as the
 	// previous run left it. Fresh removes it and prefills it again. Rollback rolls RBD images that
 	// phases overwrite back to a snapshot of their prefilled state. None of that is measured. In a
-	// CephTuningSweep each run has its own scratch pool or images, which were just prefilled, so
-	// Keep and Fresh are the same.
+	// CephTuningSweep with Keep, the runs of a block share prefilled data if they can: see
+	// status.plan.datasetPer. With Fresh, each run prefills its own data.
 	// +optional
 	// +kubebuilder:default=Keep
 	InitialState InitialState `json:"initialState,omitempty"`
 
 	// osdCaches says what happens to the caches of the OSDs before each phase. Keep leaves them as
 	// they are. DropBeforePhase empties them; the administrator has to grant this power.
-	// WarmBeforePhase makes each client read all data of the phase once, which is not measured.
+	// WarmBeforePhase makes the clients read all data of the phase once, which is not measured.
 	// +optional
 	// +kubebuilder:default=Keep
 	OSDCaches OSDCachePolicy `json:"osdCaches,omitempty"`
@@ -81,17 +81,17 @@ type BenchmarkTemplate struct {
 	Phases []Phase `json:"phases"`
 
 	// backgroundLoad is a load that is not measured itself. It runs from before the first phase of
-	// each run until after the last, in its own pod, on its own image or objects. Its figures are
-	// recorded for the time of each phase. A run is Invalid if the background load fails, ends or
-	// does no I/O.
+	// each run until after the last, in its own pod and with its own data. Its figures are recorded
+	// for the time of each phase. A run is Invalid if the background load fails, ends or does no
+	// I/O.
 	// +optional
 	BackgroundLoad *BackgroundLoad `json:"backgroundLoad,omitempty"`
 }
 
-// Phase is one run of an engine on each client.
+// Phase is one load of a run, from one engine on each client.
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 type Phase struct {
-	// name of the phase. Metrics refer to it.
+	// name is the name by which metrics refer to the phase.
 	// +required
 	Name PhaseName `json:"name"`
 
@@ -144,7 +144,7 @@ type BackgroundLoad struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// resources of the pod.
+	// resources are the resources of the pod.
 	// +optional
 	// +kubebuilder:default={}
 	Resources ClientResources `json:"resources,omitzero"`
@@ -173,7 +173,7 @@ const (
 	// SpreadRequired puts each client on its own node. With too few nodes, the benchmark does not
 	// start.
 	SpreadRequired Spread = "Required"
-	// SpreadPreferred puts each client on its own node if there are enough nodes.
+	// SpreadPreferred distributes clients over nodes as evenly as resources permit.
 	SpreadPreferred Spread = "Preferred"
 	// SpreadNone leaves the choice of nodes to the scheduler.
 	SpreadNone Spread = "None"
@@ -195,27 +195,28 @@ type Clients struct {
 	// +kubebuilder:default=Preferred
 	Spread Spread `json:"spread,omitempty"`
 
-	// nodeSelector limits the nodes. All runs use the nodes of the first run.
+	// nodeSelector limits the nodes. If unset, the nodeSelector of the operator config applies.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 
 	// nodes are the names of the nodes that clients may run on; nodeSelector has to select them,
-	// too. A sweep uses the nodes of its first run for all later runs. If unset, any node may be
-	// used.
+	// too. If unset, clients may run on any node that nodeSelector selects. A sweep uses the nodes
+	// of its first run for all later runs.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Nodes []NodeName `json:"nodes,omitempty"`
 
-	// tolerations let clients run on tainted nodes.
+	// tolerations let clients run on tainted nodes. If unset, the tolerations of the operator
+	// config apply.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// resources of each client.
+	// resources are the resources of each client.
 	// +optional
 	// +kubebuilder:default={}
 	Resources ClientResources `json:"resources,omitzero"`
@@ -235,7 +236,7 @@ type LabelValue string
 // ClientResources are both request and limit, so that a client measures Ceph and not the other pods
 // of its node. If a client was throttled, the result has the mark Throttled.
 type ClientResources struct {
-	// cpu of each client.
+	// cpu is the CPU of each pod.
 	// +optional
 	// +kubebuilder:default="1"
 	// +kubebuilder:validation:XIntOrString
@@ -243,7 +244,7 @@ type ClientResources struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('100m')) >= 0 && quantity(string(self)).compareTo(quantity('256')) <= 0",message="must be between 100m and 256"
 	CPU resource.Quantity `json:"cpu,omitzero"`
 
-	// memory of each client.
+	// memory is the memory of each pod.
 	// +optional
 	// +kubebuilder:default="1Gi"
 	// +kubebuilder:validation:XIntOrString
@@ -252,12 +253,12 @@ type ClientResources struct {
 	Memory resource.Quantity `json:"memory,omitzero"`
 }
 
-// Dataset is the prefilled data for phases that read or overwrite data. It is the same for every
-// configuration of a sweep.
+// Dataset is the prefilled data for phases that read or overwrite data. Its size for each client
+// is the same for every configuration of a sweep.
 type Dataset struct {
-	// size of the data for each client, or Auto. With Auto, the data of all clients together is
-	// twice as large as the OSDs' caches, but at most 10 % of the free space. Results of a smaller
-	// dataset have the mark Cached.
+	// size is the size of the data for each client, or Auto. With Auto, the data of all clients
+	// together is twice as large as the OSDs' caches, but at most 10 % of the free space. Phases
+	// that read a smaller dataset have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1
@@ -288,10 +289,10 @@ type OSDCachePolicy string
 
 // The policies.
 const (
-	// OSDCachesKeep leaves them as they are.
+	// OSDCachesKeep leaves the caches as they are.
 	OSDCachesKeep OSDCachePolicy = "Keep"
-	// OSDCachesDropBeforePhase empties them.
+	// OSDCachesDropBeforePhase empties the caches before each phase.
 	OSDCachesDropBeforePhase OSDCachePolicy = "DropBeforePhase"
-	// OSDCachesWarmBeforePhase makes the clients read the data of the phase once.
+	// OSDCachesWarmBeforePhase makes the clients read the data of each phase once before it.
 	OSDCachesWarmBeforePhase OSDCachePolicy = "WarmBeforePhase"
 )
