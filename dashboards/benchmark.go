@@ -182,7 +182,7 @@ func phases() *table.PanelBuilder {
 	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
 		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the latest run. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the data, if they are in Ceph, fit into the caches of the OSDs. The documentation of status.phases explains the other notes.",
+		description: "The figures of each phase over all valid repetitions of the latest run. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the data, if they are in Ceph, are less than twice as large as the caches of the OSDs. The documentation of status.phases explains the other notes.",
 		empty:       noResult, width: 24, height: 8,
 	}, columns, queries...)
 }

@@ -342,8 +342,8 @@ type ResultMark string
 // The marks.
 const (
 	// MarkCached means that the phase reads, and that the dataset of all clients is less than twice
-	// as large as the caches of the OSDs. The data of a claim may be outside Ceph, for example on a
-	// local disk: then those caches do not matter.
+	// as large as the caches of the OSDs, or that their size is unknown. The data of a claim may be
+	// outside Ceph, for example on a local disk: then those caches do not matter.
 	MarkCached ResultMark = "Cached"
 	// MarkWarmed means that the phase reads, and that its data was read once before. The caches of
 	// the OSDs then held as much of the data as fits.
