@@ -60,7 +60,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
-	namespace, err := opts.ownNamespace()
+	namespace, err := opts.ownNamespace("namespace")
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
 	}, nil
 }
 
-// checkInstall fails unless the API is served and the manager's metrics are
-// available.
+// checkInstall fails unless the API server has the kinds of cephtune and, with --metrics-service, the
+// manager serves its metrics.
 func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	c := installCheck{interval: time.Second, out: out}
 	opts := &options{}
@@ -96,7 +96,7 @@ func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	var err error
-	if c.namespace, err = opts.ownNamespace(); err != nil {
+	if c.namespace, err = opts.ownNamespace("namespace"); err != nil {
 		return err
 	}
 	if c.config, err = clusterConfig(); err != nil {

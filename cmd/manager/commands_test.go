@@ -63,6 +63,15 @@ func TestCommandsRefuseArguments(t *testing.T) {
 	}
 }
 
+func TestCommandsNameTheirFlagForTheNamespace(t *testing.T) {
+	for _, name := range []string{"check-uninstall", "check-install"} {
+		do, _ := commandOf([]string{name})
+		if err := do(t.Context(), nil, io.Discard); err == nil || !strings.Contains(err.Error(), "set --namespace ") {
+			t.Errorf("%s outside a pod: error %v, want one that names --namespace", name, err)
+		}
+	}
+}
+
 // TestHooks runs the code of the chart's hooks against a real API server, with exactly the rights
 // that the chart renders for them.
 func TestHooks(t *testing.T) {
@@ -174,6 +183,19 @@ func TestCRDsAreMissed(t *testing.T) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestMetricsWithoutAServiceAreNotChecked(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind": "APIResourceList", "groupVersion": "cephtune.dev/v1alpha1", "resources": [{"name": "a", "kind": "CephBenchmark"}, {"name": "b", "kind": "CephTuningSweep"}]}`)
+	}))
+	defer api.Close()
+	var out bytes.Buffer
+	check := installCheck{config: &rest.Config{Host: api.URL}, interval: time.Millisecond, out: &out}
+	if err := check.run(t.Context()); err != nil || strings.Contains(out.String(), "metrics") {
+		t.Errorf("error %v, output %q, want none about metrics", err, out.String())
 	}
 }
 

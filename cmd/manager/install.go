@@ -32,8 +32,8 @@ const (
 // cluster.
 type installCheck struct {
 	config *rest.Config
-	// namespace and service name the Service of the metrics; an empty service skips the
-	// check.
+	// namespace and service name the Service of the metrics. Without a service, metrics are not
+	// checked.
 	namespace, service string
 	// interval is the time between two attempts.
 	interval time.Duration
@@ -42,13 +42,15 @@ type installCheck struct {
 
 // run waits until all checks pass. When time is up, its error names the failing check.
 func (c installCheck) run(ctx context.Context) error {
-	for _, step := range []struct {
+	type step struct {
 		what  string
 		check func(context.Context) error
-	}{
-		{"The API server knows CephBenchmark and CephTuningSweep.", c.crdsServed},
-		{"The manager serves its metrics.", c.metricsGiven},
-	} {
+	}
+	steps := []step{{"The API server knows CephBenchmark and CephTuningSweep.", c.crdsServed}}
+	if c.service != "" {
+		steps = append(steps, step{"The manager serves its metrics.", c.metricsServed})
+	}
+	for _, step := range steps {
 		if err := c.until(ctx, step.check); err != nil {
 			return err
 		}
@@ -91,10 +93,7 @@ func (c installCheck) crdsServed(context.Context) error {
 	return nil
 }
 
-func (c installCheck) metricsGiven(ctx context.Context) error {
-	if c.service == "" {
-		return nil
-	}
+func (c installCheck) metricsServed(ctx context.Context) error {
 	url, err := c.metricsURL(ctx)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	defer cancel()
 	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket), doubts: &tuning.Doubts{}}
 	var err error
-	if p.namespace, err = opts.ownNamespace(); err != nil {
+	if p.namespace, err = opts.ownNamespace("leader-elect-namespace"); err != nil {
 		return nil, err
 	}
 	if p.direct, err = client.New(config, client.Options{Scheme: mgr.GetScheme()}); err != nil {
@@ -92,15 +92,15 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 // namespaceFile is the file in a pod that contains the pod's namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace returns the namespace of the manager's pod, which contains its locks
-// and its key.
-func (o *options) ownNamespace() (string, error) {
+// ownNamespace returns the namespace of the manager's pod, which contains its locks and its key.
+// flag is the flag that sets the namespace outside a pod.
+func (o *options) ownNamespace(flag string) (string, error) {
 	if o.leaderNamespace != "" {
 		return o.leaderNamespace, nil
 	}
 	name, err := os.ReadFile(namespaceFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errors.New("the manager does not run in a pod: set --leader-elect-namespace to the namespace of its locks")
+		return "", fmt.Errorf("this process does not run in a pod: set --%s to the namespace of the manager, which has its locks and journals", flag)
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the manager's namespace: %w", err)

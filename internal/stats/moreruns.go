@@ -131,7 +131,7 @@ func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 		ts = append(ts, target{verdict: Equivalent, parts: []Question{ask(e-math.Abs(g), level.equivalent)}, least: level.late})
 	}
 	if 0 < g && g < m {
-		ts = append(ts, target{verdict: Better, parts: []Question{ask(g, full), ask(m-g, level.half)}})
+		ts = append(ts, target{verdict: Better, parts: []Question{ask(g, full), ask(m-g, half)}})
 	}
 	if g < 0 {
 		ts = append(ts, target{verdict: Inferior, parts: []Question{ask(-g, half)}})

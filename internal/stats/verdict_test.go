@@ -139,19 +139,23 @@ func TestMoreRuns(t *testing.T) {
 		maxRuns int
 		gain    float64
 		want    MoreRuns
+		family  int
 	}{
 		// s = 0.1, gap = ln(1.3/1.2): s·(t_{11,.95}+t_{11,.8})/√12 = 0.0771 ≤ 0.0800,
 		// and 0.0812 for 11. scipy: .1*(t.isf(.05,R-1)+t.isf(.2,R-1))/R**.5
 		// The range is R* for s·√(3/χ²) at .9 and .1 of χ² with 3 degrees of freedom: 0.0693 and
 		// 0.2266. scipy: (3/chi2.ppf([.9, .1], 3))**.5
-		"towards Superior":                         {0, math.Log(1.3), MoreRuns{Total: 12, Needed: 8, Toward: Superior, Low: 3, High: 48, Paired: true}},
-		"towards Equivalent, not towards any gain": {0, 0.001, MoreRuns{Total: 29, Needed: 25, Toward: Equivalent, Low: 11, High: 137, Paired: true}},
-		"too close for the runs allowed":           {10, math.Log(1.3), MoreRuns{Total: 12, Needed: 8, Toward: Superior, TooClose: true, Low: 3, High: 48, Paired: true}},
-		"exactly at the threshold":                 {0, math.Log(1.2), MoreRuns{TooClose: true, Paired: true}},
+		"towards Superior":                         {0, math.Log(1.3), MoreRuns{Total: 12, Needed: 8, Toward: Superior, Low: 3, High: 48, Paired: true}, 1},
+		"towards Equivalent, not towards any gain": {0, 0.001, MoreRuns{Total: 29, Needed: 25, Toward: Equivalent, Low: 11, High: 137, Paired: true}, 1},
+		"too close for the runs allowed":           {10, math.Log(1.3), MoreRuns{Total: 12, Needed: 8, Toward: Superior, TooClose: true, Low: 3, High: 48, Paired: true}, 1},
+		"exactly at the threshold":                 {0, math.Log(1.2), MoreRuns{TooClose: true, Paired: true}, 1},
+		// The gap to the threshold, 0.0923, decides: at 2.5 %, or at 0.625 % for four candidates.
+		"towards Better":                     {0, 0.09, MoreRuns{Total: 12, Needed: 8, Toward: Better, Low: 3, High: 46, Paired: true}, 1},
+		"towards Better, of four candidates": {0, 0.09, MoreRuns{Total: 17, Needed: 13, Toward: Better, Low: 6, High: 67, Paired: true}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Criteria{MinimumEffect: 0.2, Equivalence: 0.05, Confidence: 0.95, MaxRuns: tc.maxRuns}
-			got := c.runsToDecide(normalised(tc.gain, 0.05, 4), c.levels(1), 1)
+			got := c.runsToDecide(normalised(tc.gain, 0.05, 4), c.levels(tc.family), tc.family)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("more runs (-want +got):\n%s", diff)
 			}

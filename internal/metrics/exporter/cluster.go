@@ -45,7 +45,7 @@ const (
 // clusterFacts holds the facts about a Ceph cluster. Unknown facts are nil.
 type clusterFacts struct {
 	name    string
-	waiting int
+	waiting *int // the number of objects that wait for the lock
 	grant   *lock.Grant
 	// journal and outage are set if they could be read, even if they have no entries.
 	journal, outage *tuning.Journal
@@ -53,7 +53,10 @@ type clusterFacts struct {
 
 // clusterSamples returns the series of a Ceph cluster.
 func clusterSamples(c clusterFacts, now time.Time) []Sample {
-	all := []Sample{sample(metrics.QueueLength, float64(c.waiting), c.name)}
+	var all []Sample
+	if c.waiting != nil {
+		all = append(all, sample(metrics.QueueLength, float64(*c.waiting), c.name))
+	}
 	if c.grant != nil {
 		held := c.grant.Holder != "" && now.Before(c.grant.Expires)
 		if held {
@@ -117,7 +120,7 @@ type knownFSID struct {
 }
 
 // look reads the facts of all clusters concurrently, until the context ends. It returns the
-// errors of failed reads.
+// errors of failed reads. waiting counts the waiting objects by cluster; nil if that is unknown.
 func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
 	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
 	var group errgroup.Group
@@ -125,7 +128,10 @@ func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterF
 	for i, ref := range c.refs {
 		group.Go(func() error {
 			facts[i], failures[i] = c.lookAt(ctx, ref)
-			facts[i].waiting = waiting[facts[i].name]
+			if waiting != nil {
+				count := waiting[facts[i].name]
+				facts[i].waiting = &count
+			}
 			return nil
 		})
 	}

@@ -171,7 +171,8 @@ func rankOf(conditions []metav1.Condition) int {
 }
 
 // objects lists the objects with series, the most important first: objects in progress, objects
-// that wait for them, and then the newest. It also counts the waiting objects of each cluster.
+// that wait for them, and then the newest. It also counts the waiting objects of each cluster,
+// and returns nil instead if an error makes that unknown.
 //
 // It reads the cache in place, so nothing here may change an object.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {

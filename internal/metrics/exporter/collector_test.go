@@ -376,6 +376,20 @@ func TestQueueLengths(t *testing.T) {
 	}
 }
 
+// noLists is a reader that cannot list objects.
+type noLists struct{ client.Reader }
+
+func (noLists) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("it is broken")
+}
+
+func TestUnknownQueueLengthsAreNotExported(t *testing.T) {
+	text := exposition(t, collector(noLists{reader(t)}, quietPlatform()))
+	if strings.Contains(text, metrics.QueueLength) || !strings.Contains(text, metrics.CollectionErrors+" 1\n") {
+		t.Errorf("want no queue length and one error, got:\n%s", text)
+	}
+}
+
 func TestUnreadableSourcesLoseTheirSeries(t *testing.T) {
 	broken := errors.New("it is broken")
 	cases := map[string]struct {

@@ -122,8 +122,8 @@ func (e *Events) Settled(after time.Duration) {
 	}
 }
 
-// newInvalidSweepRuns returns the validities of runs that have become invalid. When a block is
-// rejected, its runs become invalid too.
+// newInvalidSweepRuns returns the validities of runs and sessions that have become invalid. When a
+// block is rejected, its runs become invalid too.
 func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string {
 	known := before.Runs
 	if before.ObservedRunID != after.ObservedRunID {
@@ -132,12 +132,22 @@ func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string
 	var reasons []string
 	for i, line := range after.Runs {
 		validity := validityOf(line)
-		if validity == string(v1alpha1.SweepRunValid) || i < len(known) && validityOf(known[i]) == validity {
+		if counts(validity) || i < len(known) && validityOf(known[i]) == validity {
 			continue
 		}
 		reasons = append(reasons, validity)
 	}
 	return reasons
+}
+
+// counts reports whether the sweep uses a line of the ledger. Lines of dwells and of constraints have
+// validities of their own, which say what the line is.
+func counts(validity string) bool {
+	switch validity {
+	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionConstraint):
+		return true
+	}
+	return false
 }
 
 // validityOf returns the last word of a line of the ledger.

@@ -274,7 +274,8 @@ func TestClusters(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			test.found.name, test.found.waiting = "rook-ceph/my-cluster", 2
+			waiting := 2
+			test.found.name, test.found.waiting = "rook-ceph/my-cluster", &waiting
 			want := append([]Sample{sample(metrics.QueueLength, 2, "rook-ceph/my-cluster")}, test.want...)
 			if diff := cmp.Diff(want, clusterSamples(test.found, noon)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
