@@ -14,9 +14,9 @@ import (
 // compares it with images/tools/build, which sets these tags.
 const defaultLine = 20
 
-// toolsImage compares the major version of Ceph that the tag of a cluster's tools image names with
-// the version of the cluster. version is the version of the cluster, such as 20.2.4-0. manager is
-// the name of the manager's Deployment.
+// toolsImage compares two versions of Ceph: the major version in the tag of a cluster's tools image,
+// and version, that of the cluster, such as 20.2.4-0. manager is the name of the manager's
+// Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
 	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")
