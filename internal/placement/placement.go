@@ -1,5 +1,5 @@
-// Package placement lists the pools of which a scratch pool consists in Ceph, one or, with erasure
-// coding, also one for metadata, with their numbers of placement groups.
+// Package placement sizes and places scratch pools. It lists the Ceph pools of a scratch pool with
+// their numbers of placement groups: one pool, and with erasure coding a second one for metadata.
 // It also confines a scratch pool to some OSDs of a Ceph cluster: it chooses the OSDs, assigns
 // each placement group to some of them, and verifies the result.
 //

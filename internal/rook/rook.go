@@ -25,8 +25,8 @@ const (
 	kindBlockPool = "CephBlockPool"
 	kindClient    = "CephClient"
 
-	// phaseReady is Rook's phase of a finished object, phaseConnected of an external cluster
-	// that it has reached, phaseProgressing of an object that it works on.
+	// These are phases of Rook's objects. Ready: Rook is done. Connected: Rook has reached the
+	// external cluster. Progressing: Rook works on the object.
 	phaseReady       = "Ready"
 	phaseConnected   = "Connected"
 	phaseProgressing = "Progressing"

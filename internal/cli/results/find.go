@@ -79,18 +79,31 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 // deleted because of its historyLimit are missing.
 func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*v1alpha1.CephBenchmark, error) {
 	var all []*v1alpha1.CephBenchmark
-	page := v1alpha1.CephBenchmarkList{}
-	for {
-		err := reader.List(ctx, &page, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.Continue(page.Continue),
-			client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)})
-		if err != nil {
-			return nil, fmt.Errorf("reading the benchmarks of CephTuningSweep %s: %w", sweep.Name, err)
-		}
+	err := pages(ctx, reader, func(page *v1alpha1.CephBenchmarkList) {
 		for i := range page.Items {
-			all = append(all, page.Items[i].DeepCopy())
+			all = append(all, &page.Items[i])
 		}
-		if page.Continue == "" {
-			return all, nil
+	}, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)})
+	if err != nil {
+		return nil, fmt.Errorf("reading the benchmarks of CephTuningSweep %s: %w", sweep.Name, err)
+	}
+	return all, nil
+}
+
+// pages calls read with each page of a list. Each page is a new list, so read may keep its items.
+func pages[T any, L interface {
+	*T
+	client.ObjectList
+}](ctx context.Context, reader client.Reader, read func(L), options ...client.ListOption) error {
+	next := ""
+	for {
+		page := L(new(T))
+		if err := reader.List(ctx, page, append(slices.Clone(options), client.Continue(next))...); err != nil {
+			return err
+		}
+		read(page)
+		if next = page.GetContinue(); next == "" {
+			return nil
 		}
 	}
 }
@@ -102,22 +115,14 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 		return nil, nil
 	}
 	var all []corev1.ConfigMap
-	page := corev1.ConfigMapList{}
-	for {
-		err := reader.List(ctx, &page, client.InNamespace(sweep.Namespace), client.Limit(sweepPage), client.Continue(page.Continue),
-			client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
-		if err != nil {
-			return nil, fmt.Errorf("reading the sessions of CephTuningSweep %s: %w", sweep.Name, err)
-		}
-		for i := range page.Items {
-			if metav1.IsControlledBy(&page.Items[i], sweep) {
-				all = append(all, *page.Items[i].DeepCopy())
-			}
-		}
-		if page.Continue == "" {
-			return all, nil
-		}
+	err := pages(ctx, reader, func(page *corev1.ConfigMapList) {
+		all = append(all, page.Items...)
+	}, client.InNamespace(sweep.Namespace), client.Limit(sweepPage),
+		client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
+	if err != nil {
+		return nil, fmt.Errorf("reading the sessions of CephTuningSweep %s: %w", sweep.Name, err)
 	}
+	return slices.DeleteFunc(all, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, sweep) }), nil
 }
 
 // Kept returns the ConfigMaps with the runs that Runs returns.
@@ -168,15 +173,11 @@ func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1a
 
 func listMaps(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, labels client.MatchingLabels) ([]corev1.ConfigMap, error) {
 	var maps []corev1.ConfigMap
-	page := &corev1.ConfigMapList{}
-	for {
-		if err := reader.List(ctx, page, client.InNamespace(benchmark.Namespace), labels, client.Limit(pageSize), client.Continue(page.Continue)); err != nil {
-			return nil, fmt.Errorf("listing the ConfigMaps of the results: %w", err)
-		}
+	err := pages(ctx, reader, func(page *corev1.ConfigMapList) {
 		maps = append(maps, page.Items...)
-		if page.Continue == "" {
-			break
-		}
+	}, client.InNamespace(benchmark.Namespace), labels, client.Limit(pageSize))
+	if err != nil {
+		return nil, fmt.Errorf("listing the ConfigMaps of the results: %w", err)
 	}
 	// A deleted object of the same name may still have results.
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) }), nil
