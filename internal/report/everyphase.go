@@ -152,8 +152,8 @@ func typical(metric v1alpha1.Metric, runs []stats.Observation) string {
 	return figure.Human(metric, stats.GeometricMean(values))
 }
 
-// change compares the candidate with the baseline of the same blocks, in words. A change
-// without an interval proves nothing.
+// change compares the candidate with the baseline of the same blocks, in words. Without an interval
+// it returns only the estimate; "" if no block has runs of both.
 func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candidate []stats.Observation) string {
 	pairs, _, err := stats.MakePairs(baseline, candidate)
 	if err != nil || len(pairs) == 0 {

@@ -2,8 +2,8 @@ package stats
 
 import "fmt"
 
-// minSteadySeries is the length of the shortest series in which MSER looks for a warm-up. In a
-// shorter series, the half that must remain has at most three values, and chance decides.
+// minSteadySeries is the length of the shortest series in which MSER looks for a warm-up. A shorter
+// one has too few values: chance would decide where to cut.
 const minSteadySeries = 8
 
 // Truncation says how much of the beginning of a series is warm-up.

@@ -47,7 +47,7 @@ func percents(all []Sample, name string, value v1alpha1.Percent, labels ...strin
 	return append(all, sample(name, number/100, labels...))
 }
 
-// progress adds samples for the progress of an object.
+// progress adds a sample for the progress of an object, if its number of runs is known.
 func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string) []Sample {
 	if p == nil || p.TotalRuns == 0 {
 		return all
@@ -60,7 +60,7 @@ func seconds(t metav1.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func clusterName(ref v1alpha1.ClusterReference) string { return ref.Namespace + "/" + ref.Name }
 
-// stateOf returns the kstatus condition that an object has.
+// stateOf returns the kstatus condition that is true, or StateIdle.
 func stateOf(conditions []metav1.Condition) string {
 	switch {
 	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling):
