@@ -37,8 +37,8 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble records since when steps have failed. It ignores the renewals of the lock, every
-// few minutes: they may succeed while all other steps fail.
+// noteTrouble records since when steps have failed. A step that succeeds ends the trouble, except a
+// renewal of the lock: renewals may succeed while all other steps fail.
 func (m *memory) noteTrouble(at step, err error, now time.Time) {
 	switch {
 	case err == nil && at == stepLock && m.troubledAt != stepLock:
