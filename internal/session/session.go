@@ -1,5 +1,5 @@
-// Package session switches settings under a running load, and judges them by the clients' rows.
-// It uses the method of package switchback. The caller of Run supplies the functions that switch
+// Package session switches settings under a running load, and judges them by the clients' rows. A
+// row is the work of one client in about a second. The method is that of package switchback. The caller of Run supplies the functions that switch
 // and prove settings, and restores the settings after Run, even after an error.
 package session
 
