@@ -22,8 +22,8 @@ type Evidence struct {
 	Failure, Inert, Changed string
 	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool
-	// Seconds is the time since the previous run, without the time that the sweep spent waiting.
-	// BytesWritten is the run's total, including the prefill.
+	// Seconds is the duration of the run, from the change of settings to its entry. BytesWritten is
+	// the run's total, including the prefill.
 	Seconds      int
 	BytesWritten int64
 }
