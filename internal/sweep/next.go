@@ -25,8 +25,7 @@ type Progress struct {
 	Stage   Stage
 	Block   int
 	Attempt int
-	// Order lists the configurations of the current attempt, slot by slot. Kept in
-	// status, it lets another version of the planner finish the block.
+	// Order lists the configurations of the current attempt, slot by slot.
 	Order              []int
 	Live               []int // candidates still in the race, or the winner
 	ConfirmationBlocks int   // at most, fixed when the confirmation starts; 0 before

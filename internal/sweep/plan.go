@@ -8,8 +8,8 @@ import (
 )
 
 // Version is the version of the planner. It changes whenever the same ledger could lead to
-// another decision. A controller that finds another version in a sweep's status finishes the
-// block from the stored order, or concludes. It does not pass the ledger to this planner.
+// another decision. New refuses plans of other versions, so a controller that finds one in a
+// sweep's status ends the sweep.
 const Version = 4
 
 const (

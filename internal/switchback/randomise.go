@@ -11,7 +11,8 @@ import (
 const tiny = 1e-12
 
 // randomise returns the one-sided p-value of the sum of contrasts: the share of orders with an equal or
-// larger sum. Drawn orders include the actual one.
+// larger sum. It enumerates at most exactOrders orders, and draws from more. The draws count the actual
+// order once.
 func randomise(groups []choice, rng *rand.Rand) float64 {
 	seen := 0.0
 	for _, g := range groups {

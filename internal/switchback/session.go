@@ -1,16 +1,12 @@
 package switchback
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/cephtune/cephtune/internal/stats"
 )
-
-// MaxEntryBytes is the maximum size of an entry in bytes.
-const MaxEntryBytes = 96
 
 const (
 	// exactOrders is the maximum number of orders that are enumerated instead of drawn: all orders of four
@@ -42,15 +38,6 @@ type Entry struct {
 	Void      bool    `json:"v,omitempty"`
 }
 
-// Encode returns the entry in the form of the ledger.
-func (e Entry) Encode() ([]byte, error) {
-	raw, err := json.Marshal(e)
-	if err == nil && len(raw) > MaxEntryBytes {
-		err = fmt.Errorf("%w: an entry of %d bytes", stats.ErrParameter, len(raw))
-	}
-	return raw, err
-}
-
 // Entries summarizes a session. A window without any operation has no logarithm, and omitting it would
 // select windows by their figures. So the session fails, with an error that wraps stats.ErrStalled.
 func (s Session) Entries() ([]Entry, error) {
@@ -69,7 +56,7 @@ func (s Session) Entries() ([]Entry, error) {
 				return nil, err
 			}
 			e.Mean, e.StdDev = round(k.LogRatio, 1e6), round(k.StdDev, 1e6)
-			e.P = round(randomise(alternatives(groups, candidate, 0), s.rng(1)), 1e4)
+			e.P = round(randomise(choices(groups, candidate, func(g group) []float64 { return g.logs }), s.rng(1)), 1e4)
 			e.Late = round(lateScore(groups, candidate, s.rng(2)), 100)
 			e.Lag = round(lagScore(groups, candidate, s.rng(3)), 100)
 		}
@@ -113,20 +100,6 @@ func levels(groups []group, candidate int) []float64 {
 		out[i] = sum / n
 	}
 	return out
-}
-
-// PGreater returns the p-value of the randomisation test against "the log-ratio of a candidate is at most
-// margin": the share of possible orders that give at least the observed sum. Up to four quads it
-// enumerates all orders; beyond that it draws 9,999.
-func (s Session) PGreater(candidate int, margin float64) (float64, error) {
-	groups, err := s.groups()
-	if err != nil {
-		return 0, err
-	}
-	if candidate < 1 || candidate > s.Candidates || len(groups) == 0 {
-		return 0, fmt.Errorf("%w: candidate %d of %d, %d groups", stats.ErrParameter, candidate, s.Candidates, len(groups))
-	}
-	return randomise(alternatives(groups, candidate, margin), s.rng(1)), nil
 }
 
 func (s Session) rng(stream uint64) *rand.Rand {
@@ -219,21 +192,7 @@ type choice struct {
 	all  []float64
 }
 
-// alternatives returns the choices of groups. It first subtracts the margin from the candidate's windows,
-// because under "the ratio is exp(margin)" the figures are then independent of the order.
-func alternatives(groups []group, candidate int, margin float64) []choice {
-	return choices(groups, candidate, func(g group) []float64 {
-		values := make([]float64, len(g.logs))
-		for i, y := range g.logs {
-			values[i] = y
-			if g.order[i] == candidate {
-				values[i] -= margin
-			}
-		}
-		return values
-	})
-}
-
+// choices returns the choices of groups. values has a value for each window of a group.
 func choices(groups []group, candidate int, values func(group) []float64) []choice {
 	out := make([]choice, len(groups))
 	for i, g := range groups {
