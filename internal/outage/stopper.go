@@ -198,8 +198,8 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
 // stopped. The holder of the lock does so before anything else. A new holder reads the journal in
-// Ceph too: it may belong to another Kubernetes cluster, or its copy in Kubernetes may have been
-// deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it.
+// Ceph too: the journal may belong to another Kubernetes cluster, or its copy in Kubernetes may have
+// been deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
