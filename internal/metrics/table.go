@@ -244,7 +244,7 @@ func clusterGroup() Group {
 			},
 			{
 				Name: QueueLength, Type: Gauge,
-				Help:    "How many benchmarks and sweeps wait for the lock of a Ceph cluster.",
+				Help:    "How many benchmarks and sweeps wait for the lock of a Ceph cluster; absent while they cannot be read.",
 				Labels:  []string{LabelCluster},
 				Example: `max_over_time(` + QueueLength + `[1d])`, Answers: "how long the queue was today",
 			},
@@ -277,7 +277,7 @@ func eventGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: InvalidRuns, Type: Counter,
-				Help:    "Invalid runs, by kind of object and reason. Runs of a sweep's benchmarks count for the sweep.",
+				Help:    "Invalid runs and void sessions, by kind of object and reason. Runs of a sweep's benchmarks count for the sweep.",
 				Labels:  []string{LabelKind, LabelReason},
 				Example: `sum by (reason) (increase(` + InvalidRuns + `[1d]))`, Answers: "why runs were invalid today",
 			},
