@@ -26,8 +26,9 @@ func TestWordsAreExplained(t *testing.T) {
 		"verdicts of sweeps":  {"docs/reading-a-verdict.md", "Of a sweep", ofType(t, api, "SweepVerdict")},
 		"verdicts, by rule":   {"docs/statistics.md", "The method", ofType(t, "internal/stats", "Verdict")},
 		"verdicts of gates":   {"docs/reading-a-verdict.md", "Of a benchmark", ofType(t, api, "BenchmarkVerdict")},
-		"reasons of verdicts": {"docs/reading-a-verdict.md", "The table", append(ofType(t, "internal/stats", "ReasonCode"), "CandidateBeaten", "ConstraintBroken")},
+		"reasons of verdicts": {"docs/reading-a-verdict.md", "The table", slices.Concat(ofType(t, "internal/stats", "ReasonCode"), ofType(t, "internal/sweepspec", "windowsReason"), []string{"CandidateBeaten", "ConstraintBroken"})},
 		"marks":               {"docs/reading-a-verdict.md", "Marks", ofType(t, api, "ResultMark")},
+		"sessions":            {"docs/reading-a-verdict.md", "The last word of a session", ofType(t, api, "SweepSessionValidity")},
 		"invalid runs":        {"docs/sweeps-reference.md", "When a run is invalid", but(ofType(t, api, "SweepRunValidity"), "Valid")},
 		"kinds of settings":   {"docs/safety.md", "By hand", ofType(t, "internal/tuning", "Kind")},
 	} {

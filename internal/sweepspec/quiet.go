@@ -10,7 +10,7 @@ import (
 const (
 	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is not a
 	// power of two.
-	notPowerOfTwo = v1alpha1.HealthCode("POOL_PG_NUM_NOT_POWER_OF_TWO")
+	notPowerOfTwo v1alpha1.HealthCode = "POOL_PG_NUM_NOT_POWER_OF_TWO"
 	// maxAllowedWarnings is the schema's maximum for quiescence.allowedWarnings.
 	maxAllowedWarnings = 32
 )

@@ -668,18 +668,27 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
+// windowsReason says why a verdict differs from the result of the windows.
+type windowsReason string
+
+const (
+	reasonCarryOver        windowsReason = "CarryOver"
+	reasonDwellsContradict windowsReason = "DwellsContradict"
+	reasonNoDwells         windowsReason = "NoDwells"
+)
+
 // whyOf returns one word: why the verdict differs from the result of the windows, or else the
 // reason for that result.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:
-		return "CarryOver"
+		return string(reasonCarryOver)
 	case f.Contradict:
-		return "DwellsContradict"
+		return string(reasonDwellsContradict)
 	case f.Breaks():
 		return string(sweep.ConstraintBroken)
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return "NoDwells"
+		return string(reasonNoDwells)
 	case len(f.Windows.Reasons) > 0:
 		return string(f.Windows.Reasons[0].Code)
 	}
