@@ -53,7 +53,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 // noteWait records what the pass waits for, since when, and the latest error or message about it.
 func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
-		return // The plan only renews the lock between other waits.
+		return // Taking or renewing the lock must not restart the clock of another wait.
 	}
 	if p.removes {
 		m.removal.Begin(p.run, now)
@@ -124,7 +124,7 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 	return nil
 }
 
-// beginSession starts the status of a run ID. Nothing of its session exists yet.
+// beginSession resets status for a new run ID. Nothing of its session exists yet.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
@@ -182,8 +182,8 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	return nil
 }
 
-// markRunning returns the edit of status that enters a run as running. It does so only when the
-// plan assigns the run's first phase to the clients.
+// markRunning returns an edit of status that records the run as running. The edit changes nothing
+// unless the plan assigns the run's first phase to the clients.
 func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
 		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {

@@ -37,11 +37,12 @@ type memory struct {
 	// fromBeginning says that this process has followed the session since before it created its
 	// first object, and so knows all of its objects.
 	fromBeginning bool
-	// turn is what this process knows about the session's turn and its lock.
+	// turn is the session's place in the queue for the lock of the Ceph cluster, and the lock once the
+	// session holds it.
 	turn turn.Turn
 	// pool is how far the preparation of the scratch pool has come.
 	pool scratchpool.Preparation
-	// statusWrittenAt is when status was last written.
+	// statusWrittenAt is when this process last wrote status, or first saw the session.
 	statusWrittenAt time.Time
 	// madeJob is the last Job that was created or found. replacedJob is a Job that the operator
 	// itself has deleted to replace it. backgroundJob is the Job of the background load.
@@ -52,8 +53,8 @@ type memory struct {
 	usedBefore                          int64
 	// reached says that at least one runner has answered.
 	reached bool
-	// standalone says that the client is standalone. planned holds its tasks, and logs the logs
-	// read so far, by pod.
+	// standalone says that the client is standalone. planned holds the tasks of that client. logs
+	// holds the logs read so far, by pod.
 	standalone bool
 	planned    []task.Task
 	logs       map[types.UID]*clientview.Log

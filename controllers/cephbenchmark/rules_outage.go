@@ -20,7 +20,8 @@ func refuseOutage(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
 }
 
-// endOutage ends the outage in time. It precedes all rules that may take long or have to wait.
+// endOutage ends the outage in time. It precedes all rules that wait for the cluster or for clients
+// that measure. Only rules that tear down, stop or start the session come earlier.
 func endOutage(seen facts) (plan, bool) {
 	if !seen.osdsStopped() {
 		return plan{}, false

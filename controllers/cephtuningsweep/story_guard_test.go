@@ -116,7 +116,7 @@ func pgsStayInactive(w *world) {
 		}
 		return is(v1alpha1.ConditionFailed)(s)
 	})
-	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "stay inactive for more than 20s, and their clients wait: 1.3 (down)")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "have been inactive for more than 20s, so clients wait: 1.3 (down)")
 	w.wantState(before)
 }
 

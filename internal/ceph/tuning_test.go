@@ -340,7 +340,7 @@ func TestAFence(t *testing.T) {
 		"the first":                         {fence: Fence{FSID: fsid, Epoch: 3}},
 		"the same epoch again":              {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 3}},
 		"a later one":                       {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 4}},
-		"an earlier one":                    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "was taken over"},
+		"an earlier one":                    {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: fsid, Epoch: 2}, want: "took over the lock"},
 		"an earlier one of another cluster": {before: []Fence{{FSID: fsid, Epoch: 3}}, fence: Fence{FSID: other, Epoch: 2}},
 		"one that ends before the caller's": {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(10 * time.Second)}, timeout: 20 * time.Second},
 		"one that is over":                  {fence: Fence{FSID: fsid, Epoch: 1, Until: time.Now().Add(-time.Millisecond)}, want: "delayed beyond its deadline"},

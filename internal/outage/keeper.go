@@ -3,6 +3,7 @@ package outage
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,8 @@ type Keeper struct {
 	Reader   client.Reader // without a cache
 	Clusters []settings.Cluster
 	Every    time.Duration
-	// kept holds the facts about the existing journals, by FSID.
+	// kept holds facts about the existing journals, by FSID. A journal lists the OSDs that an outage
+	// stopped.
 	kept map[string]kept
 }
 
@@ -55,7 +57,8 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine restores the journal through the connections in to; nil until it is needed. The engine
+	// engine unsets noup for the OSDs in the journal. It uses the connections of the field to. It is
+	// nil until it is needed. The engine
 	// acts for the journal's object and remembers when it first saw the journal, so it must not
 	// serve another journal.
 	engine *tuning.Engine
@@ -70,7 +73,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	for {
 		for _, cluster := range k.Clusters {
 			if err := k.keep(ctx, cluster); err != nil && ctx.Err() == nil {
-				logf.FromContext(ctx).Error(err, "Cannot check for OSDs that a benchmark left down", "cluster", cluster.Namespace+"/"+cluster.Name)
+				logf.FromContext(ctx).Error(err, "Cannot check for OSDs that were left down, or cannot bring them back", "cluster", cluster.Namespace+"/"+cluster.Name)
 			}
 		}
 		select {
@@ -112,12 +115,12 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	return k.restore(ctx, cluster, left, working)
 }
 
-// restore restores a journal on behalf of its object.
+// restore unsets noup for the OSDs in a journal, on behalf of the object that stopped them.
 func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := Names(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
 		return fmt.Errorf("%s %s keeps %s down, and the operator config names no identity that may unset noup: "+
-			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, osds)
+			"add identities.osdStopper again, or run `ceph osd unset-group noup %s`", left.Sweep.KindOrSweep(), left.Sweep, osds, strings.ReplaceAll(osds, ",", ""))
 	}
 	observer, err := k.Rook.Connection(ctx, cluster, cluster.Identities.Observer)
 	if err != nil {
@@ -152,8 +155,8 @@ func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	return orphaned || !j.Until.IsZero() && now.After(j.Until)
 }
 
-// isAtWork reports whether the object that stopped the OSDs is running or being deleted. Any other
-// object does not bring its OSDs back.
+// isAtWork reports whether the object that stopped the OSDs is running or being deleted. In any other
+// state, the object does not bring its OSDs back.
 func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
 	benchmark, sweep := &v1alpha1.CephBenchmark{}, &v1alpha1.CephTuningSweep{}

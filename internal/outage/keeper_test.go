@@ -87,19 +87,26 @@ func newKeepersWorld(t *testing.T, objects ...client.Object) *keepersWorld {
 	return w
 }
 
-// stop takes osd.2 down for a benchmark, as a manager does.
-func (w *keepersWorld) stop(name, writer string, until time.Time) {
+// stop takes OSDs down for a benchmark, as a manager does: osd.2 unless others are given.
+func (w *keepersWorld) stop(name, writer string, until time.Time, osds ...int) {
 	w.t.Helper()
+	if len(osds) == 0 {
+		osds = []int{2}
+	}
+	var changes []tuning.Change
+	for _, id := range osds {
+		changes = append(changes, tuning.Change{Setting: tuning.NoUp(id), To: cephvalue.Of("true"), Type: "bool"})
+	}
 	engine := tuning.NewEngine(w.ceph, tuning.Cluster{FSID: fsid}, tuning.Options{
 		Store:  tuning.NewMirrored(w.store, tuning.NewConfigKey(w.ceph, ceph.Connection{}).ForOutages()),
 		Guard:  func(context.Context) (ceph.Fence, error) { return ceph.Fence{FSID: fsid, Epoch: 1}, nil },
 		Writer: writer, Now: func() time.Time { return w.clock }, Until: until,
 	})
 	sweep := tuning.Sweep{Kind: "CephBenchmark", Namespace: "bench", Name: name, UID: name}
-	if _, err := engine.Apply(w.t.Context(), sweep, []tuning.Change{{Setting: tuning.NoUp(2), To: cephvalue.Of("true"), Type: "bool"}}); err != nil {
+	if _, err := engine.Apply(w.t.Context(), sweep, changes); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, ceph.Fence{FSID: fsid, Epoch: 1}, []int{2}); err != nil {
+	if err := w.ceph.MarkOSDsDown(w.t.Context(), ceph.Connection{}, ceph.Fence{FSID: fsid, Epoch: 1}, osds); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -218,9 +225,9 @@ func TestKeeperUnsetsNoupOfUnreadableOwner(t *testing.T) {
 
 func TestKeeperNamesManualCommandWithoutIdentity(t *testing.T) {
 	w := newKeepersWorld(t)
-	w.stop("a", "this", begin.Add(time.Hour))
+	w.stop("a", "this", begin.Add(time.Hour), 1, 2)
 	w.cluster.Identities.OSDStopper = ""
-	if err := w.after(time.Minute); err == nil || !strings.Contains(err.Error(), "unset-group noup osd.2") {
-		t.Errorf("%v, want it to say how to let it up by hand", err)
+	if err := w.after(time.Minute); err == nil || !strings.Contains(err.Error(), "`ceph osd unset-group noup osd.1 osd.2`") {
+		t.Errorf("%v, want it to say how to let them up by hand", err)
 	}
 }

@@ -10,9 +10,8 @@ import (
 // Expectation is a health warning that the caller causes itself.
 type Expectation struct {
 	Code string
-	// Pools is the maximum number of pools in the warning, which is the number of the
-	// caller's pools. A warning with more pools also concerns pools of others. 0 allows any
-	// warning with this code.
+	// Pools is the number of the caller's pools that may cause the warning. A warning with more pools
+	// also concerns pools of others. 0 allows any warning with this code.
 	Pools int
 }
 
@@ -38,9 +37,9 @@ func poolTraits() []poolTrait {
 	}
 }
 
-// PoolWarnings returns the warnings that the caller's own pools cause by their settings. all
-// has all pools in Ceph. A warning that another pool also causes is not expected, because it
-// exists without the caller.
+// PoolWarnings returns the warnings that the caller's own pools cause by their settings. The
+// argument all lists every pool in Ceph. A warning that another pool also causes is not expected,
+// because it exists without the caller.
 func PoolWarnings(own, all []ceph.Pool) []Expectation {
 	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
 		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })

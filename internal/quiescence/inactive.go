@@ -28,8 +28,8 @@ type Inactive struct {
 	since  map[string]time.Time // by ID
 }
 
-// HasInactive reports whether the cluster has inactive placement groups. Without a manager
-// this is unknown.
+// HasInactive reports whether the cluster has inactive placement groups. It returns false without an
+// active manager daemon (mgr), because the states are then unknown.
 func HasInactive(s *ceph.Status) bool {
 	return s.ManagerActive && s.CountPGs(ceph.PGState.IsInactive) > 0
 }
@@ -60,6 +60,14 @@ func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 		return next, nil
 	}
 	slices.Sort(stay)
-	return next, &Danger{AtOnce: true, Message: fmt.Sprintf("%d placement groups stay inactive for more than %v, and their clients wait: %s",
-		len(stay), PeeringGrace, strings.Join(stay[:min(len(stay), maxInactive)], ", "))}
+	return next, &Danger{AtOnce: true, Message: fmt.Sprintf("placement groups have been inactive for more than %v, so clients wait: %s", PeeringGrace, firstOf(stay))}
+}
+
+// firstOf lists at most maxInactive placement groups, and says how many it omits.
+func firstOf(all []string) string {
+	list := strings.Join(all[:min(len(all), maxInactive)], ", ")
+	if more := len(all) - maxInactive; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }

@@ -19,7 +19,8 @@ type curve struct {
 	points []point
 }
 
-// point is a value with its interval; without an interval, both ends are the value.
+// point is a value with its interval. Without an interval, both ends are the value, or 0 in plots
+// that draw no intervals.
 type point struct {
 	x, value, low, high float64
 }
@@ -59,7 +60,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 					values = append(values, m.low, m.high)
 				}
 			}
-			if len(k.points) > 1 { // The table shows LatencyMax alone.
+			if len(k.points) > 1 { // A single value, such as LatencyMax, appears only in the table.
 				curves = append(curves, k)
 			}
 		}
@@ -77,7 +78,7 @@ func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 		c.text("soft", "middle", x.at(float64(i)), bottom+18, label)
 	}
 	c.height = c.curves(curves, x, y, v1alpha1.MetricLatencyP99, left, bottom+46)
-	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (ClosedLoop), clients that wait for a slow cluster send less."}
+	return &Plot{SVG: c.svg("Percentiles of latency"), Caption: "The time within which a share of all operations completed, on a logarithmic scale. Bars are 95 % intervals of a typical run. Without an offered rate (mark ClosedLoop), clients send less while the cluster is slow, so these percentiles show too few of the slow operations."}
 }
 
 func pointOf(p v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (point, bool) {
@@ -154,7 +155,7 @@ func histogramOf(runs []figure.Observation) *result.Histogram {
 // barsPerDecade is the number of bars between a latency and one ten times as long.
 const barsPerDecade = 20
 
-// histogramPlot shows the number of operations by latency.
+// histogramPlot shows the share of operations by latency.
 func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	counts := map[int]int64{}
 	first, last, total, most := math.MaxInt, math.MinInt, int64(0), int64(0)
@@ -262,8 +263,8 @@ func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) 
 	return 0, false
 }
 
-// coursePlots returns plots of the rate over time for each run: all clients together,
-// without the ramp.
+// coursePlots returns a plot for each phase and direction. It has a curve for each run: the rate of
+// all clients together over time, without the ramp.
 func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part
 	for _, name := range archive.PhaseNames(runs) {
@@ -319,7 +320,7 @@ func coursePlot(name v1alpha1.PhaseName, direction result.DirectionName, runs []
 		c.path(fmt.Sprintf("stroke c%d", k.number%colours), line)
 	}
 	c.height = c.legend(names, numbers, left, bottom+46)
-	return &Plot{SVG: c.svg(fmt.Sprintf("Course of %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction)}
+	return &Plot{SVG: c.svg(fmt.Sprintf("Rate over time: %s, %s", name, direction)), Caption: fmt.Sprintf("%s, %s: all clients together, since their ramp ended. Seconds that not all clients cover are left out.", name, direction)}
 }
 
 func seriesOf(run *archive.Run, name v1alpha1.PhaseName, direction result.DirectionName) *result.Series {

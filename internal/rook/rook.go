@@ -1,7 +1,7 @@
 // Package rook is the operator's interface to Rook: it finds the connection to a
 // CephCluster, reads its state and the settings that Rook sets in Ceph, and makes Rook
-// create and remove scratch pools. It reads objects by name and directly from the API server, never
-// from a cache. So it needs no right to watch in Rook's namespaces.
+// create and remove scratch pools. It reads objects directly from the API server, never from a
+// cache. So it needs no right to watch in Rook's namespaces.
 package rook
 
 import (
@@ -42,8 +42,8 @@ const (
 	ReasonKeyMissing = "KeyMissing"
 	// ReasonForbidden means that a Role of the operator is missing.
 	ReasonForbidden = "Forbidden"
-	// ReasonForeignPool means that the operator did not create the pool with the name of a
-	// scratch pool, so it never touches that pool.
+	// ReasonForeignPool means that a pool has the name of a scratch pool, but the operator did not
+	// create it. The operator never touches that pool.
 	ReasonForeignPool = "ForeignPool"
 	// ReasonScratchPoolTaken means that a scratch pool has another owner.
 	ReasonScratchPoolTaken = "ScratchPoolTaken"
@@ -57,7 +57,8 @@ const (
 	ReasonNetworkUnknown = "NetworkUnknown"
 )
 
-// Error is an error that needs a person. Its message says what to do.
+// Error is an error that waiting alone rarely mends. Its message says what is wrong, and what a user
+// can do, if anything.
 type Error struct {
 	Reason, Message string
 	// Err is the API server's error, if that was the cause.

@@ -34,15 +34,15 @@ type ReasonCode string
 const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
 	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady
-	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control), Limit on it, Count blocks rejected
-	NoControls ReasonCode = "NoControls" // Count blocks without a valid control at both ends
+	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control) of the last rejected block, Limit on it, Count blocks rejected
+	NoControls ReasonCode = "NoControls" // Count blocks that lack a valid control at one end or both
 	Inert      ReasonCode = "Inert"      // Count runs in which the setting had no effect on the cluster
 	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
 
 	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value p after Holm, Limit level
 	WithinEquivalence ReasonCode = "WithinEquivalence" // Value p of TOST, Limit level
-	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p after Holm of any gain, Limit level
-	LossShown         ReasonCode = "LossShown"         // Value p after Holm of a loss, Limit level
+	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p of any gain, after Holm, Limit level
+	LossShown         ReasonCode = "LossShown"         // Value p of a loss, after Holm, Limit level
 
 	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p; whether it exceeds the minimum effect is open
 	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain in the interval, Limit minimum effect
@@ -72,7 +72,10 @@ func (r Reason) String() string {
 	case NotSteady:
 		return fmt.Sprintf("%s never became steady", plural(r.Count, "run"))
 	case Drifted:
-		return fmt.Sprintf("the baseline itself changed by %s inside a block, in %s", percent(math.Expm1(r.Value)), plural(r.Count, "block"))
+		if r.Count == 1 {
+			return fmt.Sprintf("the baseline itself changed by %s inside a block", percent(math.Expm1(r.Value)))
+		}
+		return fmt.Sprintf("the baseline itself changed inside %s, by %s in the last of them", plural(r.Count, "block"), percent(math.Expm1(r.Value)))
 	case NoControls:
 		return fmt.Sprintf("the baseline has no valid run at one end of %s", plural(r.Count, "block"))
 	case Inert:
@@ -104,7 +107,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// percent formats a fraction in percent, with three significant digits and without rounding errors.
+// percent formats a fraction in percent, rounded to three significant digits.
 func percent(fraction float64) string { return short(100*fraction) + "%" }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -39,17 +39,19 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 // answers. They are lost when the manager ends, and with them the proof that clients started
 // together.
 type Notes struct {
-	// StartedAt holds when the signal to start a task was sent. Spread holds an upper bound of
-	// the time between the clients' starts.
+	// StartedAt holds when the manager sent the signal to start a task, or the start in the log of a
+	// single client. Spread holds an upper bound of the time between the clients' starts.
 	StartedAt map[string]time.Time
 	Spread    map[string]time.Duration
 	// NotStarted holds why the signal to start a task did not reach all clients, by task.
 	NotStarted map[string]string
-	// EndedAt holds when each task was first seen to have ended on all clients.
+	// EndedAt holds when each task ended on all clients: by the clients' logs if they were read, else
+	// when the manager first saw it.
 	EndedAt map[string]time.Time
 	// CachesDropped holds the tasks before which caches were dropped.
 	CachesDropped map[string]bool
-	// PilotSeconds holds the time of the slowest client for each pilot, by task.
+	// PilotSeconds holds how long the slowest client took for each pilot, by task. A pilot is a short
+	// run that decides how long a phase takes.
 	PilotSeconds map[string]float64
 }
 

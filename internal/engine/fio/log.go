@@ -66,8 +66,8 @@ type LogDirection struct {
 	// Series has the bandwidth, the operations or the mean total latency. A log of single
 	// operations (without log_avg_msec) yields both bandwidth and operations.
 	Series *result.Series
-	// Histogram counts the completion latencies of the whole log, Windows those of each window.
-	// For a log with the total latency of each operation, a window has five seconds.
+	// Histogram has the completion latencies of a whole histogram log, and Windows has them by window.
+	// A log with the total latency of each operation has only Windows, of five seconds each.
 	Histogram *result.Histogram
 	Windows   []HistogramWindow
 }
@@ -82,7 +82,7 @@ type HistogramWindow struct {
 //
 // A windowed log, with log_avg_msec, has a line for each window and direction, with the time at
 // which the window ended. A window in which nothing completed has no line. For bandwidth and
-// operations, ParseLog fills such a gap with 0. A log without windows has a line for each
+// operations, ParseLog fills such a gap between two lines with 0. A log without windows has a line for each
 // operation. The error is a [*parse.SyntaxError], an [*parse.IncompleteError] if the last line
 // is cut off, or an error of the reader.
 func ParseLog(r io.Reader, kind LogKind, options LogOptions) (*Log, error) {
@@ -157,11 +157,11 @@ func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
 	return line, nil
 }
 
-// direction returns the lines of the direction with fio's number.
+// direction returns the lines of a direction, by the number that fio gives it.
 func (p *logParser) direction(number int64) (*logLines, error) {
 	names := []result.DirectionName{result.Read, result.Write, result.Trim}
 	if number >= int64(len(names)) {
-		return nil, p.unexpected("a direction (0, 1 or 2) in its column (without log_window_value=both)")
+		return nil, p.unexpected("a direction (0, 1 or 2) in its column; log_window_value=both is not supported")
 	}
 	name := names[number]
 	if p.directions[name] == nil {
@@ -239,7 +239,8 @@ func (d *logLines) count(window, bin int) {
 	d.bins[window][bin]++
 }
 
-// latencyWindows returns the windows that the log covers completely.
+// latencyWindows returns the windows. It omits the last one if the log ends more than a second
+// before that window does.
 func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
 	var windows []HistogramWindow
 	for i, counts := range d.bins {
@@ -298,7 +299,7 @@ func (p *logParser) histogramWindow(d *logLines, end float64, bins []result.Bin)
 	}
 	histogram, err := result.NewHistogram(bins)
 	if err != nil {
-		return p.unexpected("counts that add up: " + err.Error())
+		return p.unexpected("a valid histogram: " + err.Error())
 	}
 	d.hist = append(d.hist, HistogramWindow{EndSeconds: end, Histogram: histogram})
 	return nil
@@ -314,7 +315,7 @@ func (p *logParser) log() (*Log, error) {
 	if p.duplicates > 0 {
 		log.Warnings = append(log.Warnings, result.Warning{
 			Code:    result.WarnSeriesDropped,
-			Message: fmt.Sprintf("%d windows with the time of the window before were left out", p.duplicates),
+			Message: fmt.Sprintf("%d windows were left out, because each ends at the same time as the window before it", p.duplicates),
 		})
 	}
 	window := p.windowMilliseconds()
@@ -323,7 +324,7 @@ func (p *logParser) log() (*Log, error) {
 		switch {
 		case p.kind == HistogramLog:
 			if err := into.addHistograms(d.hist, window); err != nil {
-				return nil, &parse.SyntaxError{Want: "counts that add up", Found: err.Error()}
+				return nil, &parse.SyntaxError{Want: "a valid histogram", Found: err.Error()}
 			}
 		case *p.windowed:
 			into.Series = p.windowSeries(d.windows, window)
@@ -331,7 +332,7 @@ func (p *logParser) log() (*Log, error) {
 			into.Series = p.operationSeries(d)
 			var err error
 			if into.Windows, err = d.latencyWindows(); err != nil {
-				return nil, &parse.SyntaxError{Want: "counts that add up", Found: err.Error()}
+				return nil, &parse.SyntaxError{Want: "a valid histogram", Found: err.Error()}
 			}
 		}
 		log.Directions[name] = into
@@ -452,7 +453,8 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 
 // AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one
 // kind second by second, and joins the sums of different kinds as columns. A kind is left out if
-// it lacks a second that the first kind has.
+// it lacks a second that the first kind has. Latencies of several jobs are left out too, because
+// their weights are unknown.
 func AttachSeries(res *result.Result, logs ...*Log) {
 	for _, d := range res.Directions() {
 		var kinds []*result.Series
@@ -498,8 +500,8 @@ func reduce(series []*result.Series, combine func(a, b *result.Series) *result.S
 	return combined
 }
 
-// detectLog recognises a first line of whole numbers, with a direction as the third, or as the
-// second in a log of histograms.
+// detectLog recognises a first line that begins with four whole numbers. With fewer than nine
+// fields, the third must be a direction.
 func detectLog(head []byte) bool {
 	line, _, complete := bytes.Cut(head, []byte("\n"))
 	fields := bytes.Split(bytes.TrimRight(line, "\r"), []byte(","))

@@ -6,8 +6,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Rate is the speed that a running engine prints. It is for people who watch, and never a result:
-// engines print rounded numbers during a run, and include the ramp.
+// Rate is the speed that a running engine prints. Rates are for people who watch, and never a result:
+// engines print rounded numbers during a run, and include the ramp. Only Counted is exact.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 	// MeanLatencySeconds is 0 if the engine does not print it.
@@ -30,8 +30,8 @@ type Counted struct {
 // maxDelay is how long a report may take from the engine to its reader.
 const maxDelay = 5 * time.Second
 
-// Delay returns the age of a report that is read now. It is at most maxDelay, and 0 if the clock
-// was set back, or the report does not say when it was taken.
+// Delay returns the age of a report that is read now. It returns 0 if the age is unknown, negative
+// (the clock was set back), or above maxDelay.
 func (c *Counted) Delay(now time.Time) time.Duration {
 	if d := now.Sub(c.Taken); !c.Taken.IsZero() && d > 0 && d <= maxDelay {
 		return d

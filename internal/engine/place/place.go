@@ -17,9 +17,9 @@ import (
 // `rados cleanup` removes only objects with this prefix.
 const ObjectPrefix = "benchmark_data_"
 
-// Place is the target of one client. Its names protect the data of others: the name of
-// everything that a benchmark creates begins with Owner, or, for objects in the default
-// namespace, with ObjectPrefix and Owner.
+// Place is the target of one client. Its names protect the data of others: everything that a
+// benchmark creates has a name that begins with Owner, DatasetOwner or Namespace. For objects in the
+// default namespace, ObjectPrefix comes first.
 type Place struct {
 	// CephUser is the identity without "client.", such as "cephtune-io".
 	CephUser string
@@ -163,7 +163,7 @@ func (p Place) Validate() error {
 		errs = append(errs, errors.New("no owner is set"))
 	}
 	if p.Client < 0 || p.Client >= p.Clients {
-		errs = append(errs, fmt.Errorf("client %d must be one of %d", p.Client, p.Clients))
+		errs = append(errs, fmt.Errorf("the client's index is %d, and must be from 0 to %d", p.Client, p.Clients-1))
 	}
 	if p.DatasetBytes < 0 || p.RoomBytes < 0 || p.Image.SizeBytes < 0 || p.Image.ObjectSizeBytes < 0 {
 		errs = append(errs, errors.New("sizes must not be negative"))
@@ -171,7 +171,8 @@ func (p Place) Validate() error {
 	return errors.Join(append(errs, p.validateTarget())...)
 }
 
-// validateTarget returns an error unless the place has exactly one target.
+// validateTarget returns an error unless the place has exactly one target, and a CephUser if that is
+// a pool.
 func (p Place) validateTarget() error {
 	targets := 0
 	for _, target := range []string{p.Pool, p.Directory, p.Device} {

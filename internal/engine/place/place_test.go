@@ -30,7 +30,7 @@ func TestValidate(t *testing.T) {
 		"a folder above":                 {func(p *Place) { p.Pool, p.Directory = "", "/data/../etc" }, "must match"},
 		"a folder by its own":            {func(p *Place) { p.Pool, p.Directory = "", "data" }, "must match"},
 		"an owner that is too long":      {func(p *Place) { p.Owner = strings.Repeat("a", 25) }, "at most 24"},
-		"a client that there is not":     {func(p *Place) { p.Client = 3 }, "client 3 must be one of 3"},
+		"a client that there is not":     {func(p *Place) { p.Client = 3 }, "the client's index is 3, and must be from 0 to 2"},
 		"a feature that is an option":    {func(p *Place) { p.Image.Features = []string{"--pool"} }, "must match"},
 		"a namespace of two words":       {func(p *Place) { p.Namespace = "a b" }, "must match"},
 		"a dataset of less than nothing": {func(p *Place) { p.DatasetBytes = -1 }, "must not be negative"},

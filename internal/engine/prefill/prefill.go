@@ -45,7 +45,7 @@ const Snapshot = "cephtune-prefilled"
 
 const (
 	mebibyte = 1 << 20
-	// block is the size of each write. The size of a part is a multiple of it.
+	// block is the size of each write. Parts that are smaller are written in mebibytes.
 	block = 4 * mebibyte
 	// depth is how many blocks are in flight: 64 MiB of the client's memory.
 	depth = 16
@@ -72,8 +72,9 @@ type Set struct {
 	CompressiblePercent, DedupePercent int32
 }
 
-// PartBytes returns the size of each part: the place's DatasetBytes divided by the number of
-// parts, in whole blocks if larger than one block.
+// PartBytes returns the size of each part. It divides DatasetBytes (of all clients, for a shared
+// image) by the number of parts. An image is at most SizeBytes. The size is rounded down to whole
+// objects, blocks or mebibytes, but not to 0.
 func (s Set) PartBytes() int64 {
 	bytes := s.Place.DatasetBytes
 	if s.shared() {
@@ -182,7 +183,8 @@ func (s Set) Options(part int) []string {
 	return nil
 }
 
-// EngineOptions returns the fio options for the connection to Ceph.
+// EngineOptions returns the fio options for the connection to Ceph. For files and devices it returns
+// the option that forbids fio to create them.
 func (s Set) EngineOptions() []string {
 	switch s.Medium {
 	case Image:
@@ -282,7 +284,7 @@ func (s Set) create(part int) task.Command {
 }
 
 // fill writes a part from end to end. fio does it for all media, because `rbd bench`
-// writes one byte over and over.
+// fills every block with one repeated byte.
 func (s Set) fill(part int) task.Command {
 	argv := s.throughout("fill", "write")
 	switch s.Medium {
@@ -292,7 +294,7 @@ func (s Set) fill(part int) task.Command {
 		argv = append(argv, "--end_fsync=1", "--fallocate=none")
 	case Objects:
 	}
-	if s.Medium != File { // A file has to be created.
+	if s.Medium != File { // EngineOptions would forbid fio to create the file.
 		argv = append(argv, s.EngineOptions()...)
 	}
 	argv = append(argv, s.Options(part)...)
@@ -383,8 +385,8 @@ func (s Set) CheckObjects(part int) task.Command {
 	return task.Command{Argv: []string{"rados", "--id=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "stat", last}}
 }
 
-// RemoveObjects removes the objects of a namespace whose names begin with prefix; "" is the
-// default namespace. The prefix itself begins with [place.ObjectPrefix].
+// RemoveObjects returns a command that removes the objects in a namespace if their names begin with
+// prefix, which itself begins with [place.ObjectPrefix]. The namespace "" is the default one.
 //
 // If `rados cleanup` finds the metadata object of a bench, it computes object names from that
 // object's process ID and this host's name, whether or not such objects exist. RemoveObjects passes

@@ -124,8 +124,8 @@ func decode(t *testing.T, data []byte) any {
 }
 
 // Check verifies properties that hold for every output, good or bad. The parser returns either a
-// valid result, without NaN, infinite or negative numbers, or an error that names its cause. It
-// returns the same for the same output however the reader splits it.
+// valid result, without NaN, infinite or negative numbers, or an error that names its cause. However the
+// reader splits the output, the result is the same, or also an error.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
