@@ -22,6 +22,12 @@ import (
 //nolint:gochecknoglobals // It never changes, and users of an API package expect it.
 var GroupVersion = schema.GroupVersion{Group: "cephtune.dev", Version: "v1alpha1"}
 
+// The kinds of this package.
+const (
+	KindCephBenchmark   = "CephBenchmark"
+	KindCephTuningSweep = "CephTuningSweep"
+)
+
 // AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,

@@ -85,7 +85,7 @@ func (f facts) poolUse() rook.ScratchUse {
 	if f.sharesPool() {
 		return f.shared
 	}
-	return rook.ScratchUse{Owner: objectref.To("CephBenchmark", f.benchmark)}
+	return rook.ScratchUse{Owner: objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)}
 }
 
 // sharesPool reports whether the scratch pool also serves other runs of the sweep. The sweep

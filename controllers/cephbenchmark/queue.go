@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/kstatus"
@@ -23,10 +21,10 @@ const queueAgain = 2 * time.Second
 // holder returns the object that holds the lock for this benchmark. For a sweep's benchmarks, it
 // is the sweep.
 func (f facts) holder() objectref.Ref {
-	if owner := metav1.GetControllerOf(f.benchmark); owner != nil && owner.Kind == "CephTuningSweep" {
-		return objectref.Ref{Kind: owner.Kind, Namespace: f.benchmark.Namespace, Name: owner.Name, UID: owner.UID}
+	if sweep, has := objectref.SweepOf(f.benchmark); has {
+		return sweep
 	}
-	return objectref.To("CephBenchmark", f.benchmark)
+	return objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)
 }
 
 // takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn.

@@ -34,7 +34,7 @@ func (f facts) teardown() teardown.Facts {
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
 		// Without its Job, the session's spec is unknown, and it may have had a pool of its own.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
-		OwnsLock: f.holder().Kind == "CephBenchmark",
+		OwnsLock: f.holder().Kind == v1alpha1.KindCephBenchmark,
 	}}
 	if f.script != nil {
 		t.Clients.Cleanup = f.cleanupOf
@@ -51,7 +51,7 @@ func (f facts) specKnown() bool { return f.job != nil && f.jobMismatch.Matches()
 // remover returns the Remover, which carries out the parts of the teardown.
 func (r *Reconciler) remover(seen facts) teardown.Remover {
 	return teardown.Remover{
-		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen), Owner: objectref.To("CephBenchmark", seen.benchmark),
+		Progress: &seen.memory.teardown, Jobs: r.maker(), Pools: r.poolRemover(seen), Owner: objectref.To(v1alpha1.KindCephBenchmark, seen.benchmark),
 		RestoreOSDs: func(ctx context.Context) (reconcile.Wait, error) { return r.restoreOwnOSDs(ctx, seen) },
 		Prune: func(ctx context.Context) (reconcile.Wait, error) {
 			return r.results(seen).Prune(ctx, seen.spec.HistoryLimit)

@@ -9,7 +9,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
 // Ref identifies one object, by its UID too, so that a later object with the same name differs. The
@@ -23,6 +26,19 @@ type Ref struct {
 // read may lack it.
 func To(kind string, o metav1.Object) Ref {
 	return Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
+}
+
+// SweepOf returns the sweep that controls a benchmark. It returns false for a benchmark with another
+// controller or with none.
+func SweepOf(b *v1alpha1.CephBenchmark) (Ref, bool) {
+	owner := metav1.GetControllerOf(b)
+	if owner == nil || owner.Kind != v1alpha1.KindCephTuningSweep {
+		return Ref{}, false
+	}
+	if group, err := schema.ParseGroupVersion(owner.APIVersion); err != nil || group.Group != v1alpha1.GroupVersion.Group {
+		return Ref{}, false
+	}
+	return Ref{Kind: owner.Kind, Namespace: b.Namespace, Name: owner.Name, UID: owner.UID}, true
 }
 
 // String names the object as people do, such as CephBenchmark bench/nightly.

@@ -27,18 +27,17 @@ type Place struct {
 	Restores bool
 }
 
-const kindBenchmark = "CephBenchmark"
-
 // maxNamed limits how many of the objects ahead are named.
 const maxNamed = 3
 
 // OfBenchmark returns the place of a benchmark. It returns false for a benchmark that has not begun
 // or has ended, or that belongs to a sweep, because the sweep has a place.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
-	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || metav1.GetControllerOf(b) != nil {
+	_, bySweep := objectref.SweepOf(b)
+	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || bySweep {
 		return Place{}, false
 	}
-	return Place{Ref: objectref.To(kindBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
+	return Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
 // OfSweep returns the place of a sweep. It returns false for a sweep that has not begun or has
@@ -47,7 +46,7 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
 	}
-	return Place{Ref: objectref.To("CephTuningSweep", s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
+	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
 // waits reports whether an object wants or holds the lock. An object that waits for its spec.window
@@ -101,7 +100,7 @@ func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string,
 // ahead computes the objects ahead of a place from the list of all places.
 func ahead(of Place, all []Place) []string {
 	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
-		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == kindBenchmark
+		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == v1alpha1.KindCephBenchmark
 	})
 	slices.SortFunc(first, compare)
 	names := make([]string, 0, len(first))

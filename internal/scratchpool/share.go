@@ -28,8 +28,6 @@ const (
 	// annotationSeal proves that the operator wrote these annotations: a user who may create
 	// CephBenchmarks can write any annotation and any owner.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
-
-	sweepKind = "CephTuningSweep"
 )
 
 // Use describes how a benchmark uses the pool of its sweep.
@@ -68,15 +66,15 @@ const yes = "yes"
 // Shared returns the use of the pool that a benchmark shares; the zero value without one. An
 // annotation counts only if the operator has sealed it for this very benchmark and owner.
 func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
-	key, sweep := b.Annotations[annotationKey], metav1.GetControllerOf(b)
-	if key == "" || sweep == nil || sweep.Kind != sweepKind {
+	key := b.Annotations[annotationKey]
+	owner, has := objectref.SweepOf(b)
+	if key == "" || !has {
 		return rook.ScratchUse{}, nil
 	}
 	seal, err := sealOf(master, b)
 	if err != nil || !hmac.Equal([]byte(seal), []byte(b.Annotations[annotationSeal])) {
 		return rook.ScratchUse{}, err
 	}
-	owner := objectref.Ref{Kind: sweep.Kind, Namespace: b.Namespace, Name: sweep.Name, UID: sweep.UID}
 	return rook.ScratchUse{
 		Owner: owner, Key: key, Continues: b.Annotations[annotationContinues] == yes, Data: b.Annotations[annotationData] == yes,
 	}, nil

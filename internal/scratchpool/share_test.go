@@ -17,7 +17,7 @@ func child() *v1alpha1.CephBenchmark {
 	yes := true
 	return &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "bench", Name: "pg-num-1234-001",
-		OwnerReferences: []metav1.OwnerReference{{Kind: "CephTuningSweep", Name: "pg-num", UID: "11-11", Controller: &yes}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CephTuningSweep", Name: "pg-num", UID: "11-11", Controller: &yes}},
 	}}
 }
 

@@ -105,7 +105,7 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 }
 
 // isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
-func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == "CephBenchmark" }
+func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == v1alpha1.KindCephBenchmark }
 
 // ahead names the objects that have waited longer for the same cluster.
 func (t Taker) ahead(ctx context.Context) ([]string, error) {

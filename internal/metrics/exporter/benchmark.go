@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/metrics"
+	"github.com/cephtune/cephtune/internal/objectref"
 )
 
 // BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and
@@ -16,7 +15,7 @@ import (
 // progress: its figures are in the sweep's series.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
-	if sweepOf(b) != nil && !atWork(status.Conditions) {
+	if isOfSweep(b) && !atWork(status.Conditions) {
 		return nil, 0
 	}
 	all = append(all, sample(metrics.BenchmarkInfo, 1, b.Namespace, b.Name, clusterName(b.Spec.ClusterRef),
@@ -55,12 +54,10 @@ func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
 	return all
 }
 
-// sweepOf returns the sweep that a benchmark belongs to, or nil.
-func sweepOf(b *v1alpha1.CephBenchmark) *metav1.OwnerReference {
-	if owner := metav1.GetControllerOf(b); owner != nil && owner.Kind == "CephTuningSweep" {
-		return owner
-	}
-	return nil
+// isOfSweep reports whether a benchmark belongs to a sweep.
+func isOfSweep(b *v1alpha1.CephBenchmark) bool {
+	_, is := objectref.SweepOf(b)
+	return is
 }
 
 // measuredRun returns the run in progress.

@@ -21,8 +21,8 @@ const OutcomeFailed = "Failed"
 
 // These are the values of the label kind.
 const (
-	kindBenchmark = "CephBenchmark"
-	kindSweep     = "CephTuningSweep"
+	kindBenchmark = v1alpha1.KindCephBenchmark
+	kindSweep     = v1alpha1.KindCephTuningSweep
 )
 
 // Events counts events. A nil *Events counts nothing.
@@ -100,7 +100,7 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 // is the reason of the run that has just become invalid. It ignores a sweep's benchmarks, whose runs
 // count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
-	if e == nil || sweepOf(after) != nil {
+	if e == nil || isOfSweep(after) {
 		return
 	}
 	for _, reason := range newInvalidBenchmarkRuns(&before.Status, &after.Status, why) {

@@ -69,7 +69,7 @@ func childOf(s *v1alpha1.CephTuningSweep, id v1alpha1.RunID, conditions []metav1
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: sweepspec.ChildName(s, len(s.Status.Runs)+1), CreationTimestamp: metav1.NewTime(noon.Add(time.Minute)),
-			OwnerReferences: []metav1.OwnerReference{{Kind: "CephTuningSweep", Name: s.Name, UID: s.UID, Controller: new(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CephTuningSweep", Name: s.Name, UID: s.UID, Controller: new(true)}},
 		},
 		Spec: v1alpha1.CephBenchmarkSpec{ClusterRef: s.Spec.ClusterRef, RunID: id},
 		Status: v1alpha1.CephBenchmarkStatus{
