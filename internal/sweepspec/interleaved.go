@@ -32,7 +32,7 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 		}
 	}
 	if !cut {
-		because("Phase %s cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can.", spec.Objective.Phase)
+		because("Phase %s cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects.", spec.Objective.Phase)
 	}
 	return reasons
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweep"
 	"github.com/cephtune/cephtune/internal/switchback"
@@ -73,8 +74,8 @@ func IsInterleaved(plan *v1alpha1.SweepPlan) bool {
 
 // IsSession reports whether a benchmark belongs to a session.
 func IsSession(b *v1alpha1.CephBenchmark) bool {
-	owner := metav1.GetControllerOf(b)
-	return owner != nil && owner.Kind == "CephTuningSweep" && b.Labels[LabelSession] != ""
+	_, bySweep := objectref.SweepOf(b)
+	return bySweep && b.Labels[LabelSession] != ""
 }
 
 // NextRun returns the number of a sweep's next or current run or session.

@@ -31,9 +31,10 @@ func TestNotInterleavedReasons(t *testing.T) {
 		"fio":                           {"{" + cap1 + `, objective: {phase: fio, metric: LatencyP99}, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, nil},
 		"the slowest of fio":            {"{" + cap1 + `, objective: {phase: fio, metric: LatencyMax}}`, []string{"LatencyMax of phase fio is not reported for each second."}},
 		"percentiles of rados bench":    {"{" + cap1 + `, constraints: [{phase: write, metric: LatencyP99, maximumRegression: 10%}]}`, []string{"LatencyP99 of phase write is not reported for each second."}},
-		"rbd bench":                     {"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`, []string{"Phase write cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can."}},
+		"rbd bench":                     {"{" + cap1 + `, template: {phases: [{name: write, rbdBench: {ioType: Write}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
 		"a constraint of another phase": {"{" + cap1 + `, constraints: [{phase: fio, metric: IOPS, maximumRegression: 10%}]}`, []string{"A constraint is about phase fio, and the objective about phase write."}},
-		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: only fio, and rados bench in modes Write and Rand, can."}},
+		"a write that ends":             {"{" + cap1 + `, template: {phases: [{name: write, radosBench: {mode: Write, maxObjects: 20000}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
+		"a mode that ends":              {"{" + cap1 + `, template: {phases: [{name: w, radosBench: {mode: Write}}, {name: write, radosBench: {mode: Seq}}]}}`, []string{"Phase write cannot be cut into windows: only fio can, and rados bench in modes Rand and Write, without maxObjects and reuseObjects."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := Facts{

@@ -29,15 +29,15 @@ type phaseSpec struct {
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RadosBench) }
 
 // Traits implements [load.Spec]. Not every phase has windows, because not every phase runs for as
-// long as requested: mode Seq ends when it has read all objects, and a write that reuses objects
-// ends when it has overwritten them all.
+// long as requested: mode Seq ends when it has read all objects, a write that reuses objects when it
+// has overwritten them all, and a write with maxObjects when it has written that many.
 func (s phaseSpec) Traits() load.Traits {
 	traits := load.Traits{
 		BlockBytes:     s.BlockSize.Value(),
 		OperationBytes: s.BlockSize.Value(),
 		Ramp:           ptr.Deref(s.Ramp, metav1.Duration{}).Duration,
 		Reads:          s.Mode != v1alpha1.RadosBenchWrite,
-		Windows:        s.Mode != v1alpha1.RadosBenchSeq && !s.ReuseObjects,
+		Windows:        s.Mode != v1alpha1.RadosBenchSeq && !s.ReuseObjects && s.MaxObjects == nil,
 	}
 	if s.Mode == v1alpha1.RadosBenchWrite {
 		traits.WriteShare = 1
