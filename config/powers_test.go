@@ -229,7 +229,7 @@ func titles() map[string]string {
 func comments() map[string]string {
 	return map[string]string{
 		"namespaced":         "`config/namespaced` installs the operator for CRs in one namespace and a CephCluster in another.",
-		"default":            "The manager handles CRs in all namespaces. `config/bench` and `config/ceph` grant the other rights, as above.",
+		"default":            "The manager handles CRs in all namespaces. `config/bench`, `config/ceph` and `config/ceph-tuner` grant the other rights, as above.",
 		"ceph-cache-dropper": "For `osdCaches: DropBeforePhase`. It is off unless you apply this folder and set `identities.cacheDropper`.",
 		"ceph-osd-restarter": "For `guardrails.osdRestarts: Allow`. It is off unless you apply this folder and set `restartOSDs`.",
 		"ceph-osd-stopper":   "For `template.outage`. It is off unless you apply this folder, and set `identities.osdStopper` and `stopOSDs`.",

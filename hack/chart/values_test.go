@@ -352,6 +352,33 @@ func TestOptionSets(t *testing.T) {
 	}
 }
 
+// TestASetCompletesTheDefaultOptions checks that a set allows what its page says although the chart's
+// default options name one of its options too, and that an administrator's own fields stay.
+func TestASetCompletesTheDefaultOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		values   string
+		switches bool
+		bounds   []string
+	}{
+		"the chart's default options": {"optionSets: [mclock]", true, []string{"balanced", "high_client_ops", "high_recovery_ops"}},
+		"without the set":             {"optionSets: []", false, nil},
+		"switching is forbidden":      {"optionSets: [mclock]\noptions: [{name: osd_mclock_profile, switchUnderLoad: false}]", false, []string{"balanced", "high_client_ops", "high_recovery_ops"}},
+		"other values":                {"optionSets: [mclock]\noptions: [{name: osd_mclock_profile, values: [balanced, custom]}]", true, []string{"balanced", "custom"}},
+		"of one device class":         {"optionSets: [mclock]\noptions: [{name: osd_mclock_profile, mask: 'class:ssd'}]", true, []string{"balanced", "high_client_ops", "high_recovery_ops"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, err := settingsOf(t, mustRender(t, parseValues(t, "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\n"+c.values)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, listed := config.Clusters[0].AllowsOption("osd_mclock_profile", "", "")
+			if !listed || got.SwitchUnderLoad != c.switches || !slices.Equal(got.Values, c.bounds) {
+				t.Errorf("the operator config has %+v, want switchUnderLoad %t and values %q", got, c.switches, c.bounds)
+			}
+		})
+	}
+}
+
 // TestAnOptionOfItsOwnBeatsItsSet checks that an administrator's bounds replace those of a set, and
 // that an option of two sets appears once.
 func TestAnOptionOfItsOwnBeatsItsSet(t *testing.T) {

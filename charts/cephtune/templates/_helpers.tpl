@@ -141,6 +141,19 @@ rules:
 {{- toYaml $option -}}
 {{- end -}}
 
+{{/* An option of the administrator, with what it lacks from the entry of a set. The set's bounds count only
+if the option has no bounds of its own. */}}
+{{- define "cephtune.completed" -}}
+{{- $option := deepCopy .option -}}
+{{- $bounded := or (hasKey .option "min") (hasKey .option "max") (hasKey .option "values") -}}
+{{- range $field, $given := .from -}}
+{{- if not (or (hasKey $option $field) (and $bounded (has $field (list "min" "max" "values")))) -}}
+{{- $_ := set $option $field $given -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $option -}}
+{{- end -}}
+
 {{/* An entry of .Values.clusters, with the general values where it has none of its own. */}}
 {{- define "cephtune.cluster" -}}
 {{- $all := .root.Values -}}
@@ -152,22 +165,29 @@ rules:
 {{- end -}}
 {{- $options := list -}}
 {{- if $powers.changeSettings -}}
-{{- range ternary $own.options $all.options (hasKey $own "options") -}}
-{{- $options = append $options (include "cephtune.option" . | fromYaml) -}}
-{{- end -}}
 {{- $sets := .root.Files.Get "files/config/ceph-tuner/option-sets.yaml" | fromYaml -}}
-{{- $named := list -}}
-{{- range $options -}}
-{{- if and (not .pool) (not .mask) -}}
-{{- $named = append $named .name -}}
-{{- end -}}
-{{- end -}}
+{{- $inSets := dict -}}
+{{- $order := list -}}
 {{- range ternary $own.optionSets $all.optionSets (hasKey $own "optionSets") -}}
 {{- range get $sets . -}}
-{{- if not (has .name $named) -}}
-{{- $named = append $named .name -}}
-{{- $options = append $options (include "cephtune.option" . | fromYaml) -}}
+{{- if not (hasKey $inSets .name) -}}
+{{- $_ := set $inSets .name . -}}
+{{- $order = append $order .name -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $named := list -}}
+{{- range ternary $own.options $all.options (hasKey $own "options") -}}
+{{- $option := . -}}
+{{- if and (not .pool) (not .mask) (hasKey $inSets .name) -}}
+{{- $option = include "cephtune.completed" (dict "option" . "from" (get $inSets .name)) | fromYaml -}}
+{{- $named = append $named .name -}}
+{{- end -}}
+{{- $options = append $options (include "cephtune.option" $option | fromYaml) -}}
+{{- end -}}
+{{- range $order -}}
+{{- if not (has . $named) -}}
+{{- $options = append $options (include "cephtune.option" (get $inSets .) | fromYaml) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
