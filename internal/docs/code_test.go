@@ -5,7 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,4 +126,75 @@ func knowsFio(t *testing.T, name string) bool {
 		return !knows
 	})
 	return knows
+}
+
+// logSearch matches a search in the manager's log. It captures the options of grep, and the pattern
+// with or without quotes.
+var logSearch = regexp.MustCompile(`logs deploy(?:ment)?/cephtune-manager[^|\n]*\| grep ((?:-\w+ )*)(?:'([^']*)'|(\S+))`)
+
+// TestLogSearchesFindMessages checks that each pattern that a runbook searches for in the manager's
+// log occurs in the code that writes the log. A string elsewhere does not count: the message of a
+// condition looks alike, and is not in the log.
+func TestLogSearchesFindMessages(t *testing.T) {
+	logged := loggedBelow(t, "cmd", "controllers", "internal")
+	found := 0
+	for name, p := range pages(t) {
+		if path.Dir(name) != "docs/runbooks" && name != "docs/troubleshooting.md" {
+			continue
+		}
+		for _, b := range p.blocks {
+			for _, match := range logSearch.FindAllStringSubmatch(b.text, -1) {
+				found++
+				in, pattern := logged, match[2]+match[3]
+				if strings.Contains(match[1], "i") {
+					in, pattern = strings.ToLower(in), strings.ToLower(pattern)
+				}
+				if !strings.Contains(in, pattern) {
+					t.Errorf("%s searches the manager's log for %q, which no message in the code contains", name, pattern)
+				}
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("found %d searches only", found)
+	}
+}
+
+// loggedBelow returns the string literals in calls of loggers, in the Go files below folders, without
+// tests. The literals keep their quotes, because messages have quotes in the log, too.
+func loggedBelow(t *testing.T, folders ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, folder := range folders {
+		err := fs.WalkDir(os.DirFS(root(t)), folder, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(t), filepath.FromSlash(name)), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && isLog(call) {
+					for _, argument := range call.Args {
+						if basic, ok := argument.(*ast.BasicLit); ok && basic.Kind == token.STRING {
+							all.WriteString(basic.Value + "\n")
+						}
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+// isLog reports whether a call is one of a method Info or Error.
+func isLog(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && (method.Sel.Name == "Info" || method.Sel.Name == "Error")
 }
