@@ -41,7 +41,7 @@ func (f facts) outageCluster() outage.Cluster {
 	}
 }
 
-// unrested returns an obstacle if the OSDs were marked down recently.
+// unrested returns an obstacle if the OSDs were marked down too recently for another run.
 func (f facts) unrested() []quiescence.Obstacle {
 	plan, has := f.outagePlan()
 	if !has {
@@ -78,13 +78,13 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 // again before the teardown removes anything.
 func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.fsid() == "" {
-		return "", seen.rookErr
+		return "Waiting until Rook enters the FSID in the status of the CephCluster, because OSDs may be down.", seen.rookErr
 	}
 	return r.stopper(seen).RestoreOwn(ctx, seen.spec.Template.Outage != nil)
 }
 
 // expectedOutage returns the run's own outage, whose effects are no disturbances; nil if the
-// template has no outage, or if OSDs are not stopped yet.
+// template has no outage, if OSDs are not stopped yet, or if this process does not know the outage.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	plan, has := f.outagePlan()
 	if !has {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cephtune/cephtune/internal/lock"
+	"github.com/cephtune/cephtune/internal/rook"
 )
 
 func TestNeverHeld(t *testing.T) {
@@ -26,6 +27,14 @@ func TestNeverHeld(t *testing.T) {
 		if got := neverHeld(tc.lease, today()); got != tc.want {
 			t.Errorf("%s: certain %t, want %t", name, got, tc.want)
 		}
+	}
+}
+
+// A CephCluster whose status has lost its FSID does not end a teardown that may have to bring OSDs up.
+func TestTearDownWaitsForTheFSID(t *testing.T) {
+	waits, err := (&Reconciler{}).restoreOwnOSDs(t.Context(), facts{rook: &rook.ClusterInfo{}})
+	if err != nil || waits.IsDone() {
+		t.Errorf("waits %q, %v; want it to wait", waits, err)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // settings.
 func restoreVoidSession(seen facts) (plan, bool) {
 	return seen.restoreThen(endsVoid, "The session is void. Restoring everything before the next one."),
-		seen.sessions != nil && seen.memory.pauses == endsVoid
+		seen.sessions != nil && seen.memory.pauses == endsVoid && !seen.isJudged()
 }
 
 // removeSessions waits for the teardown of ended sessions' benchmarks, because there is only one
@@ -37,11 +37,19 @@ func removeSessions(seen facts) (plan, bool) {
 // enterSession enters a session into the ledger if it has ended, or if its loop no longer exists.
 func enterSession(seen facts) (plan, bool) {
 	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
-	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && seen.child != nil && seen.sessionIsOver()
+	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.child != nil && seen.sessionIsOver())
 }
 
-// sessionIsOver reports whether the current session has ended, validly or not: its loop has ended,
-// its benchmark has ended, or another process started it and there is no loop.
+// isJudged reports whether the entries of the current session are known, but not in the ledger: the
+// last write of status has failed.
+func (f facts) isJudged() bool {
+	m := &f.memory.switching
+	return m.number == f.run() && m.entries != nil
+}
+
+// sessionIsOver reports whether the current session has ended, validly or not: its loop has ended, its
+// benchmark has ended before the loop began, or another process started the session, so that its loop is
+// gone.
 func (f facts) sessionIsOver() bool {
 	m := &f.memory.switching
 	if m.number != f.run() || m.child != f.child.UID {
@@ -50,7 +58,7 @@ func (f facts) sessionIsOver() bool {
 	return m.loop != nil && m.loop.hasEnded() || m.loop == nil && (hasOutcome(f.child) || childHasEnded(f.child))
 }
 
-// watchSession starts the loop once the clients are running, and checks the cluster.
+// watchSession starts the loop once the load has warmed up, and checks the cluster.
 func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if m := seen.memory; m != nil && m.switching.loop != nil {

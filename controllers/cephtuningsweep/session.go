@@ -42,6 +42,10 @@ type sessionMemory struct {
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
 	loop *loop
+	// entries has the session's entries for the ledger once they are known. why says why it is void.
+	// They outlast a failed write of status, after which the benchmark is gone.
+	entries []sweepspec.SessionEntry
+	why     string
 }
 
 // ofSession returns the memory of a session. The rehearsal for one session stays valid for the
@@ -220,6 +224,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	child, phase := client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase
 	return loopPlan{
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
+		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
 		cluster: c, try: c.try, quiet: quietOf(r.Ceph, at, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
 		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
 			return r.Courses.Course(ctx, child, phase, from)
@@ -254,7 +259,7 @@ type switched struct {
 	about   tuning.Known
 	changes [][]tuning.Change // by setting
 	turn    int
-	failure error // the error of the last switch; nil if it succeeded
+	failure error // the error of the last switch or try; nil if it succeeded
 }
 
 // Switch implements [session.Cluster].
@@ -262,6 +267,12 @@ func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged
 	s, err := c.engine.Switch(ctx, c.sweep, c.pool, c.changes[from], c.changes[to])
 	c.failure = err
 	return s.Started, s.Acknowledged, err
+}
+
+// Holds implements [session.Cluster]. A switch to the same setting sends nothing to Ceph.
+func (c *switched) Holds(ctx context.Context, setting int) error {
+	_, _, err := c.Switch(ctx, setting, setting)
+	return err
 }
 
 // try applies the options of the session's own pool once, the baseline last. They could not be rehearsed
@@ -278,14 +289,17 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	return proof.Proven(), err
 }
 
-// enterSession enters a session into the ledger, and removes its benchmark.
+// enterSession archives a session, enters it into the ledger, and removes its benchmark. If another
+// client has changed a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
 	s := seen.memory.ofSession(seen.run(), seen.now)
-	entries, why := seen.sessionEntries(s)
 	if s.loop != nil {
 		if foreign, is := errors.AsType[*tuning.ForeignChangeError](s.loop.failure); is {
 			return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil
 		}
+	}
+	if s.entries == nil {
+		s.entries, s.why = seen.sessionEntries(s)
 	}
 	notKept := ""
 	if s.loop != nil {
@@ -294,18 +308,20 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 			return effect{}, err
 		}
 	}
-	if err := r.removeChild(ctx, seen.child); err != nil {
-		return effect{}, err
+	if seen.child != nil {
+		if err := r.removeChild(ctx, seen.child); err != nil {
+			return effect{}, err
+		}
 	}
-	came, err := seen.enteredSession(entries...)
+	came, err := seen.enteredSession(s.entries...)
 	if err != nil {
 		return effect{}, err
 	}
 	if notKept != "" {
 		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "ResultsNotKept", sentence(notKept)})
 	}
-	if why != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), entries[0].Validity, sentence(why))})
+	if s.why != "" {
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, "SessionVoid", fmt.Sprintf("Session %d is %s: %s", seen.run(), s.entries[0].Validity, sentence(s.why))})
 		seen.memory.pauses = endsVoid
 	}
 	return came, nil
@@ -313,6 +329,9 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 
 // sessionEntries returns the ledger entries of a session, and why it is void, if it is.
 func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
+	if s.child == "" && f.child.CreationTimestamp.Time.Before(s.since) {
+		s.since = f.child.CreationTimestamp.Time // Another process began the session.
+	}
 	seconds := int(f.now.Sub(s.since).Round(time.Second).Seconds())
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]sweepspec.SessionEntry, string) {
 		return []sweepspec.SessionEntry{sweepspec.VoidSession(f.run(), validity, seconds, f.sessionMiB(s))}, why
@@ -335,9 +354,12 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
 
-// sessionMiB estimates how many MiB a session has written, from the part of its expected time that
-// has passed.
+// sessionMiB returns how many MiB a session has written: those of the prefill, and those in the
+// clients' rows. Without rows, it is an estimate from the part of the expected time that has passed.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
+	if s.loop != nil && s.loop.hasEnded() && len(s.loop.evidence.Clients) > 0 {
+		return (f.sessions.Prefill() + s.loop.evidence.WrittenBytes(f.sessions.Writes())) >> 20
+	}
 	expected, share := f.sessions.Expected(), 1.0
 	if expected.Time > 0 {
 		share = min(1, f.now.Sub(s.since).Seconds()/expected.Time.Seconds())

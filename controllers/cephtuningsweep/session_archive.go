@@ -3,6 +3,7 @@ package cephtuningsweep
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +18,7 @@ import (
 
 // archiveSession stores the evidence of a session in a ConfigMap, from which its verdict can be
 // recomputed, and removes the archive that exceeds historyLimit. A session that cannot be
-// archived still counts, because the ledger has its entries; why then says why it was not
+// archived still counts, because the ledger has its entries. archiveSession then returns why it was not
 // archived. A caller should retry after an error.
 func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence session.Evidence) (why string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
@@ -33,25 +34,39 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 	if err != nil {
 		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
 	}
-	if err := r.Client.Create(ctx, cm); apierrors.IsAlreadyExists(err) {
-		return r.archivedBefore(ctx, seen, client.ObjectKeyFromObject(cm))
-	} else if err != nil {
+	switch err := r.Client.Create(ctx, cm); {
+	case apierrors.IsAlreadyExists(err):
+		return r.archivedBefore(ctx, seen, cm)
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err): // such as a quota
+		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
+	case err != nil:
 		return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
 	}
 	return "", r.pruneSession(ctx, seen)
 }
 
-// archivedBefore handles an existing ConfigMap with the archive's name, from an earlier attempt or from
-// another client.
-func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, key types.NamespacedName) (why string, err error) {
-	cm := configMapMetadata()
-	if err := r.Reader.Get(ctx, key, cm); err != nil {
-		return "", fmt.Errorf("look at ConfigMap %s: %w", key.Name, err)
+// archivedBefore handles an existing ConfigMap with the archive's name. It may come from an earlier
+// attempt of this process, from another client, or from a session of this number that was not entered
+// before the manager died. The last is replaced, because the ledger gets the figures of this session.
+func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, cm *corev1.ConfigMap) (why string, err error) {
+	found := &corev1.ConfigMap{}
+	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(cm), found); err != nil {
+		return "", fmt.Errorf("look at ConfigMap %s: %w", cm.Name, err)
 	}
-	if metav1.IsControlledBy(cm, seen.sweep) {
-		return "", nil
+	switch {
+	case !metav1.IsControlledBy(found, seen.sweep):
+		return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s does not belong to this sweep: save what you need from it, and delete it", seen.run(), cm.Name), nil
+	case reflect.DeepEqual(found.BinaryData, cm.BinaryData):
+		return "", r.pruneSession(ctx, seen)
 	}
-	return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s does not belong to this sweep: save what you need from it, and delete it", seen.run(), key.Name), nil
+	uid := found.UID
+	if err := r.Client.Delete(ctx, found, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("replace ConfigMap %s: %w", cm.Name, err)
+	}
+	if err := r.Client.Create(ctx, cm); err != nil {
+		return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
+	}
+	return "", r.pruneSession(ctx, seen)
 }
 
 // configMapMetadata returns an object for reading a ConfigMap without its data, which may take half a MiB.

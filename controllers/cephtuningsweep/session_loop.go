@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// errStopped is the cause for which a loop ends when its sweep or the manager has stopped it.
+// errStopped is the cause with which the sweep or the manager stops a loop.
 var errStopped = errors.New("the sweep or the manager was stopped")
 
-// loops has the switching loops of this process: one for each sweep. They end when the manager loses the
-// lead.
+// loops has the switching loops of this process: one for each sweep. They end when the manager stops or
+// loses the lead.
 type loops struct {
 	mu      sync.Mutex
 	stopped bool
@@ -135,8 +135,10 @@ type loopPlan struct {
 	question session.Question
 	names    []string // names of the candidates
 	pairs    int      // number of pairs after which a session of the general claim ends
+	writes   bool     // the load writes
+	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster
-	try      func(context.Context) error // tries settings that only exist during the session
+	try      func(context.Context) error // tries the options of the session's own pool
 	quiet    *quiet
 	failure  func() error // returns the error of the switch that ended the session
 	clients  int
@@ -162,10 +164,12 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		if err := p.hear(ctx, gathered); err != nil {
 			return false, err
 		}
-		if l.evidence, err = gathered.Evidence(so, p.quiet.disturbed(so.Began)); err != nil {
-			return false, err
+		evidence, err := gathered.Evidence(so, p.quiet.disturbed(so.Began))
+		if err != nil {
+			return false, err // The evidence of the previous look stays, with the plan.
 		}
-		return p.enough(l.evidence, l)
+		l.evidence = evidence
+		return p.enough(evidence, l)
 	})
 	l.failure = p.failure()
 	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", describeSwitches(l.evidence.Record))
@@ -206,8 +210,8 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
 	}
 }
 
-// hearOnce reads each client once, and reports whether there may be more rows than an answer has room
-// for.
+// hearOnce reads each client once, and reports whether a client returned so many rows that it may have
+// more by now.
 func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more bool, err error) {
 	from := make([]int, p.clients)
 	for i := range from {
@@ -224,25 +228,27 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more b
 	return more, nil
 }
 
-// fullAnswer is the number of rows in a full answer, after which there may be more.
+// fullAnswer is the number of rows in a full answer of a runner. If a client returned so many rows, it
+// may have more by now.
 const fullAnswer = 1000
 
 // enough reports whether the data are sufficient. It uses figures only at the looks of the plan.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if p.plan.Dwells {
 		l.saw(fmt.Sprintf("%d of %d dwells of %v", len(e.Record.Switches), len(p.plan.Order), p.plan.Window))
-		return false, nil
+		return false, e.CheckDwells()
 	}
 	pairs, err := e.Pairs()
 	if err != nil {
 		return false, err
 	}
+	spent := e.WrittenBytes(p.writes) >= p.bytes // The session ends with the data so far.
 	if !p.question.Quick {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
-		return pairs >= p.pairs, nil
+		return spent || pairs >= p.pairs, nil
 	}
 	if at, err := e.AtLook(p.question); err != nil || !at {
-		return false, err
+		return spent, err
 	}
 	summary, has, err := e.Summarize(p.question)
 	if err != nil || !has {
@@ -259,5 +265,5 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 		decided = decided && sweepspec.Decided(f)
 	}
 	l.saw(text)
-	return decided || pairs >= p.question.LastLook, nil
+	return spent || decided || pairs >= p.question.LastLook, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,6 +63,7 @@ func sessionStories() map[string]story {
 		"a session writes little, however many windows it has": writesOfASession,
 		"windows of earlier runs are removed":                  windowsOfEarlierRuns,
 		"windows have no room":                                 windowsInTheWay,
+		"a quota forbids windows":                              windowsForbidden,
 		"options that may not be switched are refused": func(w *world) {
 			other := w.create("other", strings.NewReplacer("osd_client_message_cap", "osd_mclock_profile", `"16"`, "high_client_ops", `"256"`, "balanced").Replace(switchedSpec))
 			w.await(other, "failed", is(v1alpha1.ConditionFailed))
@@ -429,6 +431,25 @@ func windowsInTheWay(w *world) {
 	}
 	// A session after carry-over has a ConfigMap of its own, so the foreign one replaces exactly one.
 	if of := w.sessions(s); of.Valid != 1 || len(w.windows()) != of.Superseded+1 {
+		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), s.Status.Runs)
+	}
+}
+
+// A quota without room for the archive does not cost the session.
+func windowsForbidden(w *world) {
+	s := w.inSession()
+	none := corev1.ResourceList{"count/configmaps": resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "full"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	if err := w.Create(w.t.Context(), quota); err != nil {
+		w.t.Fatal(err)
+	}
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	if err := w.Status().Update(w.t.Context(), quota); err != nil {
+		w.t.Fatal(err)
+	}
+	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+	w.awaitEvent("ResultsNotKept", "exceeded quota")
+	if of := w.sessions(s); of.Valid != 1 || len(w.windows()) > 0 {
 		w.t.Errorf("%d ConfigMaps, sessions %q", len(w.windows()), s.Status.Runs)
 	}
 }

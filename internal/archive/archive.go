@@ -1,5 +1,6 @@
 // Package archive keeps the full results of a benchmark's runs, one run in one
-// ConfigMap, and reads them back.
+// ConfigMap, and reads them back. It does the same with the sessions of a sweep, see
+// [SwitchedSession].
 //
 // A document holds everything from which figures were derived, so that they can be checked and
 // drawn. It is compressed JSON of at most [MaxBytes]. Parts that do not fit are left out in a
@@ -30,8 +31,7 @@ type Run struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
 	// Benchmark, RunID and SessionTime identify the session, which is one execution of a run ID.
-	// SessionTime is when the session's first run began, from status.startTime. [ConfigMap] sets
-	// all three.
+	// SessionTime is when the session began, from status.startTime. [ConfigMap] sets all three.
 	Benchmark   Benchmark      `json:"benchmark"`
 	RunID       v1alpha1.RunID `json:"runID"`
 	SessionTime time.Time      `json:"sessionTime"`
@@ -81,22 +81,24 @@ type Phase struct {
 	// StartSpreadSeconds is an upper bound of the time between the starts of the first and the
 	// last client; nil if unknown.
 	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
-	// Observation holds the combined measurements of all clients; nil if there are none.
+	// Observation holds the combined measurements of all clients; nil if a client has no usable
+	// result.
 	Observation *figure.Observation `json:"observation,omitempty"`
 	// Background holds the figures of the background load while the phase was measured.
 	Background []figure.Figure `json:"background,omitempty"`
-	// Clients holds the clients' reports, including the ramp.
+	// Clients holds the clients' reports. Their results include the ramp if the engine counts it.
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies holds the latencies that OSDs reported before, during and after the phase.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
 	// OSDIO holds the client I/O of each OSD during the phase; empty if Ceph did not report it.
 	OSDIO []OSDIO `json:"osdIO,omitempty"`
-	// SlowOSDs lists the OSDs that were slower than their peers, the slowest first.
+	// SlowOSDs lists up to three OSDs that were slower than their peers, the slowest first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 	// Disturbances lists what disturbed the cluster during the phase: the JSON form of a list of
 	// quiescence.Disturbance.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
-	// Outage has the durations and the clients' figures of the outage in this phase.
+	// Outage has the durations and the clients' figures of the outage in this phase; nil without
+	// an outage.
 	Outage *Outage `json:"disruption,omitempty"`
 	// Space is the usage of the target's pools during the phase, from the sample with the most
 	// stored data.
@@ -146,7 +148,8 @@ type OSDLatency struct {
 }
 
 // OSDIO is the client I/O of one OSD as primary, for all pools: the medians of the answers of
-// `ceph osd status` during a phase. It excludes replica writes, recovery and scrubs.
+// `ceph osd status` during a phase, without answers in which the OSD did nothing. It excludes
+// replica writes, recovery and scrubs.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -156,25 +159,25 @@ type OSDIO struct {
 }
 
 // SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device
-// class that serve the target.
+// class that serve the target and reported latencies. For a claim, all OSDs count as serving it.
 type SlowOSD struct {
 	ID          int    `json:"id"`
 	DeviceClass string `json:"deviceClass,omitempty"`
 	// CommitSeconds is the median of its commit latencies during the phase, PeersSeconds the
-	// median of all OSDs of the class, and Peers the number of peers.
+	// median of this value over the OSD and its peers, and Peers the number of peers.
 	CommitSeconds float64 `json:"commitSeconds"`
 	PeersSeconds  float64 `json:"peersSeconds"`
 	Peers         int     `json:"peers"`
-	// PGs counts its placement groups of the target. PeersPGs is the median of the class. An OSD
-	// may be slower than its peers because it has more placement groups than they have.
+	// PGs counts its placement groups of the target. PeersPGs is the median over the OSD and its
+	// peers. An OSD may be slower than its peers because it has more placement groups than they have.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
 	// Work compares its client I/O with that of its peers; nil if Ceph did not report it.
 	Work *Work `json:"work,omitempty"`
 }
 
-// Work holds the client I/O of an OSD, reads and writes together, and the medians of the OSDs of
-// its class.
+// Work holds the client I/O of an OSD, reads and writes together, and the medians over the OSD and
+// its peers.
 type Work struct {
 	OperationsPerSecond      float64 `json:"operationsPerSecond"`
 	PeersOperationsPerSecond float64 `json:"peersOperationsPerSecond"`
@@ -238,9 +241,9 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes counts the bytes that all clients and the background load wrote in the phases of a
-// run, as their engines report. It excludes prefills, pilots (short runs that size a phase), and
-// fio's writes in ramps, which fio does not report.
+// WrittenBytes counts the bytes that all clients wrote in the phases of a run, and the bytes that
+// the background load wrote, as their engines report. It excludes prefills, pilots (short runs that
+// size a phase), fio's writes in ramps, which fio does not report, and dropped results of clients.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {
@@ -252,7 +255,8 @@ func (r *Run) WrittenBytes() int64 {
 	return total
 }
 
-// WrittenBytes counts the bytes that all clients wrote in a phase, as their engines report.
+// WrittenBytes counts the bytes that all clients wrote in a phase, as their engines report. It
+// excludes dropped results of clients.
 func (p Phase) WrittenBytes() int64 {
 	total := int64(0)
 	for _, report := range p.Clients {
@@ -263,7 +267,8 @@ func (p Phase) WrittenBytes() int64 {
 	return total
 }
 
-// validate checks the schema version, the number and all results of a run.
+// validate checks the schema version and the number of a run, and the results of its clients and
+// observations.
 func (r *Run) validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:

@@ -89,7 +89,8 @@ func (e *ForeignError) Error() string {
 
 // Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another
 // client may have created a ConfigMap with such a name. If the ConfigMap has another owner, Of does
-// not read it and returns a [*ForeignError].
+// not read it and returns a [*ForeignError]. It also returns that error if the document names
+// another benchmark.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {
@@ -150,9 +151,9 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune returns the sorted names of the ConfigMaps to delete, so that only the latest sessions
-// remain: keep of them, and at least one. It skips ConfigMaps of other owners and those that are
-// not archives.
+// Prune returns the names of the ConfigMaps to delete, sorted. The latest sessions remain: as many
+// as keep says, but at least one. Prune skips ConfigMaps of other owners and those that are not
+// archives.
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

@@ -20,7 +20,7 @@ const (
 	DropClientSeries Part = "clientSeries"
 	// DropClientHistograms is the distribution of latencies of each client.
 	DropClientHistograms Part = "clientHistograms"
-	// DropOSDLatencies is the latencies and the client I/O of the OSDs.
+	// DropOSDLatencies stands for the latencies and the client I/O of the OSDs.
 	DropOSDLatencies Part = "osdLatencies"
 	// DropSeries is the time series of all clients together.
 	DropSeries Part = "series"
@@ -43,8 +43,8 @@ func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
 
-// FromReport drops the part from a report. It does not change data that the report's result shares
-// with other results.
+// FromReport drops the part, one of [ClientParts], from a report. It does not change data that the
+// report's result shares with other results.
 func (p Part) FromReport(report *task.Report) {
 	dropped := false
 	p.fromReport(report, &dropped)
@@ -128,8 +128,8 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	return &less
 }
 
-// cloneBackground copies the data that [Part.from] changes. If the load has an observation, which
-// has the result too, it leaves the result out of the report.
+// cloneBackground copies the data that [Part.from] changes. If the load has an observation, the copy
+// has no result in the report, because the observation has it too.
 func cloneBackground(b *Background) *Background {
 	if b == nil {
 		return nil

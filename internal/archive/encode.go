@@ -17,15 +17,15 @@ const (
 	MaxBytes = 512 << 10
 	// maxDocumentBytes is the maximum size of a document before compression.
 	maxDocumentBytes = 16 << 20
-	// MaxMemory is the maximum memory, in bytes according to [limits.Size], of a run that is
+	// MaxMemory is the maximum memory, in bytes according to [limits.Size], of a document that is
 	// written. A second of a time series takes 40 bytes of memory, and about ten bytes of the
 	// compressed document. So this limit hardly ever drops data that would have fitted into the
 	// document.
 	MaxMemory = 8 << 20
 )
 
-// readLimits returns the limits of a reader's memory. They are far above any document that
-// Marshal writes.
+// readLimits returns the limits for reading a document. Each document that Marshal or
+// MarshalSession writes is within them.
 func readLimits() limits.Limits {
 	return limits.Limits{
 		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
@@ -49,7 +49,8 @@ func (e *VersionError) Error() string {
 
 // Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the
 // same bytes. Marshal leaves out outputs that the policy does not keep, and drops parts that do
-// not fit, see [Parts]. It does not change the run.
+// not fit, see [Parts]. It does not change the run. It fails if the run is invalid, or does not fit
+// without these parts either.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {
@@ -98,8 +99,8 @@ func keepsOutput(run *Run) bool {
 	}
 }
 
-// encode returns a document as compressed JSON, and reports whether it fits into limit bytes. It
-// does not encode a document that exceeds MaxMemory.
+// encode returns a document as compressed JSON, and reports whether it fits into limit bytes. A
+// document that exceeds MaxMemory or maxDocumentBytes does not fit, and encode does not compress it.
 func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil

@@ -36,20 +36,23 @@ type Outage struct {
 	// from the stop until no copy was missing.
 	DegradedObjectSeconds v1alpha1.Decimal `json:"degradedObjectSeconds,omitempty"`
 
-	// RecoveredObjects is the number of recovered copies of objects.
+	// RecoveredObjects is the number of copies of objects that were recovered in all pools, from
+	// the stop until all placement groups were clean.
 	RecoveredObjects *int64 `json:"recoveredObjects,omitempty"`
 
-	// RecoveredObjectsPerSecond is the rate of recovered copies since noup was unset.
+	// RecoveredObjectsPerSecond is RecoveredObjects divided by SecondsToClean.
 	RecoveredObjectsPerSecond v1alpha1.Decimal `json:"recoveredObjectsPerSecond,omitempty"`
 
-	// Windows holds the clients' figures, in this order: Before, Outage, Recovery and After.
+	// Windows holds the clients' figures, in this order: Before, Outage, Recovery and After. A
+	// window without a complete second is missing.
 	Windows []OutageWindow `json:"windows,omitempty"`
 }
 
 // WindowName names a part of a phase with an outage.
 type WindowName string
 
-// These are the windows, in the order of time.
+// These are the windows, in the order of time. The clients' figures are divided two seconds before
+// each of the moments, so that the first second of an outage never counts for the window before.
 const (
 	// WindowBefore lasts until the OSDs are marked down.
 	WindowBefore WindowName = "Before"

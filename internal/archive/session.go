@@ -39,7 +39,7 @@ type SwitchedSession struct {
 	Evidence session.Evidence `json:"evidence"`
 	// Counted holds the objective in the windows from which the verdict was computed at the last
 	// look (interim evaluation). It is kept even if the clients' figures of each second do not fit;
-	// nil if there was no look.
+	// nil if the session is void, or had no look.
 	Counted *switchback.Session `json:"counted,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`
@@ -64,6 +64,9 @@ func MarshalSession(s *SwitchedSession) ([]byte, error) { return marshalSession(
 func marshalSession(s *SwitchedSession, limit int) ([]byte, error) {
 	document := *s
 	document.SchemaVersion = SchemaVersion
+	if err := document.check(); err != nil { // Nothing may be stored that UnmarshalSession refuses.
+		return nil, err
+	}
 	for _, drop := range []func(){
 		func() {},
 		func() { document.Evidence.Latencies, document.Dropped = nil, []SessionPart{DropWindowHistograms} },
@@ -90,17 +93,23 @@ func UnmarshalSession(data []byte) (*SwitchedSession, error) {
 	if err := decode(data, s); err != nil {
 		return nil, err
 	}
-	switch {
-	case s.SchemaVersion != SchemaVersion:
+	if s.SchemaVersion != SchemaVersion {
 		return nil, &VersionError{Found: s.SchemaVersion}
-	case s.Number() < 1:
-		return nil, fmt.Errorf("%w has number %d", errSession, s.Evidence.Plan.Number)
-	case s.Counted != nil && len(s.Counted.Faults) != len(s.Counted.Windows):
-		return nil, fmt.Errorf("%w has %d windows and %d faults", errSession, len(s.Counted.Windows), len(s.Counted.Faults))
-	case len(s.Configurations) != s.Evidence.Plan.Candidates+1:
-		return nil, fmt.Errorf("%w of %d candidates has %d configurations", errSession, s.Evidence.Plan.Candidates, len(s.Configurations))
 	}
-	return s, s.checkEvidence()
+	return s, s.check()
+}
+
+// check returns an error for a session that contradicts itself or has impossible figures.
+func (s *SwitchedSession) check() error {
+	switch {
+	case s.Number() < 1:
+		return fmt.Errorf("%w has number %d", errSession, s.Evidence.Plan.Number)
+	case s.Counted != nil && len(s.Counted.Faults) != len(s.Counted.Windows):
+		return fmt.Errorf("%w has %d windows and %d faults", errSession, len(s.Counted.Windows), len(s.Counted.Faults))
+	case len(s.Configurations) != s.Evidence.Plan.Candidates+1:
+		return fmt.Errorf("%w of %d candidates has %d configurations", errSession, s.Evidence.Plan.Candidates, len(s.Configurations))
+	}
+	return s.checkEvidence()
 }
 
 // checkEvidence returns an error for a switch to a setting that the session does not have, and for
@@ -124,8 +133,9 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize computes the summary of the session again: from the clients' figures of each second, or
-// from Counted if those were dropped. has is false if there was no look.
+// Summarize computes the summary of the session again: from the clients' figures, or from Counted
+// if a part was dropped. has is false if there was no look. The error wraps [session.ErrVoid] for a
+// void session, and [session.ErrNotKept] if a part was dropped and the question has constraints.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -140,9 +150,9 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	return summary, err == nil, err
 }
 
-// Dwells computes the ratio of a session of dwells again, in which each setting stays applied for
-// minutes. It also returns the candidate that the session compares with the baseline. is reports
-// whether the session consists of dwells.
+// Dwells computes the ratio of a session of dwells again. In such a session, each setting stays
+// applied for minutes. Dwells also returns the candidate that the session compares with the
+// baseline. is reports whether the session consists of dwells.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil
@@ -182,9 +192,9 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	return cm, nil
 }
 
-// SessionsIn reads the sessions in the ConfigMaps of a sweep, in order. The names of these
-// ConfigMaps are predictable, so it skips those of other owners. It also skips sessions of other
-// run IDs.
+// SessionsIn reads the sessions in the ConfigMaps of a sweep, and returns them in the order of their
+// numbers. The names of these ConfigMaps are predictable, so it skips those of other owners. It also
+// skips sessions of other run IDs.
 func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*SwitchedSession, error) {
 	var all []*SwitchedSession
 	for i := range kept {

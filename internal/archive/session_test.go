@@ -167,7 +167,11 @@ func TestASessionThatCannotBeIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := switched(t, 1, 1)
 			c.change(s)
-			data, err := MarshalSession(s)
+			if _, err := MarshalSession(s); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("it was written: %v, want %q", err, c.want)
+			}
+			s.SchemaVersion = SchemaVersion
+			data, _, err := encode(s, MaxBytes)
 			if err != nil {
 				t.Fatal(err)
 			}

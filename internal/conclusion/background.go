@@ -32,8 +32,9 @@ func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	return s.duringPhases(run, id)
 }
 
-// duringPhases adds to each phase the background load's figures during that phase. It returns why
-// the run is invalid; "" unless the background load did nothing during a phase.
+// duringPhases adds to each phase the background load's figures during that phase, or those of the
+// whole run if they cannot be separated. It returns why the run is invalid; "" unless the background
+// load did nothing during a phase.
 func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 	whole := run.Background.Observation
 	for i := range run.Phases {

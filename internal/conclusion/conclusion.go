@@ -35,8 +35,8 @@ func AnyValid(runs []Run) bool {
 	return slices.ContainsFunc(runs, func(r Run) bool { return r.Reason == "" })
 }
 
-// Conclude combines all valid runs. references has the results of other benchmarks with which
-// expectations compare this one.
+// Conclude combines all valid runs, and judges the expectations, which may compare this benchmark with
+// the results of others, the references.
 func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}
 	own, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
@@ -101,7 +101,7 @@ func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
 	}
 }
 
-// Sentence returns the conclusion as a sentence for status.
+// Sentence returns the conclusion in a few sentences for status, at most 512 bytes.
 func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	text := fmt.Sprintf("%d of %d runs are valid.", c.Valid, spec.Repetitions)
 	if c.Gate.Sentence != "" {

@@ -19,7 +19,7 @@ const (
 	// maxMerged is how much memory the combined results of all phases of a run may take,
 	// according to [limits.Size]. A phase of 16 hours takes 2 MiB.
 	maxMerged = 48 << 20
-	// reportsTimeout is how long one pass may take to fetch the reports of all clients.
+	// reportsTimeout is how long one pass may take to fetch all clients' reports of one task.
 	reportsTimeout = 2 * time.Minute
 )
 
@@ -33,7 +33,7 @@ type Reports struct {
 	// Phases has the reports of the run's phases, in order, up to the last phase that has ended.
 	// If that phase failed or was aborted, its reports may say why.
 	Phases []*Gathered
-	// Background is the report of the background load; nil without one.
+	// Background is the report of the background load; nil without one, or if the load has not ended.
 	Background *task.Report
 	// Dropped lists the parts that were removed from all reports.
 	Dropped []archive.Part
@@ -89,7 +89,7 @@ func eachReport(ctx context.Context, clients []Reporter, from int, id string, ta
 	return nil
 }
 
-// Fetch fetches all reports about a run. tasks and background hold the statuses of the tasks.
+// Fetch fetches the reports about a run, of the tasks that have ended according to the given statuses.
 func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int32, clients []Reporter, tasks workload.Tasks, load []Reporter, background workload.Tasks) (Reports, error) {
 	var told Reports
 	for _, phase := range script.Phases {

@@ -60,7 +60,7 @@ func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.
 	return new(metav1.NewTime(p.Now.Add(left).Truncate(time.Second)))
 }
 
-// firstStart returns when the first run began.
+// firstStart returns when the first run began, or else when the session began; now if unknown.
 func (p Progress) firstStart(s v1alpha1.CephBenchmarkStatus) time.Time {
 	for _, run := range s.Runs {
 		if run.StartTime != nil {

@@ -35,8 +35,8 @@ type Run struct {
 	standalone bool
 }
 
-// Judge returns the outcome of a run, which is invalid if wrong is not empty. fatal says that no
-// other run can be valid.
+// Judge returns the outcome of a run. The run is invalid for the reason in wrong, or else for the first
+// reason that Judge finds. With fatal, the run has failed, and no other run can be valid.
 func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Run, error) {
 	run := Run{standalone: s.Standalone, Run: archive.Run{
 		SchemaVersion: archive.SchemaVersion, Number: number,
@@ -66,12 +66,12 @@ func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Ru
 	case wrong != "":
 		run.State = v1alpha1.RunInvalid
 	}
-	run.Invalid = invalid(&run.Run, s.Disturbances)
+	run.Invalid = invalid(&run.Run)
 	return run, nil
 }
 
 // OfArchive returns a run that an earlier attempt or process has archived.
-func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(run, nil)}.Kept() }
+func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(run)}.Kept() }
 
 // phase judges one phase of a run, and returns why it makes the run invalid; "" if it does not.
 func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string, error) {
@@ -163,7 +163,7 @@ func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence
 }
 
 // invalid returns the reason of a run in one word; "" for a valid run.
-func invalid(run *archive.Run, disturbances map[string][]quiescence.Disturbance) string {
+func invalid(run *archive.Run) string {
 	if run.Reason == "" {
 		return ""
 	}
@@ -179,13 +179,26 @@ func invalid(run *archive.Run, disturbances map[string][]quiescence.Disturbance)
 		case p.StartSpreadSeconds != nil && *p.StartSpreadSeconds > MaxSpread.Seconds():
 			return "StartSpread"
 		}
-		for _, d := range disturbances[workload.TaskID(run.Number, p.Name)] {
-			if d.Action != v1alpha1.DisturbanceRecord {
-				return string(d.Kind)
-			}
+		if kind := disturbedBy(p); kind != "" {
+			return string(kind)
 		}
 	}
 	return "Other"
+}
+
+// disturbedBy returns the first kind of disturbance that makes a phase invalid; "" if none does. It
+// reads the archived form, so that a run has the same reason if it is read back after a crash.
+func disturbedBy(p archive.Phase) quiescence.Kind {
+	var disturbances []quiescence.Disturbance
+	if len(p.Disturbances) == 0 || json.Unmarshal(p.Disturbances, &disturbances) != nil {
+		return ""
+	}
+	for _, d := range disturbances {
+		if d.Action != v1alpha1.DisturbanceRecord {
+			return d.Kind
+		}
+	}
+	return ""
 }
 
 // Kept returns only the parts of a run that the conclusion needs. The other parts are large, and

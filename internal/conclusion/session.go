@@ -40,7 +40,7 @@ type Session struct {
 	// Disturbances holds the disturbances during each task, by its ID.
 	Disturbances map[string][]quiescence.Disturbance
 	Outage       outage.State
-	// Cached says that the dataset may fit into the OSDs' caches.
+	// Cached says that the dataset is so small that the OSDs' caches may serve many reads.
 	Cached bool
 	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes
 	// the OSDs used before the session created anything.
@@ -55,8 +55,7 @@ type Session struct {
 }
 
 // Workload returns the phases and the environment of this session. A reference is a benchmark with
-// which an expectation compares. Its runs are used only if they measured the same phases in the
-// same environment.
+// which an expectation compares. Its runs are used only if they measured the same workload.
 func (s Session) Workload() reference.Workload {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
 	for _, p := range s.Script.Phases {
@@ -65,9 +64,9 @@ func (s Session) Workload() reference.Workload {
 	return w
 }
 
-// phaseDigest returns a digest that is equal for phases with the same specification, number of
-// clients, data and outage. Pools, OSDs, nodes and the background load belong to the
-// environment.
+// phaseDigest returns a digest that is equal for phases with the same specification, number and
+// resources of clients, dataset, image, claim and outage. Pools, OSDs, nodes and the background load
+// belong to the environment.
 func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	asked := struct {
 		Phase     v1alpha1.Phase

@@ -25,8 +25,8 @@ func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	s.Runs = append(s.Runs, run)
 }
 
-// Begin replaces status by that of a new run ID. If the run ID was only paused, Begin changes
-// nothing.
+// Begin replaces status by that of a run ID that begins. If the run ID has begun before and not ended,
+// for example because it was paused, Begin changes nothing.
 func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
 	if s.ObservedRunID == id && !kstatus.HasEnded(s.Conditions) {
 		return

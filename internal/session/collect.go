@@ -19,9 +19,9 @@ type Client struct {
 	Error  time.Duration `json:"errorNanoseconds"`
 }
 
-// Collector collects the clients' rows during a session. After each group of windows, it adds up the
-// histograms of seconds to histograms of windows, so that its memory depends only on the number of
-// windows. It is not safe for concurrent use.
+// Collector collects the clients' rows during a session. At each look, it adds up the histograms of
+// seconds to histograms of windows, and drops the former, which need much more memory than the rest of
+// a row. It is not safe for concurrent use.
 type Collector struct {
 	plan      Plan
 	clients   []gathered
@@ -46,8 +46,9 @@ func NewCollector(p Plan, clients int) *Collector {
 // Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add adds the requested rows of a client. notBefore and notAfter bound the start of the client's
-// engine. A client with unusable rows makes the session void at the next look.
+// Add adds the requested rows of a client. The two times bound the start of the client's engine.
+// Unusable rows, or a clock that runs faster or slower than the operator's, make the session void at
+// the next look.
 func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
 	g := &c.clients[client]
 	for i := range rows {
@@ -73,8 +74,8 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 	}
 }
 
-// Evidence returns the data for a verdict, at a look or at the end. Add the clients' rows first. It
-// uses the clock offsets of the first look.
+// Evidence returns the data for a verdict, at a look or at the end. Add the clients' rows first. Its
+// first call fixes the clock offsets for all later ones.
 func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
 	c.fixed = true
 	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}

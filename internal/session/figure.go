@@ -28,8 +28,8 @@ func (f Figure) directionName() result.DirectionName {
 	}
 }
 
-// done returns those operations of a row that belong to the figure. For a load that only reads,
-// reads are all operations.
+// done returns those operations of a row that belong to the figure. For a load that does not mix reads
+// and writes, they are all operations.
 func (f Figure) done(second *result.Second) *result.Done {
 	parts := second.Parts()
 	if d, ok := parts[f.directionName()]; ok {
@@ -50,8 +50,9 @@ func (e Evidence) rows() []switchback.Client {
 	return clients
 }
 
-// value returns a function that computes the figure of a piece. It adds the clients' rates. Mean latencies
-// are over all operations of all clients, and percentiles come from the sum of their histograms.
+// value returns a function that computes the figure of a piece. Rates are sums over the clients. Mean
+// latencies are over all operations of all clients, and percentiles come from the sum of the clients'
+// histograms.
 func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil

@@ -16,7 +16,7 @@ type Latencies struct {
 }
 
 // Histograms has the histogram of all operations, or separate ones for reads and writes of a mixed load.
-// It is Incomplete if a client reported none.
+// It is Incomplete if a client reported operations without a histogram.
 type Histograms struct {
 	All        *result.Histogram `json:"all,omitempty"`
 	Read       *result.Histogram `json:"read,omitempty"`
@@ -26,7 +26,7 @@ type Histograms struct {
 
 var errNoHistogram = errors.New("a client gave no histogram of latencies")
 
-// latencies adds up the rows of a window.
+// latencies adds up the histograms of a window's rows.
 func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error) {
 	for client, c := range e.Clients {
 		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]

@@ -19,12 +19,13 @@ type Plan struct {
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
-	// Dwells means that each setting stays applied for minutes. Windows are then pieces of the second half of that
-	// time.
+	// Dwells means that each setting stays applied for minutes. Windows are then pieces of the second half
+	// of that time.
 	Dwells bool `json:"dwells,omitempty"`
 }
 
-// DefaultWindow is how long a setting stays applied, unless carry-over was found.
+// DefaultWindow is how long a setting stays applied, unless the spec sets another time or carry-over was
+// found.
 const DefaultWindow = 10 * time.Second
 
 // spareOfEach is the minimum number of spare groups of a session, which replace void groups.
@@ -50,7 +51,7 @@ func groupsOf(pairs, candidates int) int {
 // perSwitch is added to the length of a window: the operator reads the settings before each switch.
 const perSwitch = 4 * time.Second
 
-// Lasts returns the maximum duration of a session.
+// Lasts returns the planned maximum duration of a session.
 func (p Plan) Lasts() time.Duration {
 	windows := 0
 	for _, group := range p.Order {
@@ -59,14 +60,18 @@ func (p Plan) Lasts() time.Duration {
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// General returns the plan of one of several sessions. pairs is the number of pairs of the baseline and each
-// candidate.
+// General returns the plan of one of several sessions. The number of pairs is that of the baseline and
+// each candidate. Like Quick, it has spare groups.
 func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
 
 // DwellTime is how long a setting stays applied in a dwell.
 const DwellTime = 4 * time.Minute
+
+// dwellSwitch is how long a switch before a dwell may take. The first half of a dwell does not count,
+// so a slow switch does no harm, unless it reaches its deadline and voids the session.
+const dwellSwitch = 5 * time.Second
 
 // Dwell returns the plan of four dwells: the baseline and a candidate are applied alternately, twice each.
 // Each dwell is a group of its own, so that the operator reads the clients' rows in between.
@@ -78,7 +83,7 @@ func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
 	if candidate < 1 || candidate > candidates {
 		return p, fmt.Errorf("%w: dwells of candidate %d of %d", stats.ErrParameter, candidate, candidates)
 	}
-	p.Dwells, p.Order = true, nil
+	p.Dwells, p.Order, p.Timing.MaxSwitch = true, nil, dwellSwitch
 	for range 2 {
 		p.Order = append(p.Order, switchback.Group{switchback.Baseline}, switchback.Group{candidate})
 	}
@@ -104,8 +109,8 @@ func (p Plan) WindowsOfSwitch() int {
 	return 1
 }
 
-// windows returns the switches and the timing from which windows are cut. It omits the first half of a dwell,
-// in which the setting takes effect.
+// windows returns the switches and the timing from which windows are cut. It omits the first half of a
+// dwell, in which the setting takes effect.
 func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switchback.Timing) {
 	if !p.Dwells {
 		return switches, p.Timing

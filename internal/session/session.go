@@ -1,6 +1,7 @@
 // Package session switches settings under a running load, and judges them by the clients' rows. A
-// row is the work of one client in about a second. The method is that of package switchback. The caller of Run supplies the functions that switch
-// and prove settings, and restores the settings after Run, even after an error.
+// row is the work of one client in about a second. The method is that of package switchback. The caller
+// of Run supplies the functions that switch and prove settings, and restores the settings after Run,
+// even after an error.
 package session
 
 import (
@@ -19,6 +20,9 @@ type Cluster interface {
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
 	// Proven reports whether OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
+	// Holds returns an error if a setting no longer has its value in Ceph, or if the lock was lost.
+	// It has its own deadline.
+	Holds(ctx context.Context, setting int) error
 }
 
 // Record describes a session. Times are by the operator's clock, since Began.
@@ -35,7 +39,8 @@ type Look func(ctx context.Context, so Record) (enough bool, err error)
 
 // Run switches through the order of a plan. Before it, the cluster must have the baseline. Run
 // ends at the end of the order or when a look says so. It also ends when an answer, the lock or
-// the context is lost; then the session is void.
+// the context is lost; then the session is void. Each switch checks the setting of the window before
+// it, and Holds checks that of the last window.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}
 	setting := switchback.Baseline
@@ -56,6 +61,9 @@ func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 		if enough {
 			break
 		}
+	}
+	if err := in.Holds(ctx, setting); err != nil {
+		return r.void(fmt.Errorf("after the last window: %w", err))
 	}
 	return r
 }
@@ -87,7 +95,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// After an error the window stays unproven, which voids its group.
+		// After an error, Proven keeps its value. A setting that no window of a group proves voids the group.
 		if yes, err := in.Proven(within, to); err == nil {
 			*proven = yes
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,7 @@ type cluster struct {
 	switches int
 	proves   bool
 	fails    map[int]error // by the number of the switch
+	foreign  bool          // something else changes the setting in the last window
 }
 
 func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged time.Time, err error) {
@@ -44,6 +46,13 @@ func (c *cluster) Switch(_ context.Context, from, to int) (sent, acknowledged ti
 func (c *cluster) Proven(_ context.Context, setting int) (bool, error) {
 	time.Sleep(300 * time.Millisecond)
 	return c.proves && setting == c.setting, nil
+}
+
+func (c *cluster) Holds(_ context.Context, setting int) error {
+	if setting != c.setting || c.foreign {
+		return errors.New("something else changed the setting")
+	}
+	return nil
 }
 
 // load returns the rows of a client with I/O in each second of a session so far, with a histogram.
@@ -230,6 +239,14 @@ func TestDwellsOfASession(t *testing.T) {
 			if err != nil || math.Abs(k.LogRatio-math.Log(ratio)) > 0.05 || k.Runs != dwellPieces || k.StdErr <= 0 || e.Record.End.Minutes() < 16 {
 				t.Errorf("%s: %+v, want %v, after %v, %v", metric, k, ratio, e.Record.End, err)
 			}
+			e.Record.Switches[3].Acknowledged = e.Record.Switches[3].Sent + 3*time.Second
+			if err := e.CheckDwells(); err != nil {
+				t.Errorf("a switch of 3 s does not harm a dwell of minutes: %v", err)
+			}
+			e.Record.Switches[3].Acknowledged = e.Record.Switches[3].Sent + 6*time.Second
+			if err := e.CheckDwells(); !errors.Is(err, ErrVoid) {
+				t.Errorf("a switch took 6 s: %v", err)
+			}
 			e.Record.Switches[3].Proven = false
 			if _, err := e.Dwells(q); !errors.Is(err, ErrVoid) {
 				t.Errorf("a dwell was not proven: %v", err)
@@ -278,6 +295,15 @@ func TestSessionIsVoid(t *testing.T) {
 	})
 }
 
+func TestForeignChangeInTheLastWindowMakesTheSessionVoid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := play(t.Context(), t, &cluster{proves: true, foreign: true}, quick(v1alpha1.MetricIOPS), 1.5)
+		if !strings.Contains(e.Record.Void, "after the last window: something else changed the setting") {
+			t.Errorf("void %q", e.Record.Void)
+		}
+	})
+}
+
 func TestSessionWithoutProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, found := play(t.Context(), t, &cluster{}, quick(v1alpha1.MetricIOPS), 1.5)
@@ -293,5 +319,27 @@ func TestProofHoldsForAGroup(t *testing.T) {
 	want := []switchback.Switch{{Setting: 0}, {Setting: 1, Proven: true}, {Setting: 1, Proven: true}, {Setting: 0}}
 	if diff := cmp.Diff(want, switches); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWrittenBytes(t *testing.T) {
+	all := result.Second{Done: result.Done{Bytes: 10}}
+	mixed := result.Second{Done: result.Done{Bytes: 10}, Read: &result.Done{Bytes: 7}, Write: &result.Done{Bytes: 3}}
+	reads := result.Second{Done: result.Done{Bytes: 10}, Read: &result.Done{Bytes: 10}}
+	for name, tc := range map[string]struct {
+		rows   []result.Second
+		writes bool
+		want   int64
+	}{
+		"no rows":         {nil, true, 0},
+		"writes":          {[]result.Second{all, all}, true, 20},
+		"reads":           {[]result.Second{all, all}, false, 0},
+		"a mix":           {[]result.Second{mixed, mixed}, true, 6},
+		"a mix, no write": {[]result.Second{mixed, reads}, true, 3},
+	} {
+		e := Evidence{Clients: []Client{{Seconds: tc.rows}, {}}}
+		if got := e.WrittenBytes(tc.writes); got != tc.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, tc.want)
+		}
 	}
 }

@@ -14,13 +14,13 @@ type Evidence struct {
 	Plan    Plan     `json:"plan"`
 	Record  Record   `json:"record"`
 	Clients []Client `json:"clients"`
-	// Latencies has the histograms of each window; empty if the engine reports none.
+	// Latencies has the histograms of each window. If the engine reports none, they are Incomplete.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
 }
 
-// Question is the question to be decided, fixed before the first session. Its criteria and their
-// direction are those of the objective.
+// Question is the question to be decided. Except for the length of windows, it is fixed before the first
+// session. Its criteria and their direction are those of the objective.
 type Question struct {
 	switchback.Question
 	Objective   Figure       `json:"objective"`
@@ -65,8 +65,10 @@ var ErrNotKept = errors.New("figures were not kept")
 // ErrVoid says that a session does not count.
 var ErrVoid = errors.New("the session is void")
 
-// Summarize summarizes a session. In quick mode it uses only the data up to the last look, and returns
-// false before the first one.
+var errFaultyDwell = fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported completely by the clients", ErrVoid)
+
+// Summarize summarizes a session. In quick mode it uses only the data up to the latest look, and returns
+// false before the first one. For a void session, the error wraps ErrVoid.
 func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if e.Record.Void != "" {
 		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
@@ -99,8 +101,8 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// Session returns the valid data of a session for one figure. In quick mode it uses only the data up to
-// the last look, and returns false before the first one.
+// Session returns the windows of a session for one figure, with their faults. In quick mode it uses only
+// the data up to the latest look, and returns false before the first one.
 func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
@@ -117,8 +119,40 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// faults reports the invalid windows. covered has an element for each window. A dwell has several windows for
-// each switch.
+// CheckDwells returns an error if one of the dwells so far was disturbed, not proven or switched
+// slowly. That makes the session void, so further dwells would be measured in vain. Rows of the latest
+// dwell may still be missing, so CheckDwells does not check them.
+func (e Evidence) CheckDwells() error {
+	covered := make([]bool, len(e.Record.Switches))
+	for i := range covered {
+		covered[i] = true
+	}
+	if slices.Contains(switchback.Faults(e.Record.Switches, covered, e.Disturbed, e.Plan.Timing), true) {
+		return errFaultyDwell
+	}
+	return nil
+}
+
+// WrittenBytes returns the bytes that the clients have written since their load began, as far as
+// Evidence has their rows. Loads that only write have no figures by direction, so the caller says whether
+// the load writes.
+func (e Evidence) WrittenBytes(writes bool) int64 {
+	var bytes float64
+	for _, c := range e.Clients {
+		for _, row := range c.Seconds {
+			switch {
+			case row.Write != nil:
+				bytes += row.Write.Bytes
+			case writes && row.Read == nil:
+				bytes += row.Bytes
+			}
+		}
+	}
+	return int64(bytes)
+}
+
+// faults reports the invalid windows. Its argument says for each window whether rows cover it. A dwell
+// has several windows for each switch.
 func (e Evidence) faults(covered []bool) (faults []bool) {
 	each := e.Plan.WindowsOfSwitch()
 	for i, s := range e.Record.Switches {
@@ -244,7 +278,7 @@ func DwellContrast(s switchback.Session) (stats.Contrast, error) {
 		return stats.Contrast{}, fmt.Errorf("%w: %d pieces of dwells, want %d", stats.ErrTooFew, len(s.Windows), len(d)*dwellPieces)
 	}
 	if slices.Contains(s.Faults, true) {
-		return stats.Contrast{}, fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported completely by the clients", ErrVoid)
+		return stats.Contrast{}, errFaultyDwell
 	}
 	for i, w := range s.Windows {
 		d[i/dwellPieces] = append(d[i/dwellPieces], w.Figure)

@@ -36,8 +36,8 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 	return SessionEntry{Entry: switchback.Entry{Session: number, Void: true}, Seconds: seconds, MiB: mib, Validity: why}
 }
 
-// dwellsOf returns the entry of a session of dwells, in which one setting stays applied for
-// session.DwellTime. The entry's standard deviation is that of one piece of a dwell.
+// dwellsOf returns the entry of a session of dwells, in which each setting stays applied for
+// session.DwellTime. The entry's standard deviation is that of the ratio from one piece of each dwell.
 func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
 	return SessionEntry{
 		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
@@ -355,6 +355,29 @@ func (s *Sessions) linesOfSession() int {
 	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
 
+// Prefill returns how many bytes the prefill of a session writes: the planned bytes of a session
+// without those of its load.
+func (s *Sessions) Prefill() int64 {
+	phase, ok := sessionPhase(s.spec)
+	if !ok || s.plan.RunBytesWritten == nil {
+		return 0
+	}
+	loaded := Ramp(s.spec) + underLoad(s.plan, windowOf(s.plan))
+	return max(s.plan.RunBytesWritten.Value()-int64(loaded.Seconds()*writtenPerSecond(phase, s.spec.Template.Clients.Count)), 0)
+}
+
+// LoadBytes returns how many bytes the load of the next session may write within the budget.
+func (s *Sessions) LoadBytes() int64 {
+	limit := s.spec.Budget.BytesWritten.Value()
+	if limit == 0 {
+		return math.MaxInt64
+	}
+	return max(limit-s.cost.mib<<20-s.Prefill(), 0)
+}
+
+// Writes reports whether the load of a session writes.
+func (s *Sessions) Writes() bool { return writesInSession(s.spec) }
+
 // Expected returns the estimated cost of the next session.
 func (s *Sessions) Expected() sweep.Cost {
 	if s.Dwells > 0 {
@@ -363,9 +386,9 @@ func (s *Sessions) Expected() sweep.Cost {
 	return windowsCost(s.plan, s.window)
 }
 
-// TimeLeft returns the expected time until the sweep has restored everything, from the moment in
-// which the load of the next session runs. The sweep ends earlier if fewer sessions decide, and
-// later if dwells follow.
+// TimeLeft returns the expected time until the sweep has restored everything, from the moment when
+// the load of the next session begins. The sweep ends earlier if fewer sessions decide, and later if
+// dwells or longer windows follow.
 func (s *Sessions) TimeLeft() time.Duration {
 	lasts, after := underLoad(s.plan, s.window), max(int(s.plan.Sessions)-s.Valid-1, 0)
 	if s.Dwells > 0 {
@@ -435,7 +458,7 @@ func (s *Sessions) MayKeep() bool {
 	return w > 0 && s.of(w).Claim == switchback.General
 }
 
-// Claim returns the scope of the verdict.
+// Claim returns the scope of the verdict on the best candidate.
 func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	switch s.of(max(s.Best(), 1)).Claim {
 	case switchback.ThisHour:
@@ -448,8 +471,8 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 }
 
 // Decision returns the next step in the planner's terms: a session, or the end. Before a session,
-// each configuration is applied once without load. rehearses is the next configuration to apply in
-// this way.
+// each configuration is applied once without load, and the slot names the next one to apply in this
+// way.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -528,18 +551,22 @@ func (s *Sessions) caveat(f session.Finding) string {
 	case f.Contradict:
 		return " Use design Blocks, in which a setting stays applied for a whole run."
 	case f.Verdict == stats.Inconclusive && f.Windows.Verdict == stats.Equivalent:
-		return " In switched windows they are equivalent, but settings that stay applied for minutes were not measured: " + s.adviceForDwells()
+		return " In switched windows they are equivalent, but settings that stay applied for minutes were not measured: " + s.adviceForDwells(f)
 	case f.Windows.Verdict == stats.Inconclusive:
 		return s.missing(f.Windows)
 	case f.Claim == switchback.SwitchedWindows:
-		return " The load writes, and a setting may delay work for minutes, which was not measured: " + s.adviceForDwells()
+		return " The load writes, and a setting may delay work for minutes, which was not measured: " + s.adviceForDwells(f)
 	}
 	return ""
 }
 
-// adviceForDwells says how to measure settings that stay applied for minutes.
-func (s *Sessions) adviceForDwells() string {
-	if s.Quick() {
+// adviceForDwells says how to measure settings that stay applied for minutes. Dwells never follow a loss, or
+// a broken constraint, because the candidate could not win with them.
+func (s *Sessions) adviceForDwells(f session.Finding) string {
+	switch {
+	case f.Breaks(), f.Windows.Verdict == stats.Inferior:
+		return "design Blocks measures that."
+	case s.Quick():
 		return "use 3 or more sessions, which end with dwells, or design Blocks."
 	}
 	return s.adviceFor("dwells")

@@ -422,7 +422,7 @@ func TestDwellsFollowWindowsThatNeedThem(t *testing.T) {
 		"the same, for a load that reads":    {reads, sessions(0), 1, "", "", ""},
 		"a gain for a load that writes":      {general, sessions(0.3), 1, "", "", ""},
 		"a gain for a load that reads":       {reads, sessions(0.3), 0, "Superior", "ThisCluster", "Superior on this cluster"},
-		"a loss for a load that writes":      {general, sessions(-0.3), 0, "Inferior", "SwitchedWindows", "give the budget room for dwells"},
+		"a loss for a load that writes":      {general, sessions(-0.3), 0, "Inferior", "SwitchedWindows", "which was not measured: design Blocks measures that."},
 		"one session alone":                  {strings.Replace(general, "sessions: 3", "sessions: 1", 1), sessions(0)[:1], 0, "Inconclusive", "SwitchedWindows", "use 3 or more sessions"},
 		"a budget without room":              {strings.Replace(general, `guardrails:`, `budget: {duration: 20m}, guardrails:`, 1), sessions(0), 0, "Inconclusive", "SwitchedWindows", "give the budget room"},
 		"they agree that it is the same":     {general, append(sessions(0), held(1.01)), 0, "Equivalent", "ThisCluster", "the ratio was 1.010, which agrees"},
