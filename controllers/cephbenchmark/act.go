@@ -74,6 +74,9 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepNone, stepIdle, stepStall:
 		return effect{again: p.again}, nil
 	case stepWait:
+		if p.surveys {
+			seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
+		}
 		return waitFor(seen, p), nil
 	case stepAcknowledge:
 		_, err := r.results(seen).Prune(ctx, seen.spec.HistoryLimit)

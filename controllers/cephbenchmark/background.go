@@ -35,7 +35,8 @@ func (f facts) heard() bool {
 	return f.tasks != nil && (!f.hasBackground() || f.background.tasks != nil)
 }
 
-// begun reports whether a run has begun: any of its tasks was assigned to a runner.
+// begun reports whether a run has begun: one of its phases, or its background load, was assigned to a
+// runner.
 func (f facts) begun(run int32) bool {
 	return f.tasks.Begun(run) || f.background.tasks.Has(workload.BackgroundID(run))
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // concludeRun turns the reports of a run into its outcome, valid or invalid with the reason, and
-// archives it. After the last run, it also concludes the benchmark.
+// archives it. After the last run, it also concludes the benchmark. If no other run can be valid, it
+// ends the benchmark as failed.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong == "" && seen.misplacedErr != nil {
 		return effect{}, seen.misplacedErr
@@ -68,7 +69,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	return came, nil
 }
 
-// cancelAll stops the clients and the background load.
+// cancelAll cancels the unfinished tasks of the clients and of the background load.
 func cancelAll(ctx context.Context, seen facts) error {
 	return errors.Join(clientview.CancelAll(ctx, seen.runners, seen.tasks), clientview.CancelAll(ctx, seen.background.runners, seen.background.tasks))
 }
@@ -102,8 +103,8 @@ func (f facts) concluded(run int32) conclusion.Session {
 
 // outageEnd is the outcome of a run's outage, in one word, and the outage's cost.
 type outageEnd struct {
-	outcome string // "" if there was no outage, or it had not begun
-	cost    *archive.Outage
+	outcome string          // "" if OSDs were neither stopped nor refused to be stopped
+	cost    *archive.Outage // nil unless the outage was measured
 }
 
 func (f facts) outageEnd(run conclusion.Run) outageEnd {

@@ -4,8 +4,8 @@
 //
 // A session is the execution of one run ID: a Job whose pods, the clients, run engines such as fio.
 // Package workload defines the clients' tasks and their order. The rules in decide.go decide
-// everything else. No pass blocks: package live follows the clients and the cluster in the
-// background, and starts a pass when something changes.
+// everything else. No pass waits for an event: package live follows the clients and the cluster in
+// the background, and starts a pass when it has news.
 package cephbenchmark
 
 import (
@@ -50,8 +50,9 @@ const Finalizer = "cephtune.dev/cleanup"
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephBenchmarks, Jobs and pods from a cache. Reader reads, without a cache,
-	// objects that are needed too rarely to cache them.
+	// Client reads CephBenchmarks, CephTuningSweeps, Jobs and pods from a cache, and writes. Reader
+	// reads without a cache: objects that are needed too rarely to cache them, and CephBenchmarks and
+	// Jobs that must be current.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -141,7 +142,7 @@ func (r *Reconciler) wake(key types.NamespacedName) {
 	b.Namespace, b.Name = key.Namespace, key.Name
 	select {
 	case r.woken <- event.TypedGenericEvent[*v1alpha1.CephBenchmark]{Object: b}:
-	default: // The manager is ending, or has a backlog and makes a pass anyway.
+	default: // The manager is ending, or has a backlog. Then the next sample of the cluster triggers a pass.
 	}
 }
 
@@ -184,8 +185,8 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// The permissions for CRs, and those needed in a namespace that is being deleted, must outlast
-// that namespace, so they are in a separate role that is bound cluster-wide.
+// The permissions for CRs, and those that are needed while a namespace is being deleted, must outlast
+// the Roles in the namespace. So they are in a separate role, which is bound cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources
@@ -220,7 +221,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision logs a decision that differs from the previous one.
+// logDecision logs a decision that differs from the previous one. It skips renewals of the lock.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.benchmark, p.decision(seen))

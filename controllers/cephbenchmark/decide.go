@@ -21,15 +21,16 @@ const (
 	stepNone step = "None"
 	// stepIdle waits for an expected change of the spec.
 	stepIdle step = "Idle"
-	// stepStall waits for a change of the spec or of the operator config.
+	// stepStall waits until a person changes the spec, the operator config, or the permissions in the
+	// namespace.
 	stepStall step = "Stall"
-	// stepWait waits for something that should happen by itself.
+	// stepWait waits for an event, and changes nothing but status.
 	stepWait step = "Wait"
 	// stepProtect adds the finalizer before anything is created.
 	stepProtect step = "Protect"
-	// stepBegin starts a status for a new run ID.
+	// stepBegin begins a new run ID in status, or resumes a paused one.
 	stepBegin step = "Begin"
-	// stepLock takes the cluster's lock, or a place in its queue.
+	// stepLock takes or renews the cluster's lock, if it is the benchmark's turn.
 	stepLock step = "Lock"
 	// stepPrepare prepares the scratch pool, part by part, and then creates Jobs and the Secret.
 	stepPrepare step = "Prepare"
@@ -74,6 +75,8 @@ type plan struct {
 	// removes says that the plan waits before a run until OSDs have removed the PGs of deleted
 	// pools.
 	removes bool
+	// surveys says that Ceph is surveyed again, because what the plan waits for is in the survey.
+	surveys bool
 	// preparing is the part of the scratch pool's preparation that comes next.
 	preparing scratchpool.Next
 	// tearing is the next part of the teardown, and last says what follows the teardown.
@@ -99,10 +102,10 @@ type rule = reconcile.Rule[facts, plan]
 // behaviour of the controller. The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // its teardown is complete and the finalizer is gone
+		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},           // the finalizer is gone, normally after the teardown
 		{Name: "releaseDeleted", Func: releaseDeleted},                 // the teardown is complete
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
-		{Name: "tearDownEnded", Func: tearDownEnded},                   // results are in status; only the teardown remains
+		{Name: "tearDownEnded", Func: tearDownEnded},                   // the outcome is in status; only the teardown remains
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the spec changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that requests no run
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
@@ -124,7 +127,7 @@ func rules() []rule {
 		{Name: "failOutOfRoom", Func: failOutOfRoom},                   // OSDs are about to be full, perhaps with the benchmark's own data
 		{Name: "waitForQuiet", Func: waitForQuiet},                     // until the cluster is healthy, has free space, and is quiescent
 		{Name: "waitForRemoval", Func: waitForRemoval},                 // OSDs still remove the PGs of deleted pools; the wait is limited
-		{Name: "finishReplacing", Func: finishReplacing},               // replaces the Job of an unreachable client
+		{Name: "finishReplacing", Func: finishReplacing},               // continues to replace the Job of an unreachable client
 		{Name: "prepareClients", Func: prepareClients},                 // creates the pool, the Jobs and the Secret
 		{Name: "followLog", Func: followLog},                           // waits for a standalone client
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
@@ -188,7 +191,7 @@ func (f facts) orGiveUp(p plan) plan {
 }
 
 // These are deadlines of steps that depend on other software: Rook creates a pool, clients and
-// Ceph execute commands.
+// Ceph execute commands, and the API server stores results.
 const (
 	prepareWithin  = 15 * time.Minute
 	moveWithin     = 15 * time.Minute

@@ -34,8 +34,8 @@ type facts struct {
 	now       time.Time
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
-	// spec is the spec with which the current session was started. The benchmark's own spec may
-	// already request another run.
+	// spec is the spec with which the current session was started, from its Job. Without an unaltered
+	// Job, it is the benchmark's own spec, which may already request another run.
 	spec    v1alpha1.CephBenchmarkSpec
 	session clientjob.Session
 	cluster settings.Cluster
@@ -46,16 +46,16 @@ type facts struct {
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	locked  bool // the lock is held by this benchmark or by its sweep
+	locked  bool // the session has the lock, and need not renew it yet
 
 	job     *batchv1.Job
-	jobLost bool // the Job was created, and something other than the manager deleted it
+	jobLost bool // the Job was created and is gone, although no standalone client is to replace it
 	// jobMismatch says how the Job differs from the one that the manager created. The manager
 	// ignores the annotations of a Job that differs, and leaves a Job of another owner alone.
 	jobMismatch clientjob.Mismatch
 	pods        []corev1.Pod
-	// orphans holds pods that are still running although their Job is gone. They are observed
-	// before the teardown removes their data.
+	// orphans holds the pods that remain although their Job is gone. They are observed only in a
+	// teardown, before it removes the data that they write.
 	orphans []corev1.Pod
 	// hint is Kubernetes' last warning about a Job of the session, or about one of its pods, while
 	// pods do not start.
@@ -91,12 +91,12 @@ type facts struct {
 	inCeph    bool
 	inCephErr error
 
-	// shared describes the use of the sweep's scratch pool; the zero value if the benchmark has
-	// its own pool.
+	// shared describes the use of the sweep's scratch pool; the zero value if the benchmark does not
+	// share it.
 	shared rook.ScratchUse
 
 	runners  map[int]clientview.View
-	answered bool                    // at least one runner answers
+	answered bool                    // at least one runner has answered
 	logs     map[int]*clientview.Log // logs of clients whose state only logs show
 	planned  []task.Task             // the tasks of a standalone client, if its log was read
 	tasks    workload.Tasks          // nil if not all runners have answered yet
@@ -154,8 +154,9 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// read reads the object: from the cache if it has ended, otherwise from the API server. A cache
-// may not have the last pass's status yet, and repeating a step is worse than one more request.
+// read reads the object from the API server, or from the cache if it has ended, is torn down, and
+// requests no other run. A cache may not have the last pass's status yet, and repeating a step is worse
+// than one more request.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
 	b := &v1alpha1.CephBenchmark{}
 	if err := r.client.Get(ctx, key, b); err != nil {
@@ -339,7 +340,8 @@ func (f facts) atWork() bool {
 }
 
 // replaced reports whether the spec requests another run while the current run has no clients.
-// The current run then measures nothing, and its spec is lost, because only its Job had the spec.
+// The current run then measures nothing, and its spec is lost, because only its Job had the spec. A run
+// whose Job was deleted is not replaced, because it fails.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }

@@ -36,9 +36,9 @@ const maxOSDs = 256
 // osdsInStatus returns the OSDs of the scratch pool in the form of status.
 func (f facts) osdsInStatus() string { return ellipsis.Cut(clientjob.OSDsText(f.osds()), maxOSDs) }
 
-// observePlacement checks, after the phases of a run, whether the scratch pool is still on its
-// OSDs. It checks nothing during a teardown or a suspension, nor before the survey of Ceph, which
-// is missing at first after a restart of the manager.
+// observePlacement checks, after the phases of a run, whether the scratch pool is still on its OSDs, or
+// on OSDs of its device class. It checks nothing during a teardown or a suspension, nor before the
+// survey of Ceph, which is missing at first after a restart of the manager.
 func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
 	if seen.tearingDown() || seen.benchmark.Spec.Suspend || seen.Survey == nil {
 		return

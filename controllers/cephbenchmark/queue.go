@@ -15,7 +15,7 @@ import (
 // Package turn decides when it is a benchmark's turn, and takes the lock. This file provides the
 // facts and the functions that package turn needs.
 
-// queueAgain is the interval between requests for the lock.
+// queueAgain is the interval between requests for the lock while the benchmark waits for it.
 const queueAgain = 2 * time.Second
 
 // holder returns the object that holds the lock for this benchmark. For a sweep's benchmarks, it
@@ -27,7 +27,7 @@ func (f facts) holder() objectref.Ref {
 	return objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)
 }
 
-// takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn.
+// takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn, or renews it.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	came, err := r.taker(seen).Take(ctx)
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(came.Waits)}

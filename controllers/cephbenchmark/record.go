@@ -13,7 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// record writes the pass's outcome into status, and then emits an event if the outcome is new.
+// record writes the pass's outcome into status. Then it emits an event if a run has ended, and one if the
+// reason is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsDeleted && e.finished) {
 		return nil
@@ -64,9 +65,10 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// minMessageInterval is the shortest interval between writes of status that change only the
-// message. Most waits end sooner, without such a write. minMessageIntervalAtEnd applies once
-// status has the outcome: then messages are less urgent, unless OSDs are still down.
+// minMessageInterval is the shortest interval between writes of status that change only messages or
+// the step of the progress. Most waits end sooner, without such a write. minMessageIntervalAtEnd applies
+// once status has the outcome: then messages are less urgent, unless OSDs are still down or the
+// benchmark is deleted.
 const (
 	minMessageInterval      = 10 * time.Second
 	minMessageIntervalAtEnd = 30 * time.Second
@@ -89,7 +91,7 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	case p.step == stepAcknowledge:
 		markEnded(b)
 	case o.Reason == "" && !e.finished:
-		return // The step has no message.
+		return // The pass has no outcome for the conditions.
 	case p.step == stepTearDown && e.finished && p.last == endsPause:
 		kstatus.MarkIdle(conditions, b.Generation, suspended())
 	case p.step == stepTearDown && e.finished:
@@ -115,7 +117,8 @@ func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }
 
-// setProgress writes the progress of the run into status.
+// setProgress writes the progress of the run into status, or removes it if the benchmark is stalled or
+// suspended.
 func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 	if p.step == stepStall || p.step == stepIdle {
 		s.Progress = nil

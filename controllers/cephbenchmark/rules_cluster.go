@@ -106,6 +106,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 	}
 	p := waiting(v1alpha1.ReasonWaitingForQuiescence, first.Message, 2*time.Second)
 	p.progress = "waiting for a quiet cluster"
+	p.surveys = slices.ContainsFunc(obstacles, func(o quiescence.Obstacle) bool { return o.Surveyed })
 	limit := seen.spec.Quiescence.Timeout.Duration
 	return p.atMost(limit, fmt.Sprintf("quiet for run %d", seen.currentRun()), kstatus.Outcome{
 		Reason: first.Code, Message: fmt.Sprintf("The cluster was not quiet enough to measure within %v: %s", limit, first.Message),
@@ -113,7 +114,7 @@ func waitForQuiet(seen facts) (plan, bool) {
 }
 
 // waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before, for a
-// limited time. A run that begins during the removal gets a note about that.
+// limited time. A run that begins during the removal is marked as disturbed.
 func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false

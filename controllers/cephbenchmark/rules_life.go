@@ -95,12 +95,12 @@ func stallInNamespace(seen facts) (plan, bool) {
 // next run ID, the names of the replaced run's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
-		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and its clients are gone.",
+		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and that run has no clients.",
 	}}, seen.replaced() && seen.inCeph
 }
 
-// begin starts a run ID after the previous one was paused, has ended, or was replaced and has
-// left nothing.
+// begin starts a new run ID, or resumes a paused one, when no run is at work, or when the run at work was
+// replaced and has left nothing.
 func begin(seen facts) (plan, bool) {
 	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
 }

@@ -63,8 +63,8 @@ func (f facts) endedByLog() bool {
 	return f.standalone() && f.tasks != nil && (f.next.Kind == workload.MoveEnd || f.next.Kind == workload.MoveFail)
 }
 
-// tasksOfRun returns the tasks from which the next move follows. For a standalone client, these are
-// only the tasks of the current run.
+// tasksOfRun returns the tasks from which the next move follows. For a standalone client, these exclude
+// unfinished tasks of other runs.
 func (f facts) tasksOfRun() workload.Tasks {
 	if !f.standalone() {
 		return f.tasks
@@ -72,8 +72,8 @@ func (f facts) tasksOfRun() workload.Tasks {
 	return standalone.TasksOf(f.script, f.currentRun(), f.tasks)
 }
 
-// remark returns a remark for the summary if a standalone client delivered the results; ""
-// otherwise.
+// remark returns a remark for the summary if results are from logs, those of a standalone client or of
+// pods that have ended; "" otherwise.
 func (f facts) remark() string {
 	switch {
 	case f.standalone():

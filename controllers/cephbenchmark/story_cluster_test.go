@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ func clusterStories() map[string]story {
 		"data that was moved is still removed":     dataThatWasMovedIsStillRemoved,
 		"moved data is removed before each run":    movedDataIsRemovedBeforeEachRun,
 		"it does not become quiet":                 itDoesNotBecomeQuiet,
+		"a flag is set, and unset again":           aFlagIsUnsetAgain,
 		"a disturbance spoils a run":               aDisturbanceSpoilsARun,
 		"Ceph warns of the scratch pool":           cephWarnsOfTheScratchPool,
 		"Ceph warns of another pool too":           cephWarnsOfAnotherPoolToo,
@@ -253,6 +255,19 @@ func itIsNotQuiet(w *world) {
 	b := w.benchmark("b", oneWrite)
 	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "SLOW_OPS")
 	w.heal()
+	w.untilComplete(b)
+}
+
+// Samples do not show flags, so the cluster is surveyed again.
+func aFlagIsUnsetAgain(w *world) {
+	w.ceph.Change(func(a *cephtest.Answers) { a.OSDMap.Flags = append(a.OSDMap.Flags, "noout") })
+	b := w.benchmark("b", oneWrite)
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "the flags noout are set")
+	w.ceph.Change(func(a *cephtest.Answers) {
+		a.OSDMap.Flags = slices.DeleteFunc(a.OSDMap.Flags, func(flag string) bool { return flag == "noout" })
+	})
+	w.wait(20 * time.Second)
+	w.look()
 	w.untilComplete(b)
 }
 

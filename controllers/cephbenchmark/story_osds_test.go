@@ -227,7 +227,7 @@ func aPlacementGroupLeaves(w *world) {
 func moreOSDsThanThereAre(w *world) {
 	w.spreadOut()
 	b := w.benchmark("b", oneWrite, confinedTo(4))
-	w.untilFailed(b, v1alpha1.ReasonNotPossible, "4 OSDs: 3 are up and in")
+	w.untilFailed(b, v1alpha1.ReasonNotPossible, "OSDs requested for the pool: 4; OSDs that are up and in: 3")
 	if w.rook.made != 0 || len(w.ceph.Calls("PlacePGs")) > 0 {
 		w.t.Errorf("%d pools were made, and %v was asked", w.rook.made, w.ceph.Calls("PlacePGs"))
 	}

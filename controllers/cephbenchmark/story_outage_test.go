@@ -412,7 +412,7 @@ func wronglyOKToStop(w *world) {
 	})
 	b := w.beforeOutage()
 	w.wait(aWhile)
-	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "1.0 would have 1 OSDs left but needs 2 (min_size of pool .mgr)")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "1.0 would have fewer OSDs left (1) than it needs (2, min_size of pool .mgr)")
 	if w.stops() > 0 || len(w.ceph.Calls("SetNoUp")) > 0 {
 		w.t.Error("it was stopped nevertheless")
 	}
@@ -450,7 +450,7 @@ func theOSDDoesNotComeBack(w *world) {
 	w.wait(4 * time.Minute)
 	w.until(b, "waiting for the OSD", func() bool {
 		w.look()
-		return isTrue(b, v1alpha1.ConditionFailed) && strings.Contains(messageOf(b), "osd.2 are not up yet")
+		return isTrue(b, v1alpha1.ConditionFailed) && strings.Contains(messageOf(b), "Waiting for osd.2 to come up")
 	})
 	w.ceph.BringUp(2)
 	w.look()

@@ -25,7 +25,7 @@ func (w *world) strays(osds, pgs int) {
 func aDeletedPoolIsStillRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 48, OSDs: 3)")
 	if w.rook.poolOwner().UID != "" {
 		w.t.Error("a pool was made beside one that is still removed")
 	}
@@ -37,10 +37,10 @@ func aDeletedPoolIsStillRemoved(w *world) {
 func aDeletedPoolIsRemovedForTooLong(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs", "after 2m0s")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 48, OSDs: 3)", "after 2m0s")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
-	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 48 PGs")
+	w.wantMarkedWithRemoval(b, 1, "(PGs: 48, OSDs: 3)")
 }
 
 // wantMarkedWithRemoval checks that all runs are valid, and that the last run reports the PGs that
@@ -109,7 +109,7 @@ func dataThatWasMovedIsStillRemoved(w *world) {
 		}
 		return ""
 	})
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "1 OSDs still remove 5 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 5, OSDs: 1)")
 	w.strays(0, 0)
 	w.untilComplete(b)
 	if states(b) != "Valid, Valid" {
@@ -122,15 +122,15 @@ func movedDataIsRemovedBeforeEachRun(w *world) {
 	w.strays(1, 5)
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
 	b := w.benchmark("b", oneWrite, runs(2))
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "1 OSDs still remove 5 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 5, OSDs: 1)")
 	w.wait(quiescence.RemovalWait)
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.strays(2, 7)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "2 OSDs still remove 7 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 7, OSDs: 2)")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
-	w.wantMarkedWithRemoval(b, 2, "2 OSDs still remove 7 PGs")
-	if left := w.removalOf(1); left == nil || !strings.Contains(left.Message, "1 OSDs still remove 5 PGs") {
+	w.wantMarkedWithRemoval(b, 2, "(PGs: 7, OSDs: 2)")
+	if left := w.removalOf(1); left == nil || !strings.Contains(left.Message, "(PGs: 5, OSDs: 1)") {
 		w.t.Errorf("run 1 tells %+v", left)
 	}
 }

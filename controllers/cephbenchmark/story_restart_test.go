@@ -58,15 +58,15 @@ func restartedInTheQueue(w *world) {
 func restartedWhileADeletedPoolIsRemoved(w *world) {
 	w.strays(3, 48)
 	b := w.benchmark("b", oneWrite)
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 48 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 48, OSDs: 3)")
 	w.wait(quiescence.RemovalWait / 2)
 	w.stop()
 	w.strays(3, 17)
 	w.start()
-	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "3 OSDs still remove 17 PGs")
+	w.untilReason(b, v1alpha1.ReasonWaitingForQuiescence, "(PGs: 17, OSDs: 3)")
 	w.wait(quiescence.RemovalWait)
 	w.untilComplete(b)
-	w.wantMarkedWithRemoval(b, 1, "3 OSDs still remove 17 PGs")
+	w.wantMarkedWithRemoval(b, 1, "(PGs: 17, OSDs: 3)")
 }
 
 func restartedWhileThePoolIsMade(w *world) {

@@ -32,7 +32,7 @@ func (f facts) teardown() teardown.Facts {
 		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
 		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
-		// Without its Job, the session's spec is unknown, and it may have had a pool of its own.
+		// Without its Job, the session's spec is unknown, and the session may have had a pool of its own.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
 		OwnsLock: f.holder().Kind == v1alpha1.KindCephBenchmark,
 	}}
@@ -71,7 +71,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 	}
 	if seen.inCeph {
 		if err := r.taker(seen).Keep(ctx); err != nil {
-			logf.FromContext(ctx).Error(err, "The teardown goes on without the lock")
+			logf.FromContext(ctx).Error(err, "The lock could not be renewed; the teardown continues")
 		}
 	}
 	if p.tearing.Part == teardown.PartNone {

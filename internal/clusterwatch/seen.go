@@ -13,7 +13,7 @@ import (
 // around is the margin before and after a phase in which samples still count for the phase.
 const around = 2 * ExtraEvery
 
-// OSDLatencies returns the latencies that OSDs reported before, during and after a phase.
+// OSDLatencies returns the latencies that OSDs reported during a phase, and shortly before and after it.
 func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	var samples []archive.OSDSample
 	for _, x := range v.Extras {
@@ -39,8 +39,8 @@ func (v View) OSDIO() []slowosd.Look {
 }
 
 // Space returns the space that the data of the pools took during a phase, from the sample with
-// the most stored data. Other samples show less, because Ceph counts some seconds late and a run
-// removes its data at the end.
+// the most stored data; nil if no sample shows any. Other samples show less, because Ceph counts some
+// seconds late and a run removes its data at the end.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {
 	var most *archive.Space
 	for _, x := range v.Extras {

@@ -22,8 +22,8 @@ const (
 	SampleEvery   = 5 * time.Second
 	sampleTimeout = 15 * time.Second
 	surveyTimeout = time.Minute
-	// ExtraEvery is the interval between queries for OSD latencies and for the space in the
-	// cluster.
+	// ExtraEvery is the interval between queries for an Extra, such as OSD latencies and the space in
+	// the cluster.
 	ExtraEvery = 10 * time.Second
 	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is
 	// optional, and a query without an answer delays the other queries that share its process.
@@ -49,10 +49,13 @@ type Watch struct {
 	between bool // no run is in progress, so queries that would disturb a measurement are allowed
 	strays  bool // stray PGs are queried too
 	survey  *Survey
-	samples []quiescence.Sample
-	extras  []Extra
-	noIO    time.Time // until when the client I/O of OSDs is not queried
-	err     error     // of the last attempt
+	// surveyedAt is when the survey was taken, and surveyAgain says that a new one is wanted.
+	surveyedAt  time.Time
+	surveyAgain bool
+	samples     []quiescence.Sample
+	extras      []Extra
+	noIO        time.Time // until when the client I/O of OSDs is not queried
+	err         error     // of the last attempt
 }
 
 // Survey holds facts that do not, or should not, change during a session.
@@ -72,14 +75,16 @@ type Survey struct {
 type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	// io is the client I/O of OSDs while a run is in progress; nil if Ceph did not report it.
+	// io is the client I/O of OSDs. It is read while a run is in progress; nil otherwise, or if Ceph
+	// did not report it.
 	io []ceph.OSDIO
 	DF *ceph.DF
 	// OSDs is read while no run is in progress; nil otherwise.
 	OSDs []ceph.OSD
 }
 
-// New returns a Watch of the cluster that connect reaches. It calls news after each sample.
+// New returns a Watch of the cluster that the function to connects to. Run calls news after each attempt
+// to take a sample.
 func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
 	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
@@ -134,13 +139,14 @@ func (w *Watch) looksForStrays() bool {
 }
 
 // look takes the survey, if it is still missing, and a sample. It takes both concurrently: every
-// query is a process of its own, and the first run waits for them.
+// query is a process of its own, and the first run waits for them. It keeps the sample only if both
+// succeed.
 func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
 	var sample quiescence.Sample
 	var more *Extra
-	surveying := w.surveyed() == nil
-	var group errgroup.Group // No shared context: if one fails, the result of the other is kept.
+	surveying := w.wantsSurvey()
+	var group errgroup.Group // No shared context: a survey is kept even if the sample fails.
 	if surveying {
 		group.Go(into(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
 	}
@@ -152,7 +158,7 @@ func (w *Watch) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if taken != nil {
-		w.survey = taken
+		w.survey, w.surveyedAt, w.surveyAgain = taken, w.now(), false
 	}
 	if w.err = err; err != nil {
 		return
@@ -169,10 +175,21 @@ func (w *Watch) look(ctx context.Context) {
 	}
 }
 
-func (w *Watch) surveyed() *Survey {
+// surveyEvery is the shortest time between two surveys.
+const surveyEvery = 15 * time.Second
+
+// SurveyAgain requests a new survey. A session requests it while something in the survey, such as a
+// flag, prevents its next run, because users can remove that. The old survey stays until then.
+func (w *Watch) SurveyAgain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.survey
+	w.surveyAgain = true
+}
+
+func (w *Watch) wantsSurvey() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.survey == nil || w.surveyAgain && w.now().Sub(w.surveyedAt) >= surveyEvery
 }
 
 // View holds all observations so far. The slices are shared and must not be changed.
@@ -193,8 +210,8 @@ func (w *Watch) View() View {
 	}
 }
 
-// takeSample takes a sample. During a survey it takes no Extra: the survey reads the space
-// itself, and no phase is running whose latencies would matter.
+// takeSample takes a sample. During a survey it takes no Extra: the survey reads the space itself, and
+// a phase whose latencies matter is running only if the manager was restarted.
 func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *Extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()

@@ -43,3 +43,37 @@ func TestALookThatCephDoesNotAnswerIsNone(t *testing.T) {
 		}
 	}
 }
+
+// A flag that a user unsets is seen, although samples do not show flags.
+func TestSurveyAgain(t *testing.T) {
+	fake, now := cephtest.NewCluster(), time.Now()
+	fake.Change(func(a *cephtest.Answers) {
+		a.Status, a.OSDs, a.PoolIO, a.OSDMap.Flags = ceph.Status{OSDs: 3}, nil, []ceph.PoolIO{{Name: "open"}}, []string{"noout"}
+	})
+	w := New(fake, func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil }, func() time.Time { return now }, func() {})
+	if w.look(t.Context()); w.View().Survey == nil {
+		t.Fatal(w.View().Err)
+	}
+	fake.Change(func(a *cephtest.Answers) { a.OSDMap.Flags = nil })
+	flags := func(after time.Duration, again bool) int {
+		now = now.Add(after)
+		if again {
+			w.SurveyAgain()
+		}
+		w.look(t.Context())
+		return len(w.View().Survey.OSDMap.Flags)
+	}
+	for i, step := range []struct {
+		after time.Duration
+		again bool
+		want  int
+	}{{time.Minute, false, 1}, {0, true, 0}} {
+		if got := flags(step.after, step.again); got != step.want {
+			t.Errorf("step %d: %d flags, want %d", i, got, step.want)
+		}
+	}
+	fake.Change(func(a *cephtest.Answers) { a.OSDMap.Flags = []string{"noout"} })
+	if flags(surveyEvery-time.Second, true) != 0 || flags(time.Second, false) != 1 {
+		t.Error("two surveys are not surveyEvery apart, or the second request was lost")
+	}
+}

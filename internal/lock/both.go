@@ -38,9 +38,10 @@ func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Gra
 }
 
 // Release releases both, if the holder has them. If the holder has lost the Lease, Release
-// leaves its old record, which expires by itself.
+// leaves its old record, which expires by itself. If another process has taken the lock over for the
+// same holder, both belong to that process, and Release leaves them.
 func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error {
-	grant, err := b.leases.Peek(ctx, fsid, holder)
+	grant, err := b.leases.own(ctx, fsid, holder)
 	if err != nil || !grant.Held {
 		return err
 	}

@@ -41,15 +41,16 @@ func (h Handle) Acquire(ctx context.Context) (Grant, error) {
 	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
 }
 
-// Request is Acquire for an object that had the lock as held; nil if it had not. atWork says that
-// the object has begun to use Ceph. Request returns why the object has lost the lock; "" if it has
-// not. A lock that is lost must not be requested again for the same work, because another object
-// may have used Ceph in the meantime.
+// Request is Acquire with a check whether the object has lost the lock. The parameter held is the
+// grant with which the object had the lock, or nil if it did not have the lock. The parameter
+// atWork says that the object has begun to use Ceph. The result lost says why the object has lost
+// the lock; "" if it has not. A lock that is lost must not be requested again for the same work,
+// because another object may have used Ceph in the meantime.
 func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Grant, lost string, err error) {
 	grant, err = h.Acquire(ctx)
 	switch {
 	case Lost(held, err, h.Now()):
-		return Grant{}, fmt.Sprintf("The lock of the Ceph cluster could not be renewed until it expired: %v", err), nil
+		return Grant{}, fmt.Sprintf("The lock of the Ceph cluster could not be renewed before it expired: %v", err), nil
 	case err != nil:
 		return Grant{}, "", fmt.Errorf("take the lock of the Ceph cluster: %w", err)
 	case !grant.Held && (held != nil || atWork):
@@ -67,7 +68,8 @@ func (h Handle) Renew(ctx context.Context) (Grant, error) {
 	return h.Acquire(ctx)
 }
 
-// Fence verifies the lock. It must be called immediately before each change.
+// Fence acquires the lock again, and returns the fence for one change. It must be called
+// immediately before each change.
 func (h Handle) Fence(ctx context.Context) (ceph.Fence, error) {
 	grant, err := h.Acquire(ctx)
 	if err != nil {

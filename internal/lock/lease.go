@@ -129,13 +129,25 @@ func nextEpoch(last int64, now time.Time) int32 {
 	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // min and max bound it.
 }
 
-// Peek returns the lock's holder, and Held if it is the given one. It writes nothing.
+// Peek returns the lock's holder, and Held if it is the given one. It writes nothing, and does not
+// check whether the lock has expired.
 func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
 		return Grant{}, fmt.Errorf("read Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
 	}
 	return granted(lease, holder), nil
+}
+
+// own is like Peek, but the grant is not held if another process has taken the lock over since.
+func (l *Leases) own(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
+	lease, err := l.read(ctx, fsid)
+	if err != nil {
+		return Grant{}, fmt.Errorf("read Lease %s/%s%s: %w", l.namespace, leasePrefix, fsid, err)
+	}
+	grant := granted(lease, holder)
+	grant.Held = grant.Held && !l.superseded(fsid, lease)
+	return grant, nil
 }
 
 // Release releases the lock if the holder has it and no other process has taken it over since.

@@ -55,7 +55,8 @@ const (
 
 // Grant is the answer to a request for a lock.
 type Grant struct {
-	// Held reports whether the lock was granted.
+	// Held reports whether the object that asked has the lock. After Peek, that lock may have
+	// expired.
 	Held bool
 	// Epoch is the epoch in which the lock is held now. It only rises.
 	Epoch int64
@@ -75,8 +76,8 @@ type SupersededError struct{ message string }
 // Error implements error.
 func (e *SupersededError) Error() string { return e.message }
 
-// Lost reports whether a lock has expired because errors prevented its renewal. A lock that
-// another process has taken over is not lost: that process works for the same object.
+// Lost reports whether a lock has expired because errors prevented its renewal. A lock that another
+// process has taken over is not lost: that process decides how the work continues.
 func Lost(held *Grant, err error, now time.Time) bool {
 	_, superseded := errors.AsType[*SupersededError](err)
 	return held != nil && err != nil && !superseded && now.After(held.Expires)

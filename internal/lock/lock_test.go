@@ -232,6 +232,25 @@ func TestLeaseOfTwoProcesses(t *testing.T) {
 	}
 }
 
+// A process that was superseded leaves the record in Ceph, because it belongs to the process that holds
+// the lock for the same object now.
+func TestSupersededProcessReleasesNothing(t *testing.T) {
+	k, s := newKubernetes(t), &store{keys: map[string]string{}}
+	first := NewBoth(NewLeases(k, k, namespace, "first"), NewRecords(s, "here"))
+	second := NewBoth(NewLeases(k, k, namespace, "second"), NewRecords(s, "here"))
+	for i, of := range []*Both{first, second} {
+		if got, err := of.Acquire(t.Context(), ceph.Connection{}, fsid, nightly, began.Add(time.Duration(i)*time.Minute)); err != nil || !got.Held {
+			t.Fatalf("process %d: %+v, %v", i, got, err)
+		}
+	}
+	if err := first.Release(t.Context(), ceph.Connection{}, fsid, nightly); err != nil || len(s.keys) != 1 {
+		t.Errorf("records after the first process released: %v, %v", s.keys, err)
+	}
+	if err := second.Release(t.Context(), ceph.Connection{}, fsid, nightly); err != nil || len(s.keys) != 0 {
+		t.Errorf("records after the second process released: %v, %v", s.keys, err)
+	}
+}
+
 // A lock that an earlier version has taken does not name a process.
 func TestLeaseOfAnEarlierVersion(t *testing.T) {
 	k := newKubernetes(t)

@@ -56,17 +56,17 @@ func (r record) sameHolding(other record) bool {
 	return r.Cluster == other.Cluster && r.Holder == other.Holder && r.Epoch == other.Epoch
 }
 
-// supersedes reports whether r has a later epoch than other in the same Kubernetes cluster. Then
-// r's holder has taken the Lease from other's holder.
+// supersedes reports whether r has a later epoch than other in the same Kubernetes cluster. Then a
+// process has taken the Lease again since other was written.
 func (r record) supersedes(other record) bool {
 	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
 }
 
 // Claim writes the record for the holder of the Lease, or returns the record's holder. Repeat it
 // right before any work begins: it reads, and writes only when a third of Duration has passed.
-// Claim takes over a record with an earlier epoch of the Lease, and an expired record. It does
-// not take over a record with a later epoch or of another Kubernetes cluster. If a later epoch
-// is for the same object, the error is a *SupersededError.
+// Claim takes over a record with an earlier epoch of the Lease, and an expired record. It does not
+// take over an unexpired record with a later epoch or of another Kubernetes cluster. If a later
+// epoch is for the same object, the error is a *SupersededError.
 func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
 		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)

@@ -40,8 +40,8 @@ type Facts struct {
 
 // Demand is the data and the PGs that a benchmark adds to a cluster.
 type Demand struct {
-	// Bytes is the maximum number of bytes that clients write; RawBytes includes copies or
-	// coding.
+	// Bytes is the size of the datasets that clients write; RawBytes includes copies or coding.
+	// Other writes of clients are limited separately: see RawRoom.
 	Bytes, RawBytes int64
 	// DeviceClass is the device class of the OSDs that store the data; empty for all OSDs.
 	DeviceClass string
@@ -62,6 +62,9 @@ type Obstacle struct {
 	Message string
 	// Waits reports that the obstacle may disappear without the user.
 	Waits bool
+	// Surveyed reports that only a new OSD map, or new versions, can show that the obstacle is gone.
+	// Samples have neither.
+	Surveyed bool
 }
 
 // input is the input of rules.
@@ -76,9 +79,8 @@ type input struct {
 // rule returns its obstacle, or nil.
 type rule func(input) *Obstacle
 
-// Check returns the obstacles to a measurement, always the same for the same facts. expected
-// lists warnings that the caller causes itself, such as POOL_NO_REDUNDANCY for a pool without
-// copies.
+// Check returns the obstacles to a measurement, sorted by code. It accepts the expected warnings, which
+// the caller causes itself, such as POOL_NO_REDUNDANCY for a pool without copies.
 func Check(facts Facts, spec v1alpha1.Quiescence, expected []Expectation) []Obstacle {
 	in := input{Facts: facts, spec: spec, allowed: allowances(spec, OldWarnings()), expected: expected}
 	var obstacles []Obstacle
@@ -99,6 +101,13 @@ func waits(code, format string, args ...any) *Obstacle {
 	return &Obstacle{Code: code, Message: fmt.Sprintf(format, args...), Waits: true}
 }
 
+// surveyed is like waits, for an obstacle in the OSD map or in the versions.
+func surveyed(code, format string, args ...any) *Obstacle {
+	obstacle := waits(code, format, args...)
+	obstacle.Surveyed = true
+	return obstacle
+}
+
 func stays(code, format string, args ...any) *Obstacle {
 	return &Obstacle{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -107,13 +116,18 @@ func healthErrors(in input) *Obstacle {
 	if in.Status.Health.Status != healthError {
 		return nil
 	}
-	errors := slices.DeleteFunc(slices.Clone(in.Status.Health.Checks), func(check ceph.HealthCheck) bool {
-		return check.Severity != healthError || check.Muted
-	})
+	errors := severe(in.Status.Health.Checks)
 	if hint := muteKeyErrors(errors); hint != "" {
 		return waits("HealthError", "Ceph reports HEALTH_ERR: %s; rotate the keys, or %s", describe(errors), hint)
 	}
 	return waits("HealthError", "Ceph reports HEALTH_ERR: %s; fix it first", describe(errors))
+}
+
+// severe returns the checks that are errors and not muted.
+func severe(checks []ceph.HealthCheck) []ceph.HealthCheck {
+	return slices.DeleteFunc(slices.Clone(checks), func(check ceph.HealthCheck) bool {
+		return check.Severity != healthError || check.Muted
+	})
 }
 
 // healthWarnings ignores flags: flagsSet checks those that matter.
@@ -156,7 +170,7 @@ func mixedVersions(in input) *Obstacle {
 	for _, version := range slices.Sorted(maps.Keys(in.Versions.Overall)) {
 		texts = append(texts, fmt.Sprintf("%d of %s", in.Versions.Overall[version], version))
 	}
-	return waits("MixedVersions", "daemons run different versions of Ceph (%s); wait until the upgrade has ended", strings.Join(texts, ", "))
+	return surveyed("MixedVersions", "daemons run different versions of Ceph (%s); wait until the upgrade has ended", strings.Join(texts, ", "))
 }
 
 func osdsDown(in input) *Obstacle {
@@ -183,7 +197,7 @@ func ioStopped(in input) *Obstacle {
 	if len(flags) == 0 {
 		return nil
 	}
-	return waits("IOStopped", "the cluster serves no I/O because of the flags %s; unset them", strings.Join(flags, ", "))
+	return surveyed("IOStopped", "the flags %s stop I/O or recovery; unset them, or add space if full is among them", strings.Join(flags, ", "))
 }
 
 func flagsSet(in input) *Obstacle {
@@ -194,11 +208,12 @@ func flagsSet(in input) *Obstacle {
 	if len(flags) == 0 || muted || matches(flagsCode, in.allowed) {
 		return nil
 	}
-	return waits("FlagsSet", "the flags %s are set: maintenance may be going on; unset them with `ceph osd unset`, or name %s in quiescence.allowedWarnings",
+	return surveyed("FlagsSet", "the flags %s are set: maintenance may be going on; unset them with `ceph osd unset`, or name %s in quiescence.allowedWarnings",
 		strings.Join(flags, ", "), flagsCode)
 }
 
-// stopping returns the flags that stop I/O. Ceph shows pauserd, pausewr or both.
+// stopping returns the flags that stop I/O or recovery. For `ceph osd set pause`, Ceph shows pauserd and
+// pausewr.
 func stopping(flags []string) []string {
 	var found []string
 	for _, flag := range flags {
@@ -219,7 +234,7 @@ func pgsUnclean(in input) *Obstacle {
 		return nil
 	}
 	if found == "" {
-		found = fmt.Sprintf("%d objects are misplaced and %d degraded", in.Status.MisplacedObjects, in.Status.DegradedObjects)
+		found = fmt.Sprintf("misplaced objects: %d, degraded: %d", in.Status.MisplacedObjects, in.Status.DegradedObjects)
 	}
 	return waits("PGsUnclean", "not all PGs are active+clean: %s; wait until recovery has ended", found)
 }

@@ -134,7 +134,7 @@ var checkCases = map[string]struct {
 	},
 	"PGs that are active and not clean": {change: pgs(map[string]int{"active+scrubbing": 33}), want: []obstacle{{code: "PGsUnclean"}}},
 	"no PGs":                            {change: func(f *Facts) { f.Status.PGs = 0 }, want: []obstacle{{code: "PGsUnclean"}}},
-	"misplaced objects":                 {change: func(f *Facts) { f.Status.MisplacedObjects = 5 }, want: []obstacle{{code: "PGsUnclean", says: "5 objects are misplaced"}}},
+	"misplaced objects":                 {change: func(f *Facts) { f.Status.MisplacedObjects = 5 }, want: []obstacle{{code: "PGsUnclean", says: "misplaced objects: 5"}}},
 	"scrubs":                            {change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32})},
 	"scrubs that would spoil the run": {
 		change: pgs(map[string]int{"active+clean+scrubbing+deep": 1, "active+clean": 32}),

@@ -17,7 +17,7 @@ type Danger struct {
 	AtOnce bool
 }
 
-// full returns the health codes for OSDs that run out of room.
+// full returns the health codes for OSDs and pools that run out of room.
 func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
@@ -41,7 +41,7 @@ func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 		}
 	}
 	if len(found) > 0 {
-		return &Danger{Message: "OSDs are running out of space: " + strings.Join(found, ", ")}
+		return &Danger{Message: "OSDs or pools are running out of space: " + strings.Join(found, ", ")}
 	}
 	return nil
 }

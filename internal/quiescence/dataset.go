@@ -21,11 +21,11 @@ const (
 	freeShare = 10
 )
 
-// DatasetBytes returns the number of bytes that each client prefills, in whole MiB,
-// and whether it is so small that the OSDs' caches serve many reads. osdCacheBytes is
-// the total for all OSDs of the target; 0 means unknown. freeBytes is the amount that
-// clients can still write to the target's pool. If the caches are unknown, no size
-// counts as large enough, and Auto is an error.
+// DatasetBytes returns the number of bytes that each client prefills, and whether they
+// are so few that the OSDs' caches serve many reads. For Auto, the number is in whole
+// MiB. The caller gives the size of the caches of all OSDs together, 0 if unknown, and
+// the number of bytes that clients can still write to the target's pool. If the caches
+// are unknown, no size counts as large enough, and Auto is an error.
 func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes int64) (perClient int64, cached bool, err error) {
 	if clients < 1 {
 		return 0, false, fmt.Errorf("the dataset is for %d clients, but must be for at least 1", clients)

@@ -47,8 +47,8 @@ type Node struct {
 	Name string `json:"name"`
 }
 
-// Detail has everything that a result depends on besides the settings under test. It is
-// stored with results, and its digest covers every field.
+// Detail has the recorded facts about the environment of a result. It is stored with results, and
+// its digest covers every field.
 type Detail struct {
 	FSID string `json:"fsid"`
 	// CephVersions has the versions of the running daemons, sorted. It does not count daemons,
@@ -61,7 +61,7 @@ type Detail struct {
 	// time that a pool is created.
 	Pools []ceph.Pool `json:"pools,omitempty"`
 	// Config is the part of the central configuration that can affect the target. It
-	// excludes the entries of manager modules and gateways, which include secrets.
+	// excludes the entries of managers, MDSs and gateways, and options whose names suggest secrets.
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
@@ -119,7 +119,8 @@ func sortedNodes(nodes []Node) []Node {
 	return slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Fingerprint returns the part of an environment that status has: its digest, versions and number of OSDs.
+// Fingerprint returns the part of an environment that status has: its FSID, digest, versions and number
+// of OSDs.
 func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	canonical, err := json.Marshal(d)
 	if err != nil {
@@ -136,7 +137,7 @@ func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	return e, nil
 }
 
-// cephVersion returns the version that all daemons run, or "mixed".
+// cephVersion returns the version that all daemons run, or "mixed"; "" if unknown.
 func (d Detail) cephVersion() string {
 	switch len(d.CephVersions) {
 	case 0:

@@ -54,7 +54,8 @@ func OldWarnings() []string {
 	return []string{"BLUESTORE_SLOW_OP_ALERT", "RECENT_CRASH"}
 }
 
-// warnings returns the health checks that are neither muted nor allowed nor expected.
+// warnings returns the health checks that are neither muted nor allowed nor expected, and not only
+// about the flags that pause scrubs.
 func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.HealthCheck {
 	return slices.DeleteFunc(slices.Clone(h.Checks), func(check ceph.HealthCheck) bool {
 		return check.Muted || matches(check.Code, allowed) || isScrubFlags(check) ||

@@ -37,8 +37,8 @@ type Sample struct {
 	Status  *ceph.Status      `json:"status"`
 	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
 	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
-	// Strays counts the PGs that OSDs still have to remove; nil during a run, because then
-	// OSDs are not asked.
+	// Strays counts the PGs that OSDs still have to remove; nil if OSDs were not asked, as during a
+	// run.
 	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
@@ -121,6 +121,7 @@ type Span struct{ From, To time.Time }
 // Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of
 // seconds are judged one by one. A disturbance in a sample may have begun right after the previous
 // sample, and ended right before the next one. A disturbance that is only recorded spoils nothing.
+// Disturbed does not check whether samples are missing.
 func Disturbed(o Observation, spec v1alpha1.Quiescence) []Span {
 	var spans []Span
 	allowed := allowances(spec, before(o.Samples))
@@ -215,7 +216,7 @@ func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string,
 	if status.Health.Status == healthError {
 		return []seen{{
 			kind: KindHealthError, action: v1alpha1.DisturbanceAbort, atOnce: true,
-			message: "Ceph reports HEALTH_ERR: " + describe(status.Health.Checks),
+			message: "Ceph reports HEALTH_ERR: " + describe(severe(status.Health.Checks)),
 		}}
 	}
 	if found := warnings(status.Health, allowed, expected); len(found) > 0 {

@@ -16,8 +16,8 @@ const (
 	// recoveryTail is how long Ceph may still report a recovery after its end: rates and
 	// warnings lag by some seconds.
 	recoveryTail = 20 * time.Second
-	// lookTime is the longest time that a sample takes. A sample has the time of its request,
-	// so its content may be this much later.
+	// lookTime is the longest time that a sample is assumed to take. A sample has the time of its
+	// request, so its content may be this much later.
 	lookTime = 5 * time.Second
 )
 
@@ -89,9 +89,9 @@ func hasInactive(s *Sample) bool {
 	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// unexplained describes missing OSDs that the outage does not explain. After its end all OSDs
-// have to be up: otherwise an OSD that fails during the recovery would count as one of the
-// outage's.
+// unexplained describes missing OSDs that the outage does not explain; "" if it explains all. Once
+// the OSDs of the outage were seen up, all OSDs have to stay up: otherwise an OSD that fails during
+// the recovery would count as one of the outage's.
 func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {

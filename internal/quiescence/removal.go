@@ -63,7 +63,7 @@ func (w Removal) Lasted(run int32, now time.Time) time.Duration {
 }
 
 func removed(strays ceph.Strays) string {
-	return fmt.Sprintf("%d OSDs still remove %d PGs of pools that were deleted or of data that was moved", strays.OSDs, strays.PGs)
+	return fmt.Sprintf("OSDs still remove PGs of pools that were deleted or of data that was moved (PGs: %d, OSDs: %d)", strays.PGs, strays.OSDs)
 }
 
 // removal checks whether OSDs were still removing PGs when a phase began.

@@ -23,9 +23,9 @@ func TestWaitForRemoval(t *testing.T) {
 		says   string // "" for no wait
 	}{
 		"nothing to remove":            {spec: patient(30 * time.Minute)},
-		"a pool that was deleted":      {strays: left, spec: patient(30 * time.Minute), says: "3 OSDs still remove 48 PGs of pools that were deleted or of data that was moved; "},
+		"a pool that was deleted":      {strays: left, spec: patient(30 * time.Minute), says: "OSDs still remove PGs of pools that were deleted or of data that was moved (PGs: 48, OSDs: 3); "},
 		"the limit is named":           {strays: left, spec: patient(30 * time.Minute), waited: time.Minute, says: "after 2m0s"},
-		"just before the bound":        {strays: left, spec: patient(30 * time.Minute), waited: RemovalWait - 1, says: "48 PGs"},
+		"just before the bound":        {strays: left, spec: patient(30 * time.Minute), waited: RemovalWait - 1, says: "PGs: 48"},
 		"at the bound":                 {strays: left, spec: patient(30 * time.Minute), waited: RemovalWait},
 		"long after it":                {strays: left, spec: patient(30 * time.Minute), waited: time.Hour},
 		"a benchmark in a hurry waits": {strays: left, spec: patient(time.Minute), waited: 59 * time.Second, says: "after 1m0s"},

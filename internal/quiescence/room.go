@@ -70,8 +70,8 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 // fill a smaller room within moments.
 const LeastRoom = 64 << 20
 
-// RoomForObjects returns an obstacle if clients that write new objects have too little room; bytes
-// is the room for each client.
+// RoomForObjects returns an obstacle if clients that write new objects have too little room. Its
+// argument is the room for each client in bytes.
 func RoomForObjects(bytes int64) []Obstacle {
 	if bytes >= LeastRoom {
 		return nil
@@ -113,8 +113,8 @@ func nearFull(in input) *Obstacle {
 	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; free space", 100*in.nearFullRatio(), strings.Join(full, ", "))
 }
 
-// noRoom checks the OSD that would become the fullest, since Ceph stops at the first full
-// OSD. It assumes that CRUSH spreads writes by OSD size.
+// noRoom reports the first OSD that the datasets would make nearfull, since Ceph stops at the first
+// full OSD. It assumes that CRUSH spreads writes by OSD size.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
@@ -163,7 +163,8 @@ func quota(in input) *Obstacle {
 	return nil
 }
 
-// pgsPerOSD reports new pools that Ceph would refuse because of too many PGs per OSD.
+// pgsPerOSD reports new pools with which OSDs would have more than pgShare percent of the PGs that Ceph
+// allows.
 func pgsPerOSD(in input) *Obstacle {
 	osds := in.serving()
 	if in.Demand.PGReplicas == 0 || len(osds) == 0 {
@@ -184,8 +185,8 @@ func pgsPerOSD(in input) *Obstacle {
 	return nil
 }
 
-// mostPGs returns the maximum number of PGs on any OSD to which a pool is confined; 0 without such
-// a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far too
+// mostPGs returns how many PGs an OSD may have at most once a new pool is confined to some OSDs; 0
+// without such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far too
 // many PGs leaves some of them inactive.
 func (in input) mostPGs(osds []ceph.OSD) int {
 	if in.Demand.OnOSDs == 0 {
@@ -198,7 +199,7 @@ func (in input) mostPGs(osds []ceph.OSD) int {
 	return most + (in.Demand.PGReplicas+in.Demand.OnOSDs-1)/in.Demand.OnOSDs
 }
 
-// MaxPGsPerOSD returns mon_max_pg_per_osd from the central configuration.
+// MaxPGsPerOSD returns mon_max_pg_per_osd from the central configuration, or else Ceph's default.
 func MaxPGsPerOSD(config []ceph.ConfigEntry) int {
 	limit, rank := DefaultMaxPGsPerOSD, 0
 	for _, entry := range config {
@@ -215,7 +216,7 @@ func MaxPGsPerOSD(config []ceph.ConfigEntry) int {
 	return limit
 }
 
-// quantity formats bytes as a Kubernetes quantity, in whole MiB.
+// quantity formats bytes as a Kubernetes quantity, rounded up to whole MiB.
 func quantity(bytes int64) string {
 	return resource.NewQuantity((bytes+1<<20-1)>>20<<20, resource.BinarySI).String()
 }

@@ -21,7 +21,7 @@ func (t Target) Detail() quiescence.Detail {
 	})
 }
 
-// describeBackground describes the background load for comparisons of results. Its place is
+// describeBackground describes the background load for comparisons of results. Its nodes are
 // compared separately.
 func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	if spec == nil {

@@ -47,7 +47,7 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
 	if t.Reserved {
-		return d // The pool exists already.
+		return d // These data and PGs were accounted for when the pool was created.
 	}
 	d.Bytes = t.Script.DatasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * t.Overhead())

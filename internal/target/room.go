@@ -185,7 +185,7 @@ func (t Target) OutOfRoom() string {
 	return fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", why, writeLess)
 }
 
-// mebibytes writes bytes as Kubernetes does, in whole MiB.
+// mebibytes writes bytes as Kubernetes does, rounded down to whole MiB.
 func mebibytes(bytes int64) string {
 	return resource.NewQuantity(bytes>>20<<20, resource.BinarySI).String()
 }
@@ -197,8 +197,8 @@ func (t Target) Full() bool {
 	})
 }
 
-// Dataset returns how much each client prefills, and whether all of it may fit into the OSDs'
-// caches.
+// Dataset returns how many bytes each client prefills, and whether they are so few that the OSDs'
+// caches may serve many reads.
 func (t Target) Dataset() (bytes int64, cached bool, err error) {
 	free := int64(float64(t.available()) / t.Overhead() * t.share())
 	if t.Template.InitialState == v1alpha1.InitialStateRollback {

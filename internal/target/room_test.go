@@ -73,6 +73,18 @@ func TestRoomOfAnExistingPool(t *testing.T) {
 	}
 }
 
+// The data pool decides, also if it has a lower ID than the metadata pool.
+func TestExistingDataPool(t *testing.T) {
+	target := v1alpha1.Target{ExistingPool: &v1alpha1.ExistingPool{Name: "meta", DataPool: "data"}}
+	data, meta := ceph.Pool{ID: 3, Name: "data", Size: 6, DataChunks: 4}, ceph.Pool{ID: 9, Name: "meta", Size: 3}
+	for name, pools := range map[string][]ceph.Pool{"created first": {data, meta}, "created last": {meta, data}} {
+		seen := Target{Template: &v1alpha1.BenchmarkTemplate{Target: target}, View: clusterwatch.View{Survey: &clusterwatch.Survey{OSDMap: &ceph.OSDMap{Pools: pools}}}}
+		if got := seen.Overhead(); got != 1.5 {
+			t.Errorf("%s: OSDs store %v bytes for one byte, want 1.5", name, got)
+		}
+	}
+}
+
 // A write that ends at its own maxObjects has not used up the room. To say so would be false, and
 // would end a whole sweep.
 func TestOnlyTheRoomThatBindsStopsTheBenchmark(t *testing.T) {

@@ -28,11 +28,11 @@ type Target struct {
 	Now        time.Time
 	Rook       *rook.ClusterInfo
 	clusterwatch.View
-	// OSDMap and MadePGs were read when the scratch pool was first found to be as specified; nil
-	// before.
+	// OSDMap and MadePGs were last read when the scratch pool was as specified and its PGs had settled;
+	// nil before.
 	OSDMap  *ceph.OSDMap
 	MadePGs []ceph.PG
-	// ConfinedTo are the OSDs to which the scratch pool is confined.
+	// ConfinedTo are the OSDs to which the scratch pool is confined; empty for all.
 	ConfinedTo []int
 	// Shared says that the scratch pool also serves other runs of a sweep.
 	Shared bool
@@ -76,11 +76,15 @@ func (t Target) copies() int {
 
 // existingPool returns the existing pool that stores the data; nil for another target.
 func (t Target) existingPool() *ceph.Pool {
-	pools := t.Pools()
-	if t.Template.Target.ExistingPool == nil || len(pools) == 0 {
+	if t.Template.Target.ExistingPool == nil {
 		return nil
 	}
-	return &pools[len(pools)-1]
+	pools := t.Pools()
+	at := slices.IndexFunc(pools, func(p ceph.Pool) bool { return p.Name == t.DataPool() })
+	if at < 0 {
+		return nil
+	}
+	return &pools[at]
 }
 
 // DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated
@@ -153,7 +157,8 @@ func (t Target) knownPools() []ceph.Pool {
 	return nil
 }
 
-// PGs returns the placement groups of all pools, read after the scratch pool was created.
+// PGs returns the placement groups of all pools, read after the scratch pool was created, or else
+// those of the survey.
 func (t Target) PGs() []ceph.PG {
 	if t.MadePGs != nil {
 		return t.MadePGs
@@ -185,8 +190,8 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 	return ""
 }
 
-// outsideClass describes which OSDs of another device class than the requested one hold the
-// scratch pool; "" if there are none.
+// outsideClass describes the placement groups of the scratch pool on OSDs outside the requested device
+// class; "" without any.
 func (t Target) outsideClass(pgs []ceph.PG) string {
 	class := t.DeviceClass()
 	if class == "" {

@@ -19,7 +19,8 @@ type Ceph interface {
 }
 
 // Guard verifies that this process holds the lock of the Ceph cluster, and returns the fence to
-// send with a change. The engine calls Guard immediately before each change.
+// send with a change. The engine calls Guard immediately before each change. Only the changes of one
+// switch, or of one configuration that Try applies, share a call.
 type Guard func(ctx context.Context) (ceph.Fence, error)
 
 // Cluster is a Ceph cluster whose settings an Engine changes.
@@ -29,8 +30,8 @@ type Cluster struct {
 	Observer, Tuner ceph.Connection
 }
 
-// Engine changes the settings of one Ceph cluster and restores them. Its methods are
-// idempotent and safe for concurrent use.
+// Engine changes the settings of one Ceph cluster and restores them. Its methods are safe for
+// concurrent use, and all except Switch are idempotent.
 type Engine struct {
 	ceph    Ceph
 	cluster Cluster
@@ -46,10 +47,10 @@ type Engine struct {
 	doubts  *Doubts
 
 	mu sync.Mutex
-	// epoch is the lock's epoch at the beginning of the current operation.
+	// epoch is the lock's epoch at the last call of enter.
 	epoch int64
-	// inherited is the time at which this engine first read a journal that an earlier process
-	// wrote.
+	// inherited is the time at which this engine began to wait for the changes of an earlier process,
+	// whose journal it takes over; zero without such a wait.
 	inherited time.Time
 	// saved reports whether this engine has saved the journal, and its last save succeeded.
 	saved bool
@@ -103,10 +104,10 @@ type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
 func (e *OtherSweepError) Error() string {
-	return fmt.Sprintf("the settings that sweep %s changed are not restored yet: restore or abandon them first", e.Sweep)
+	return fmt.Sprintf("the settings that %s changed are not restored yet: restore or abandon them first", e.Sweep.Ref())
 }
 
-// Journal returns the settings to restore, or nil if nothing has to be restored.
+// Journal returns the kept journal, which may be done; nil if none is kept.
 func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
@@ -157,8 +158,8 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 }
 
 // begin returns the journal for a sweep's changes: the open journal of the sweep, or else next,
-// which is empty. A done journal may remain because the removal of a copy failed, so begin ignores
-// its entries. If the done journal is the sweep's own, next continues its epoch and revision, so
+// which is empty. A done journal may remain, for example because the removal of a copy failed, so
+// begin ignores its entries. If the done journal is the sweep's own, next continues its epoch and revision, so
 // that the next write supersedes every remaining copy. An open journal of another sweep is an
 // error.
 func begin(j, next *Journal) (*Journal, error) {
@@ -267,9 +268,9 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 // changed it meanwhile.
 const maxOriginals = 3
 
-// confirm reads a setting once more right before it is changed: another client may change it
-// while the journal is written. Ceph has no compare-and-swap, so a change between this read
-// and the command is still lost.
+// confirm reads a setting once more right before it is changed, and corrects its original in the
+// journal: another client may change it while the journal is written. Ceph has no compare-and-swap,
+// so a change between this read and the command is still lost.
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
 		entry, _ := j.Entry(change.Setting)
@@ -294,7 +295,7 @@ func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouch
 	return fmt.Errorf("something else keeps changing %s: find out what changes it", change.Setting)
 }
 
-// noted reports whether the journal has all values in Ceph's notation.
+// noted reports whether the journal has the values of all changes in Ceph's notation.
 func noted(j *Journal, changes []Change) bool {
 	return !slices.ContainsFunc(changes, func(c Change) bool {
 		entry, _ := j.Entry(c.Setting)
@@ -302,7 +303,8 @@ func noted(j *Journal, changes []Change) bool {
 	})
 }
 
-// noteStored reads the values back in Ceph's notation, and writes them into the journal.
+// noteStored reads the values back in Ceph's notation, and writes them into the journal. It adds
+// values that Ceph does not have to NotTaken.
 func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, applied Applied) (Applied, error) {
 	after, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
@@ -346,10 +348,10 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 
 // epochOf returns the epoch for the next write of a journal. The guard has just verified the lock.
 // So if the journal has a higher epoch than the lock, another process wrote it under another Lease,
-// which was deleted or is in another Kubernetes cluster. The engine has already waited until the
-// commands of that process ended. Refusing to write would strand the journal. The engine's first
-// write uses the next epoch, which supersedes anything that the other process may still write, and
-// its further writes use the same epoch.
+// which was deleted or is in another Kubernetes cluster. If the journal is open, the engine has
+// already waited until the commands of that process ended. Refusing to write would strand the
+// journal. The engine's first write uses the next epoch, which supersedes anything that the other
+// process may still write, and its further writes use the same epoch.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -378,8 +380,8 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// set sends a value to Ceph. original reports whether it is the setting's original value in the
-// journal. If the key lacks the caps, the error is a *DeniedError.
+// set sends a value to Ceph. The caller sets original if the value is the setting's original in the
+// journal, to which no bounds apply. If the key lacks the caps, the error is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {

@@ -21,9 +21,11 @@ const (
 	// week is the time limit of a prefill, in seconds. The number of objects, or the task's
 	// deadline, ends a prefill earlier.
 	week = 7 * 24 * 3600
-	// minimumSeconds is the shortest valid measurement of a phase that maxObjects ends.
+	// minimumSeconds is the shortest valid measurement, after the ramp, of a phase that maxObjects
+	// ends.
 	minimumSeconds = 30
-	// fillBytes is how much of a prefill is in flight, in the client's memory.
+	// fillBytes is how much of a prefill is in flight at most, in the client's memory. A larger
+	// operation is in flight alone.
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
@@ -35,10 +37,11 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each run and each dataset has a RADOS namespace of its own. rados bench names objects by host
-// name and process ID, but records only the process ID: in one namespace, two runs could take
-// each other's objects for their own. A namespace also makes it possible to remove the objects
-// of a killed run, which leaves no metadata object.
+// On each client, each dataset has a RADOS namespace of its own, and so have the objects of a run,
+// which are removed after the run. rados bench names objects by host name and process ID, but
+// records only the process ID: in one namespace, two clients could take each other's objects for
+// their own. A namespace also makes it possible to remove the objects of a killed run, which leaves
+// no metadata object.
 //
 // The phase requests the plain output. In all versions up to Tentacle, the JSON output has
 // messages of rados bench in its midst, and undefined values for stalled seconds.
@@ -87,7 +90,8 @@ func (b *phase) usesDataset() bool {
 	return b.spec.Mode != v1alpha1.RadosBenchWrite || b.spec.ReuseObjects
 }
 
-// objects returns how many objects are prefilled: at least the number in flight.
+// objects returns how many objects are prefilled: enough for the dataset and for the operations in
+// flight, up to rados bench's limit.
 func (b *phase) objects(p place.Place) int64 {
 	perObject := b.objectBytes / b.blockBytes
 	inFlight := (int64(b.spec.Concurrency) + perObject - 1) / perObject
@@ -95,7 +99,7 @@ func (b *phase) objects(p place.Place) int64 {
 	return min(max(p.DatasetBytes/b.objectBytes, inFlight), math.MaxInt32/perObject)
 }
 
-// key names the dataset. Phases that overwrite data have a dataset of their own.
+// key names the dataset. Phases that overwrite data do not share it with phases that read.
 func (b *phase) key(p place.Place) string {
 	kind := "read"
 	if b.spec.ReuseObjects {
@@ -154,8 +158,8 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	}}
 }
 
-// warm returns a command that reads all objects once; rados bench then stops by itself. It reads
-// neither omaps nor extended attributes.
+// warm returns a command that reads all objects once; rados bench then stops by itself. It returns
+// nil for omaps and extended attributes, which rados bench cannot read.
 func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
 	if destinationFlag(b.spec.Destination) != "" {
 		return nil
@@ -238,7 +242,8 @@ func (b *phase) BoundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }
 
-// fitting returns how many objects there is room for. rados bench counts operations in 32 bits.
+// fitting returns how many objects there is room for, but at least one. rados bench counts
+// operations in 32 bits.
 func (b *phase) fitting(p place.Place) int64 {
 	chunks := int64(max(p.DataChunks, 1))
 	each := max(b.objectBytes, chunks*allocation) + chunks*objectOverhead

@@ -5,10 +5,14 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own.
-// Operations and latencies count from the beginning, so the values of the last second are the
-// difference of two rows.
-type liveRows struct{ last row }
+// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own, which
+// rados bench spreads over stalled seconds in the first row after a stall. Operations and latencies
+// count from the beginning, so the values of the last second are the difference of two rows.
+type liveRows struct {
+	last row
+	// stalledSeconds counts the seconds without an operation before the last row.
+	stalledSeconds float64
+}
 
 func newLive() parse.Live { return &liveRows{} }
 
@@ -25,8 +29,12 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 		return parse.Rate{}, false // Row 0 covers no time.
 	}
 	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
-	counted := &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations, Bytes: rate.BytesPerSecond * seconds}}
-	if operations > 0 {
+	counted := &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations}}
+	if operations == 0 {
+		l.stalledSeconds += seconds
+	} else {
+		counted.Bytes = rate.BytesPerSecond * (l.stalledSeconds + seconds)
+		l.stalledSeconds = 0
 		counted.LatencySeconds = max(0, next.averageLatency*float64(next.finished)-before.averageLatency*float64(before.finished))
 		rate.MeanLatencySeconds = counted.LatencySeconds / operations
 	}

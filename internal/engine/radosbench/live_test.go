@@ -81,6 +81,16 @@ func TestLiveRatesOfLines(t *testing.T) {
 			head + "    2      16        24         8        16        16    0.5         0.5\n",
 			[]parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(2, 8, 32<<20, 4)}},
 		},
+		"after a stall": {
+			head + "    1      16        20         4        16        16    0.5         0.5\n" +
+				"    2      16        20         4         8         0      -         0.5\n" +
+				"    3      16        24         8    10.667         8    0.5         0.5\n",
+			[]parse.Rate{
+				{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)},
+				{Counted: counted(1, 0, 0, 0)},
+				{BytesPerSecond: 8 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)},
+			},
+		},
 		"a row of the past":            {head + strings.Repeat("    1      16        20         4        16        16    0.5         0.5\n", 2), []parse.Rate{{BytesPerSecond: 16 << 20, OperationsPerSecond: 4, MeanLatencySeconds: 0.5, Counted: counted(1, 4, 16<<20, 2)}}},
 		"a row that is cut off":        {head + "    1      16        20         4        16        16    0.5\n", nil},
 		"a row with more behind it":    {head + "    1      16        20         4        16        16    0.5  0.5  7\n", nil},

@@ -1,10 +1,10 @@
-// Package radosbench reads the output of `rados bench`, plain and JSON, as
-// src/common/obj_bencher.cc of Ceph writes it, from Jewel on. In the output, MB means MiB. The
-// package ignores all rates: "avg MB/s" is a running mean since the start, "cur MB/s" is spread
-// over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the JSON
-// form prints "stddev_iops" with the wrong format of printf. It computes rates from operations and
-// seconds instead. It computes the latency of a second from the change of the running mean "avg
-// lat".
+// Package radosbench makes the command lines of phases of `rados bench`, and reads its output, plain
+// and JSON, as src/common/obj_bencher.cc of Ceph writes it, from Jewel on. In the output, MB means
+// MiB. A result has no printed rates: "avg MB/s" is a running mean since the start, "cur MB/s" is
+// spread over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the
+// JSON form prints "stddev_iops" with the wrong format of printf. The package computes rates from
+// operations and seconds instead, and the latency of a second from the change of the running mean
+// "avg lat". Only the bandwidth during a run comes from "cur MB/s".
 package radosbench
 
 import (
@@ -110,7 +110,8 @@ const (
 	wantFloat = "a finite number, once"
 )
 
-// setInt sets a field of the summary, which must not be set yet.
+// setInt sets a field of the summary. It returns false if the field was set before, or if the value
+// is not a whole number.
 func setInt(into **int64, value []byte) bool {
 	n, ok := parse.Int(value)
 	if !ok || *into != nil {
@@ -192,8 +193,8 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 }
 
 // partial returns a result from the rows of a stopped run, which lacks a summary. It returns nil
-// if there are no rows, or if the size of operations is unknown: only a write prints it in a
-// head.
+// if no operation has finished, or if operationBytes is 0. The caller passes that size, because
+// only a write prints it in a head.
 func (b *bench) partial(operationBytes int64) *result.Result {
 	if len(b.rows) == 0 || operationBytes <= 0 {
 		return nil
@@ -221,7 +222,7 @@ func (b *bench) partial(operationBytes int64) *result.Result {
 	return res
 }
 
-// build makes the result from a complete summary.
+// build makes the result from a summary.
 func (b *bench) build() *result.Result {
 	direction := &result.Direction{
 		Operations:      *b.operations,
@@ -250,7 +251,7 @@ func (b *bench) build() *result.Result {
 
 // checkBandwidth guards against an output that contradicts itself. Before Octopus, for example,
 // a read of parts of objects counted whole objects. The printed value may have only three
-// digits.
+// digits, so checkBandwidth allows a difference of about 1 %.
 func (b *bench) checkBandwidth() error {
 	if b.mibPerSecond == nil {
 		return nil
@@ -267,7 +268,8 @@ func (b *bench) checkBandwidth() error {
 }
 
 // checkDuration compares the duration with the caller's request, or with the request that the
-// output mentions. It ignores the latter if a number of objects could end the run.
+// output mentions. It ignores the latter if a number of objects could end the run. It also compares
+// the bytes with the caller's request.
 func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	requested := options.RequestedSeconds
 	if requested == 0 && b.maxObjects == 0 {

@@ -1,7 +1,7 @@
 package radosbench
 
 // scanRow reads a well-formed row in one pass: most of an output is rows, and nearly all are
-// well formed. It leaves all other lines to [textParser.row], which parses them or returns an
+// well formed. It leaves all other lines to [textParser.line], which parses them or returns an
 // error.
 func scanRow(line []byte) (r row, ok bool) {
 	at := 0

@@ -94,8 +94,9 @@ func (b *bench) latencyBetween(from, to row) (float64, bool) {
 // rowTimes returns when each row was printed, in seconds since the start.
 //
 // The first column counts rows; it is not a time. All rows are printed a fraction of a second later
-// than their number says. The running mean reveals this fraction, as it is operations divided by
-// time. If it has too few digits (or is nan), the row's number is used as the time.
+// than their number says. The running mean reveals this fraction, as it is bytes divided by time. A
+// row without a running mean has its number as the time. If the running mean of a row has too few
+// digits, all rows have their numbers as times.
 func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 	times := make([]float64, len(b.rows))
 	measured := true
