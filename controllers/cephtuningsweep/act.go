@@ -21,7 +21,8 @@ type effect struct {
 	again time.Duration
 	// waits reports that the step has to wait: it has neither failed nor ended.
 	waits bool
-	// finished reports that a restore has ended.
+	// finished reports that nothing follows for now: the sweep has ended, pauses, is deleted, or stalls
+	// until a person removes the abandon annotation.
 	finished bool
 	// edit makes further changes to status.
 	edit func(*v1alpha1.CephTuningSweepStatus)
@@ -33,7 +34,7 @@ type eventRecord struct {
 	kind, reason, message string
 }
 
-// act executes the step of a plan, and records the wait.
+// act executes the step of a plan, and records its wait and its trouble.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
 		seen.memory.waits.Note(p.patience.For, seen.now)

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// missingCaps returns the caps that the tuner's key lacks to vary settings, according to its CephClient.
-// If that cannot be read, the result is empty, and Ceph denies the change later.
+// missingCaps returns the mon caps that the tuner's key lacks to vary settings, according to its
+// CephClient. If the CephClient cannot be read, the result is empty, and Ceph may deny a change later.
 func (r *Reconciler) missingCaps(ctx context.Context, seen facts, varied []tuning.Setting) []string {
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
 		return nil
@@ -33,7 +33,7 @@ func lacking(identity string, caps []string) string {
 		identity, strings.Join(caps, ", "))
 }
 
-// denied ends the sweep after Ceph has denied a change to the tuner's key: retries would keep the
+// denied ends the sweep after Ceph has denied the tuner's key a change: retries would keep the
 // lock held and the balancer off for nothing. The sweep restores earlier changes. If it already has
 // its verdict, it keeps the verdict, but does not apply the winner.
 func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {

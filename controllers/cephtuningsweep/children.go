@@ -20,9 +20,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// writtenBytes returns the number of bytes that the clients of a benchmark wrote, including the
-// prefill. If the results of a run were not kept or cannot be read, it returns the plan's
-// estimate. For results that cannot be read, why is the reason.
+// writtenBytes returns the number of bytes that the clients and the background load of a benchmark
+// wrote, including the prefill. If its results were not kept or cannot be read, it returns the plan's
+// estimate, or without an estimate the prefill. If results exist but cannot be read, it also returns
+// why.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
 	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // The size is Auto only if nothing is prefilled.
@@ -42,7 +43,7 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 }
 
 // resultsOf returns the results of a benchmark's first run that has any, or nil and why they
-// cannot be read. A caller should retry after an error.
+// cannot be read. If no run has results, it returns nil and "". A caller should retry after an error.
 func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
 	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if at < 0 {
@@ -95,8 +96,8 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// ofBackground is the prefix for the name of the background load's node. The colon keeps it apart
-// from the names of nodes, which contain none.
+// ofBackground is the prefix for the name of the background load's node. Names of nodes contain no
+// colon, so they never begin with this prefix.
 const ofBackground = "background:"
 
 // backgroundNodesOfRun returns the node of the background load in the first run of the run ID.
@@ -110,7 +111,7 @@ func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// notedNodes returns the words that noteNodes has written for the run ID.
+// notedNodes returns the nodes that noteNodes has written for the run ID, as words.
 func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -119,8 +120,8 @@ func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	return words[1:]
 }
 
-// noteNodes records the nodes of the first run's clients in an annotation, because status has
-// no room for them.
+// noteNodes records the nodes of the first run's clients, and the node of its background load, in an
+// annotation, because status has no room for them.
 func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
@@ -147,8 +148,8 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// nodesOf returns the nodes of a benchmark's clients and of its background load, once all pods
-// have a node.
+// nodesOf returns the nodes of a benchmark's clients and the node of its background load; nil and ""
+// until all pods run.
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
 	var pods corev1.PodList
 	err = r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{

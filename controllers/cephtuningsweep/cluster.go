@@ -25,8 +25,8 @@ func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, e
 	return to, err
 }
 
-// engine returns the tuner. It is kept across passes, because it remembers when it first
-// saw a journal of an earlier manager.
+// engine returns the tuner. Passes share it as long as the connections stay the same, because it
+// remembers when it first saw a journal of an earlier manager.
 func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -43,7 +43,8 @@ func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, er
 	return seen.memory.engine, nil
 }
 
-// surveyed returns the facts that do not change during a sweep. It reads them only once.
+// surveyed returns the facts that should not change during a sweep. It reads them once, and again after
+// asksAgain has dropped them.
 func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connection, osds []ceph.OSD) (*survey, error) {
 	if seen.memory.survey != nil {
 		return seen.memory.survey, nil

@@ -1,7 +1,7 @@
 // Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe the
 // cluster, decide on one step by a list of named rules, act by executing it, and record the outcome
-// with one write of status. The state of a sweep is in its status, its children and the journal.
-// The ledger in status says which run is next. An existing child says that its settings were
+// with one write of status. The state of a sweep is in its status, its children (the benchmarks that it
+// has created) and the journal. The ledger in status says which run is next. An existing child says that its settings were
 // proven. The journal says what to restore. Whenever a manager is killed, the next one continues
 // from there. memory.go has the state that may be lost.
 package cephtuningsweep
@@ -42,8 +42,8 @@ const AnnotationNodes = "cephtune.dev/nodes"
 
 // Options are the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephTuningSweeps from a cache. Reader reads objects that must be current from
-	// the API server.
+	// Client reads CephTuningSweeps and CephBenchmarks from a cache, and writes. Reader reads from the
+	// API server: objects that must be current, and objects that the cache does not have.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -65,7 +65,7 @@ type Options struct {
 	Kubernetes string
 	// KeepEvery is the interval between checks for orphaned journals; 0 for none.
 	KeepEvery time.Duration
-	// Doubts has the changes of this process, in both controllers, whose outcome may be unknown.
+	// Doubts records, for both controllers, changes whose outcome this process does not know.
 	Doubts *tuning.Doubts
 	// Courses returns the clients' work by the second, for settings that are switched under a
 	// running load.
@@ -88,7 +88,7 @@ type Options struct {
 
 // Pace says how often the sweep polls a cluster. Ceph sends no events.
 type Pace struct {
-	// Settle is the interval while a change is made or has to settle.
+	// Settle is the interval outside a measurement, such as while a change settles.
 	Settle time.Duration
 	// Watch is the interval during a measurement, when the benchmark itself checks the cluster's
 	// health.
@@ -159,8 +159,8 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch,roleName=custom-resources
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. For a sweep that has begun, it writes
-// status even when the step failed, so that the user sees why.
+// Reconcile moves one CephTuningSweep one step forward. It writes status even when the step failed, so
+// that the user sees why. If it cannot observe, it writes status only for a sweep that has begun.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -188,7 +188,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision logs a decision that differs from the previous one.
+// logDecision logs a decision that differs from the previous one. It skips renewals of the lock.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.sweep, p.decision(seen))

@@ -18,11 +18,12 @@ const (
 	stepNone step = "None"
 	// stepIdle waits for an expected change of the spec.
 	stepIdle step = "Idle"
-	// stepStall waits for a change of the spec or of the operator.
+	// stepStall waits until a person changes the spec, an annotation, the operator config, or the
+	// permissions in the namespace.
 	stepStall step = "Stall"
 	// stepAcknowledge records a change of the spec that does not request a run.
 	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for an event that happens without the user.
+	// stepWait waits for an event, and changes nothing but status.
 	stepWait step = "Wait"
 	// stepBegin starts the run that the spec requests, or continues a suspended one.
 	stepBegin step = "Begin"
@@ -40,24 +41,24 @@ const (
 	stepApply step = "Apply"
 	// stepSettle checks that the cluster has these values and is quiescent.
 	stepSettle step = "Settle"
-	// stepRestart restarts OSDs that take a setting only when they start.
+	// stepRestart restarts all OSDs, one by one, if they take a varied option only when they start.
 	stepRestart step = "Restart"
-	// stepMeasure proves that the values have effect, and starts the benchmark.
+	// stepMeasure proves that daemons run with the values, and creates the benchmark.
 	stepMeasure step = "Measure"
 	// stepWatch checks the cluster while the benchmark runs.
 	stepWatch step = "Watch"
 	// stepEnter proves the values again, and enters the run into the ledger.
 	stepEnter step = "Enter"
-	// stepRehearse applies a configuration of a session before any load, and proves that it took
-	// effect.
+	// stepRehearse proves, before any load, that an applied configuration of a session took effect.
 	stepRehearse step = "Rehearse"
 	// stepBeginSession creates the benchmark of a session.
 	stepBeginSession step = "BeginSession"
-	// stepWatchSession switches settings under a running load, and checks the cluster.
+	// stepWatchSession starts the loop that switches settings under a running load, and checks the
+	// cluster.
 	stepWatchSession step = "WatchSession"
 	// stepEnterSession enters a session into the ledger.
 	stepEnterSession step = "EnterSession"
-	// stepRemoveSession waits until the benchmark of a session has removed its objects.
+	// stepRemoveSession deletes the benchmark of an ended session, and waits for its teardown.
 	stepRemoveSession step = "RemoveSession"
 	// stepKeep proves that the winner has effect, and keeps its settings.
 	stepKeep step = "Keep"
@@ -103,7 +104,7 @@ type rule = reconcile.Rule[facts, plan]
 // whole behaviour of a sweep. The last rule always applies.
 func rules() []rule {
 	return []rule{
-		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the object is deleted, and everything is torn down
+		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the finalizer is gone, normally after the restore
 		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep changes nothing until its run ID changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but requests no run
@@ -121,14 +122,14 @@ func rules() []rule {
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change
 		{Name: "failInOtherCluster", Func: failInOtherCluster},   // another Ceph cluster has the same name
 		{Name: "waitForCluster", Func: waitForCluster},           // the CephCluster does not exist or is not usable
-		{Name: "failAfterTrouble", Func: failAfterTrouble},       // Ceph has not answered for too long
+		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long
 		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
 		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
 		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // the window has closed, and the current run has ended
 		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside the window
 		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
-		{Name: "takeLock", Func: takeLock},                       // one sweep at a time per Ceph cluster
-		{Name: "restoreOrphaned", Func: restoreOrphaned},         // a sweep that no longer exists has left changes
+		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
+		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep, which does not restore them, has left changes
 		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
 		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: all use the same scratch pool
@@ -142,12 +143,12 @@ func rules() []rule {
 		{Name: "applyConfiguration", Func: applyConfiguration},   // write the journal, then change Ceph
 		{Name: "settleConfiguration", Func: settleConfiguration}, // poll until the cluster has settled
 		{Name: "restartOSDs", Func: restartOSDs},                 // some options take effect only when an OSD starts
-		{Name: "rehearse", Func: rehearse},                       // apply and prove each value before a session
+		{Name: "rehearse", Func: rehearse},                       // prove each configuration without load, before a session
 		{Name: "measure", Func: measure},                         // the cluster has the configuration
 	}
 }
 
-// decide returns the plan for the next step. It is pure: no client, no clock, no randomness.
+// decide returns the plan for the next step. It uses no client, no clock and no randomness.
 func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
@@ -174,7 +175,7 @@ func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
 
-// orGiveUp ends a step that made no progress within its deadline.
+// orGiveUp returns p, or a plan that gives up if p made no progress within its deadline.
 func (f facts) orGiveUp(p plan) plan {
 	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p

@@ -17,7 +17,7 @@ type dangerError struct{ message string }
 func (e *dangerError) Error() string { return sentence(e.message) }
 
 // endangered returns a *dangerError for a cluster in which the sweep must stop. Some dangers
-// count at once, others only in two consecutive samples. stopped is the number of OSDs that are
+// count at once, others only in two consecutive samples. The caller passes the number of OSDs that are
 // down on purpose.
 func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	danger := quiescence.DangerDuringRestart(status, stopped)
@@ -103,7 +103,8 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 // some may have no data.
 const maxForeign = 8
 
-// lookAtForeign samples the load and latency of the cluster's other users.
+// lookAtForeign samples the load of all pools and the worst latency of the OSDs. Limits on the
+// cluster's other users are checked with these samples.
 func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {

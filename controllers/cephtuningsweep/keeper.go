@@ -57,8 +57,8 @@ type kept struct {
 	// it.
 	inCeph *tuning.Journal
 	asked  time.Time
-	// failures is the number of failed attempts, and notBefore is the earliest time of the next
-	// one.
+	// failures is the number of consecutive failed attempts, and notBefore is the earliest time of the
+	// next attempt.
 	failures  int
 	notBefore time.Time
 }
@@ -86,7 +86,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
-// look checks one cluster, unless an attempt has just failed.
+// look checks one cluster, unless it still has to wait after a failed attempt or for a held lock.
 func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 	name := cluster.Namespace + "/" + cluster.Name
 	if k.kept[name] == nil {
@@ -109,7 +109,7 @@ func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 	}
 }
 
-// failed doubles the interval with each failure.
+// failed doubles the interval with each failure, up to keepAtMost.
 func (k *kept) failed(every time.Duration, now time.Time) {
 	wait := keepAtMost
 	if k.failures < 10 { // Beyond that, the shift could overflow.
@@ -119,7 +119,7 @@ func (k *kept) failed(every time.Duration, now time.Time) {
 	k.notBefore = now.Add(wait)
 }
 
-// keep restores the orphaned journal of a cluster, if it has one and its lock is free.
+// keep restores the journal of a cluster, if it has been orphaned for long enough and the lock is free.
 func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
@@ -146,8 +146,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 }
 
 // left returns the journal of a cluster that this installation has to restore: one in the
-// operator's namespace, or one in Ceph that belongs to this Kubernetes cluster. It returns nil
-// if there is none.
+// operator's namespace, or an open one in Ceph that belongs to this Kubernetes cluster. It returns nil
+// without such a journal.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -170,8 +170,9 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 }
 
 // isOrphaned reports whether the keeper has to restore a sweep's changes, because no sweep does.
-// If a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep
-// that cannot be read counts as running.
+// If a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep in a
+// namespace that this manager does not handle counts as missing. If the sweep cannot be read,
+// isOrphaned returns an error, and the keeper does nothing.
 func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, of)
 	if err != nil {
@@ -181,7 +182,7 @@ func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) 
 	return s == nil || !seen.restores() && !seen.abandonRequested(), nil
 }
 
-// factsOf returns the facts about an orphaned sweep, of which only the name is known.
+// factsOf returns the facts about an orphaned sweep. Only the sweep's namespace, name and UID are known.
 func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tuning.Sweep, m *memory) facts {
 	orphan := &v1alpha1.CephTuningSweep{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}}
 	orphan.Spec.ClusterRef = v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
@@ -195,7 +196,8 @@ func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tun
 const busyFor = 2 * time.Minute
 
 // restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has
-// the lock. It keeps the lock while it waits for the pending changes of an earlier manager.
+// the lock. It keeps the lock while it waits for the pending changes of an earlier manager, or for the
+// removal of the sweep's scratch pool.
 func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
@@ -241,7 +243,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	k.Counts.RestoreEnded(outcome)
 	for _, t := range together(all) {
 		k.tell(seen.sweep, t.kind, t.reason, plan{step: stepRestoreOther}, t.message)
-		logf.FromContext(ctx).Info("Restored the settings that a deleted sweep left changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
+		logf.FromContext(ctx).Info("Restored the settings that an orphaned sweep left changed", "sweep", seen.self().String(), "fsid", seen.rook.FSID, "restored", t.message)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ type memories struct {
 	bySelf map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a sweep for one run ID; session has the sweep's UID and the run ID. It
-// drops the memory of another sweep with the same name, or of another run ID.
+// of returns the memory of a sweep for one run ID. The caller passes the sweep's UID and the run ID as
+// session. It drops the memory of another sweep with the same name, or of another run ID.
 func (m *memories) of(key types.NamespacedName, session string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,8 +37,8 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble records since when steps have failed. A step that succeeds ends the trouble, except a
-// renewal of the lock: renewals may succeed while all other steps fail.
+// noteTrouble records since when steps have failed. A step that succeeds ends the trouble. But stepLock
+// ends only trouble that began with stepLock: renewals may succeed while all other steps fail.
 func (m *memory) noteTrouble(at step, err error, now time.Time) {
 	switch {
 	case err == nil && at == stepLock && m.troubledAt != stepLock:
@@ -67,8 +67,8 @@ type memory struct {
 	connected tuning.Cluster
 	// outage has the connections through which orphaned OSDs are brought up.
 	outage outage.Session
-	// noOrphanedOSDs reports that nothing is left to do about orphaned OSDs, except the sweep's own:
-	// since the lock was taken, none were found, or all were brought up.
+	// noOrphanedOSDs reports that, since the lock was taken, no orphaned OSDs were found, or all were
+	// brought up. Then Ceph is not searched again for their journal.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant
@@ -87,8 +87,8 @@ type memory struct {
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses says why a restore has begun, if the reason is a suspension or the end of the window;
-	// "" otherwise. Such a restore runs to its end even if the sweep may continue meanwhile.
+	// pauses says why a restore has begun, if the reason is a suspension, the end of the window, or a
+	// void session; "" otherwise. Such a restore runs to its end even if the sweep may continue meanwhile.
 	// restoringSince is the start of the current restore.
 	pauses         ending
 	restoringSince time.Time
@@ -102,11 +102,11 @@ type memory struct {
 	dangers int
 	// inactive tracks inactive placement groups after a change.
 	inactive quiescence.Inactive
-	// foreign has the latest samples of the protected pools.
+	// foreign has the latest samples of the load and latency of pools, for the limits on other users.
 	foreign []sweepspec.ForeignSample
 
-	// trouble is the latest error of a step, troubledSince is the time since when no step has
-	// succeeded, and troubledAt is the first failing step.
+	// trouble is the latest error of a step, and troubledAt is the first failing step. troubledSince is
+	// the time since when no step has succeeded, apart from renewals of the lock.
 	trouble       error
 	troubledAt    step
 	troubledSince time.Time
@@ -142,7 +142,7 @@ type survey struct {
 	opQueue string
 }
 
-// ofSlot returns the memory of a run.
+// ofSlot returns the memory of a run. For another run than before, it is new.
 func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
 	if m.slot.run != run {
 		m.slot = slotMemory{run: run, since: now}

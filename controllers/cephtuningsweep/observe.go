@@ -24,8 +24,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// facts are the observations of one pass. Later code does not observe again, except steps that
-// change, prove and restore settings, which read Ceph's values themselves.
+// facts are the observations of one pass. Rules decide from them alone. A step reads further
+// data from Ceph itself.
 type facts struct {
 	now      time.Time
 	pace     Pace
@@ -48,8 +48,8 @@ type facts struct {
 	locked    bool
 
 	// journal has the settings to restore in the Ceph cluster, from any sweep; nil without one.
-	// It is the copy in Kubernetes, or a journal that existed only in Ceph when the lock was
-	// taken.
+	// It is the copy in Kubernetes, or another sweep's journal that existed only in Ceph when Ceph was
+	// last searched.
 	journal *tuning.Journal
 	// otherIsThere reports that another, existing sweep has to restore the journal.
 	otherIsThere bool
@@ -65,8 +65,8 @@ type facts struct {
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
-	// child is the benchmark of the next run; nil before it was created. Others are the children
-	// of any run that have not ended.
+	// child is the benchmark of the next run; nil before it was created. Others lists the children
+	// that have to be removed before a restore or before the next session.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
 
@@ -75,9 +75,9 @@ type facts struct {
 	openErr error
 }
 
-// read reads the object: from the cache if it has ended, otherwise from the API server. The cache
-// may not have the last pass's write yet. One more request is better than a run that is entered
-// twice into the ledger.
+// read reads the object from the API server, or from the cache if the sweep has ended and requests no
+// other run. The cache may not have the last pass's write yet. One more request is better than a run
+// that is entered twice into the ledger.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
 	s := &v1alpha1.CephTuningSweep{}
 	if err := r.Client.Get(ctx, key, s); err != nil {
@@ -154,7 +154,7 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	case err != nil:
 		return fmt.Errorf("read the benchmark of run %d: %w", seen.run(), err)
 	case !metav1.IsControlledBy(child, seen.sweep):
-		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove or rename it", key)
+		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove it", key)
 	}
 	seen.child = child
 	// A run that ended just before the sweep was suspended is not entered, and the next run has
@@ -165,8 +165,9 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// observeChildren lists benchmarks that have not ended, if the sweep is about to restore the
-// settings that they run with. It does not use the cache, which may lack the latest one.
+// observeChildren lists the sweep's benchmarks that have not ended or are stalled, if the sweep is
+// about to restore the settings that they run with, or is interleaved. It does not use the cache, which
+// may lack the latest one.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
 		return nil
@@ -229,7 +230,7 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 
 // isThere reports whether the sweep that changed the cluster is running, so that it restores its
 // changes itself. An ended sweep does not restore anything, even if a copy of its journal remains
-// that could not be removed. A sweep that the manager cannot read does not count as running.
+// that could not be removed. A sweep that the manager may not read does not count as running.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -343,10 +344,11 @@ func (f facts) changedCeph() bool {
 	return restored.Reason != v1alpha1.ReasonAbandoned && restored.Reason != v1alpha1.ReasonOSDsNotRestarted
 }
 
-// hasOutcome reports whether a benchmark has finished measuring.
+// hasOutcome reports whether a benchmark is Complete or Failed. Its teardown may not be complete.
 func hasOutcome(b *v1alpha1.CephBenchmark) bool { return kstatus.HasEnded(b.Status.Conditions) }
 
-// childHasEnded reports whether a benchmark has ended, including its teardown.
+// childHasEnded reports whether a benchmark has ended, including its teardown, or is stalled before it
+// has begun.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
 	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)

@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// placementProblems returns the reasons why copies of scratch pools cannot be kept apart, or
-// why pools cannot be on as many OSDs as configurations request.
+// placementProblems returns the reasons why scratch pools cannot be placed as configurations request:
+// Ceph cannot confine pools to OSDs, copies cannot be kept apart, or too few OSDs exist.
 func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
 	if spec.Template.Target.ScratchPool == nil {
 		return nil

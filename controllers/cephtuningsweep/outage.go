@@ -18,10 +18,11 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// restoreOrphanedOSDs brings up OSDs of an orphaned outage, or of a benchmark outside this sweep.
-// The sweep's own benchmarks bring up their OSDs themselves. Just after it took the lock, a sweep also
-// searches Ceph: the outage may belong to another Kubernetes cluster, or the copy here may be
-// deleted. That starts a process, so it happens only once, and only if OSDs can be stopped.
+// restoreOrphanedOSDs brings up OSDs of an orphaned outage, or of a benchmark outside this sweep. The
+// current benchmark of the sweep brings up its OSDs itself. Just after it took the lock, a sweep also
+// searches Ceph: the outage may belong to another Kubernetes cluster, or the copy here may be deleted.
+// A search starts a process. So the searches end once these OSDs are up, and begin only if the operator
+// config names an identity that may stop OSDs.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	m := seen.memory
 	stopper := outage.Stopper{

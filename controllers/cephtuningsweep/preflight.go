@@ -35,7 +35,7 @@ type preflight struct {
 	drawn      uint64
 	// tree has the locations of the OSDs, for a sweep with scratch pools.
 	tree []ceph.OSDLocation
-	// lacks lists caps that the tuner's key needs but does not have.
+	// lacks lists mon caps that the tuner's key needs but does not have.
 	lacks []string
 	// maySwitch reports whether an option may be switched under a running load.
 	maySwitch func(v1alpha1.ConfigParameter) bool
@@ -43,8 +43,9 @@ type preflight struct {
 	maySwitchPools bool
 }
 
-// makePlan observes the cluster and writes the plan into status. If the plan has refusals, the
-// next pass ends the sweep.
+// makePlan observes the cluster, waits until it is healthy and quiescent, and writes the plan into
+// status. If the plan has refusals, the next pass ends the sweep. With mode Plan, makePlan does not wait,
+// and ends the run itself.
 func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	before, err := r.look(ctx, seen)
 	if err != nil {
@@ -136,7 +137,7 @@ func into[T any](place *T, get func() (T, error)) func() error {
 }
 
 // waitsFor returns the first obstacle to a measurement that may disappear without an action of
-// the user; "" if there is none.
+// the user; "" without one.
 func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 	for _, o := range p.obstacles(spec) {
 		if o.Waits {
@@ -280,7 +281,7 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 
 // demand returns the maximum that the sweep adds to the cluster: the PGs of the configuration
 // with the most PGs, and the data with which each run begins. The amount that timed phases
-// write is unknown; the room at that time and the budget limit it in each run.
+// write is unknown; in each run, the free space before the run and the budget limit it.
 func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
 	target := spec.Template.Target
@@ -346,8 +347,8 @@ func targetPools(spec *sweepspec.Spec) []string {
 	return nil
 }
 
-// sentence turns a message into a sentence with a capital letter. It does not change names at
-// the beginning, such as pg_num.
+// sentence turns a message into a sentence with a capital letter and a full stop. It does not change
+// names at the beginning, such as pg_num.
 func sentence(message string) string {
 	if message == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// cephAgain is the interval at which a waiting sweep searches Ceph again, if the sweeps before it
-// do not take the lock. They may be waiting for a restore.
+// cephAgain is the interval at which a waiting sweep searches Ceph for unrestored settings, if the
+// objects ahead of it do not take the lock. They may be waiting for a restore.
 const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
@@ -61,9 +61,9 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 }
 
 // unrestoredInCeph returns another sweep's open journal that exists only in Ceph: it belongs to
-// another Kubernetes cluster, or the copy here was deleted. A sweep searches only once, because a
-// search starts a process. It searches just after it took the lock, because before that the other
-// sweep may be running. This function does not return the sweep's own journal.
+// another Kubernetes cluster, or the copy here was deleted. With the lock, a sweep searches only once,
+// just after it took the lock, because a search starts a process. Before that it searches only while the
+// lock is free (see ahead), because the other sweep may be running while the lock is held.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -76,7 +76,8 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 	return left, nil
 }
 
-// ahead names the sweeps that have waited longer for the same cluster.
+// ahead names the objects that have waited longer for the same cluster. While the lock is free
+// nevertheless, it also searches Ceph for unrestored settings.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
@@ -90,15 +91,16 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return grant.Held, err
 	})
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
-		// The sweeps ahead may wait until a sweep restores a journal that exists only in Ceph.
+		// The objects ahead may wait until a sweep restores a journal that exists only in Ceph.
 		m.askedAhead = seen.now
 		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}
 	return names, err
 }
 
-// lockOf returns the lock of the sweep's Ceph cluster. Its Fence is verified immediately before each
-// change, and does not use the memory, because sessions switch settings concurrently with passes.
+// lockOf returns the lock of the sweep's Ceph cluster. Its method Fence, which verifies the lock
+// immediately before each change, does not use the memory, because sessions switch settings concurrently
+// with passes.
 func (r *Reconciler) lockOf(seen facts) lock.Handle {
 	return lock.Handle{Lock: r.Lock, FSID: seen.rook.FSID, Holder: seen.holder(), Now: r.Now, Connect: func(ctx context.Context) (ceph.Connection, error) {
 		return r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)

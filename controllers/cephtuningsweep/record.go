@@ -24,10 +24,12 @@ const (
 	maxStep    = 128
 )
 
-// minMessageInterval is the least interval between writes of status that change only the message.
+// minMessageInterval is the least interval between writes of status that change only messages or the
+// step of the progress.
 const minMessageInterval = 10 * time.Second
 
-// record writes the pass's outcome into status, and then emits events if the outcome is new.
+// record writes the pass's outcome into status. Then it emits the events of the step, and an event if
+// the reason is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone {
 		return nil
@@ -89,7 +91,7 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 		e.edit(&after.Status)
 	}
 	mark(after, p, e, kstatus.OfPass(p.outcome, e.outcome, failure, seen.sweep.Status.Conditions))
-	if e.finished { // The sweep has ended.
+	if e.finished { // Nothing is in progress.
 		p.progress = ""
 	}
 	setStep(&after.Status, p)
@@ -109,7 +111,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	case e.finished:
 		kstatus.MarkIdle(conditions, s.Generation, suspended())
 	case o.Reason == "":
-		return // This step has no message.
+		return // The pass has no outcome for the conditions.
 	case p.step == stepStall:
 		kstatus.MarkStalled(conditions, s.Generation, o)
 	case p.step == stepIdle:
@@ -124,13 +126,13 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
 		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
 	if n := len(s.Plan.Refusals); n > 0 {
-		message = fmt.Sprintf("The plan cannot be carried out, for %d reasons in status.plan.refusals: %s", n, strings.Join(s.Plan.Refusals, " "))
+		message = fmt.Sprintf("The plan cannot be carried out. Reasons in status.plan.refusals: %d. %s", n, strings.Join(s.Plan.Refusals, " "))
 	}
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
-// setRestored records the restore of the changed settings. unrestarted are the OSDs that may
-// still run with the sweep's values; "" for none.
+// setRestored records the restore of the changed settings. The text unrestarted names the OSDs that may
+// still run with the sweep's values; it is "" without such OSDs.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left, kept := report.LeftAlone(), report.Kept()
 	messages := messagesOf(slices.Concat(left, kept))
@@ -191,7 +193,7 @@ func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: waits})
 }
 
-// notRestored records the settings of Ceph that differ from their originals.
+// notRestored returns the edit that records the values that Ceph has while the sweep runs.
 func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 	var texts []string
 	for _, change := range want {

@@ -74,13 +74,13 @@ func (m *restartMemory) stopped(l restartLook) int {
 	return 0
 }
 
-// awaits reports whether the last restarted OSD is still down.
+// awaits reports whether the last restarted OSD is still to come up: it is down, or has not stopped yet.
 func (m *restartMemory) awaits(l restartLook) bool {
 	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
 }
 
-// overdue reports whether the last restarted OSD has been down for too long: the new value may
-// keep it from starting.
+// overdue reports whether the last restarted OSD has not come up in time: the new value may keep it from
+// starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 	return m.awaits(l) && now.Sub(m.startedAt) > m.within
 }
@@ -111,8 +111,8 @@ func (f facts) mayRestart() bool {
 	return f.sweep.Spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && f.cluster.RestartOSDs
 }
 
-// restartForRun restarts the OSDs that do not run with the configuration yet. If an OSD does not
-// come up with it, the sweep ends, so that the OSD gets its original value back.
+// restartForRun restarts all OSDs, one by one, if they take a value of the configuration only when they
+// start. If an OSD does not come up, the sweep ends, so that the OSD gets its original value back.
 func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	changes, err := r.takenAtStart(ctx, seen, slot.want)
@@ -174,8 +174,8 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 
 // observeRestarts reads the progress of restarts.
 //
-// OSDs are restarted before every run, even if no value changed, so that caches are equally cold
-// for all configurations.
+// A sweep that restarts OSDs does so before every run, even if no value changed, so that caches are
+// equally cold for all configurations.
 func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -212,12 +212,12 @@ func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l res
 	for _, change := range changes {
 		options = append(options, change.String())
 	}
-	return &dangerError{message: fmt.Sprintf("osd.%d is still down %v after its restart with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
+	return &dangerError{message: fmt.Sprintf("osd.%d has not come up %v after its restart with %s: `kubectl -n %s logs deployment/rook-ceph-osd-%[1]d` may say why",
 		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
-// restartNext restarts the next OSD when all PGs are clean and will stay available without it.
-// Otherwise it says what it waits for.
+// restartNext restarts the next OSD when all PGs are clean and will stay available without it. It says
+// which OSD it restarts, or what it waits for.
 func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	if look.unrest != "" || look.next < 0 {
 		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil

@@ -53,8 +53,8 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 	return came, nil
 }
 
-// noteRestore records the start of the restore, and what follows it. It discards the preparation
-// of the next run.
+// noteRestore records the start of the restore, and its reason if the sweep pauses or the window has
+// closed. It discards the preparation of the next run.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
@@ -157,11 +157,11 @@ func inProgress(p plan, message string) effect {
 }
 
 // childrenFirst is the time that benchmarks have for their teardown before settings are restored.
-// It has a limit, because a benchmark may wait in vain: for a node that no longer exists, or for an
+// The time is limited, because a benchmark may wait in vain: for a node that no longer exists, or for an
 // OSD that does not start with the sweep's value. The benchmark's measurement no longer counts.
 const childrenFirst = 5 * time.Minute
 
-// endChildren removes benchmarks that have not ended, and with them their objects.
+// endChildren deletes the benchmarks that have to be removed, and waits for their teardown.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
@@ -247,8 +247,8 @@ func back(report tuning.Report) []tuning.Change {
 	return want
 }
 
-// settledAgain says why the cluster has not settled after the restore; "" if it has, or if the time
-// limit has passed.
+// settledAgain says why the cluster has not settled after the restore; "" if it has, or if waiting is
+// useless: the time limit has passed, the cluster is in danger, or a value was changed again.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, seen.patience(r.Patience(want), false))
@@ -258,7 +258,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	return "Settings are restored; waiting for the cluster to settle: " + settled.Progress + ".", err
 }
 
-// afterRestore records how the sweep continues, and drops the memory of the ended run.
+// afterRestore returns the effect with which the sweep continues or ends.
 func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.then {
 	case endsDeleted:
@@ -301,7 +301,7 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 	}
 }
 
-// interrupted discards the runs of the current block.
+// interrupted discards the runs of the current block, or enters the current session as void.
 func (f facts) interrupted() (effect, error) {
 	if f.planner == nil {
 		return effect{again: reconcile.AtOnce}, nil
@@ -386,7 +386,7 @@ func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (a
 	return all, outcome
 }
 
-// abandons reports whether a person has abandoned the restore.
+// abandons reports whether a person has abandoned the restore, and Ceph may have values of this sweep.
 func (f facts) abandons() bool {
 	return f.abandonRequested() && f.changedCeph()
 }
@@ -425,7 +425,8 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	return came, err == nil, err
 }
 
-// endAbandoned removes the journal and releases the lock.
+// endAbandoned removes the journal in Kubernetes. If Ceph seems reachable, it also removes the journal
+// there, requests the removal of the scratch pool, and releases the lock.
 func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
 	if err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
 		return effect{}, err
@@ -522,8 +523,7 @@ func (r *Reconciler) giveUpLock(ctx context.Context, seen facts) error {
 	return errors.Join(err, r.release(ctx, seen))
 }
 
-// fsid returns the FSID of the Ceph cluster whose settings the sweep has changed; "" before the first
-// change.
+// fsid returns the FSID of the Ceph cluster for which the sweep was planned; "" before the plan exists.
 func (f facts) fsid() string {
 	if e := f.sweep.Status.Environment; e != nil {
 		return e.FSID

@@ -48,8 +48,8 @@ func (f facts) noHeadway() string {
 	return fmt.Sprintf("The sweep made no progress for %v: %v", f.sweep.Spec.Quiescence.Timeout.Duration, errors.Join(f.memory.trouble, f.rookErr))
 }
 
-// failAfterUpgrade ends a sweep if Rook or Ceph is being upgraded or was upgraded since the sweep
-// began, unless all runs for its verdict were made before.
+// failAfterUpgrade ends a sweep if Ceph is being upgraded, or if the version of Rook or Ceph has changed
+// since the plan was made, unless all runs for its verdict were made before.
 func failAfterUpgrade(seen facts) (plan, bool) {
 	before := seen.sweep.Status.Environment
 	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {

@@ -43,8 +43,8 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
-// restoreOrphaned restores the changes of a sweep whose finalizer was removed. No other sweep
-// would restore them, and this sweep would measure with those values.
+// restoreOrphaned restores the changes of a sweep whose finalizer was removed. That sweep does not
+// restore them, and this sweep would measure with those values.
 func restoreOrphaned(seen facts) (plan, bool) {
 	if !seen.journalOrphaned() {
 		return plan{}, false
@@ -55,7 +55,8 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}}, true
 }
 
-// journalOrphaned reports whether the journal belongs to a sweep that no longer exists.
+// journalOrphaned reports whether the journal belongs to another sweep, which no longer exists or does
+// not restore it.
 func (f facts) journalOrphaned() bool {
 	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }

@@ -75,8 +75,8 @@ func watchRun(seen facts) (plan, bool) {
 	return p, seen.child != nil
 }
 
-// removedWithin limits how long a benchmark's teardown may go without progress. It is longer than
-// the time limit for the clients' part of the teardown.
+// removedWithin limits how long a benchmark's teardown may go without progress, and the whole teardown
+// of a session's benchmark. It is longer than the time limit for the clients' part of the teardown.
 const removedWithin = time.Hour
 
 func applyConfiguration(seen facts) (plan, bool) {

@@ -19,7 +19,7 @@ const (
 	// quietEvery is the interval between samples of the cluster during a session. Ceph's manager
 	// updates its figures about as often.
 	quietEvery = 5 * time.Second
-	// quietWithin limits a sample, so that one without an answer does not delay the next.
+	// quietWithin limits a sample, so that one without an answer does not delay the next for long.
 	quietWithin = 10 * time.Second
 )
 
@@ -83,7 +83,7 @@ func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {
 	return sample, err
 }
 
-// disturbed returns the disturbed periods of a session so far, since it began.
+// disturbed returns the disturbed periods of a session so far, as times since it began.
 func (q *quiet) disturbed(began time.Time) (spans []switchback.Span) {
 	q.mu.Lock()
 	samples := slices.Clone(q.samples)

@@ -173,7 +173,7 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	case settled.Failed:
 		return r.without(ctx, seen, sweepspec.Evidence{Failure: "The cluster has " + settled.Progress + "."})
 	case seen.asksAgain(settled.Inert):
-		return effect{outcome: seen.settling("Checking what changed it.")}, nil
+		return effect{outcome: seen.settling("Checking what changed a setting.")}, nil
 	case len(settled.Inert) > 0:
 		return r.without(ctx, seen, inertEvidence(settled.Inert))
 	}
@@ -225,8 +225,8 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 // Normally Ceph's manager knows them some seconds after a change.
 const unprovenFor = 30 * time.Second
 
-// prove reads back the values that daemons run with. It returns evidence if the settings are
-// inert, nil if they have effect, and false if that is not known yet.
+// prove reads back the values that daemons run with. It returns evidence if the settings are inert or
+// were changed, nil if they have effect, and false if that is not known yet.
 func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
@@ -258,8 +258,8 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain drops the cached settings of Rook once for each foreign change, and reports whether it
-// did: Rook's custom resources may have been edited since they were read.
+// asksAgain drops the survey, which caches Rook's settings, once for each foreign change, and reports
+// whether it did: Rook's custom resources may have been edited since they were read.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
@@ -361,7 +361,7 @@ func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 	return r.enterAs(ctx, seen, sweepspec.Evidence{Child: seen.child, Failure: stalled(seen.child)})
 }
 
-// stalled says why a benchmark has not begun and will not begin; "" if it has begun.
+// stalled says why a benchmark has not begun and does not begin by itself; "" otherwise.
 func stalled(b *v1alpha1.CephBenchmark) string {
 	condition := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 	if condition == nil || condition.Status != metav1.ConditionTrue || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionFailed) {
@@ -427,7 +427,7 @@ func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenc
 	return r.removeChild(ctx, child)
 }
 
-// entered returns the status with a ledger and the planner's next decision.
+// entered returns the effect that writes a ledger and the planner's next decision into status.
 func (f facts) entered(ledger []sweepspec.Entry) (effect, error) {
 	next, err := f.planner.Next(sweepspec.Runs(ledger))
 	if err != nil {

@@ -142,7 +142,7 @@ func moreOSDsThanThereAre(w *world) {
 	s := w.create("s", "mode: Plan\n"+strings.Replace(onOSDs, `["2", "3"]`, `["2", "4"]`, 1))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantSays(s, v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonPlanned, "cannot be carried out")
-	if refusals := fmt.Sprint(s.Status.Plan.Refusals); refusals != "[A pool cannot be confined to 4 OSDs: 3 are up and in.]" {
+	if refusals := fmt.Sprint(s.Status.Plan.Refusals); refusals != "[OSDs requested for the pool: 4; OSDs that are up and in: 3; request fewer OSDs.]" {
 		w.t.Errorf("refusals %s", refusals)
 	}
 }

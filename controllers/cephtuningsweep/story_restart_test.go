@@ -145,7 +145,7 @@ func anOSDDoesNotStart(w *world) {
 	}
 	w.advance(s, 2*time.Minute)
 	w.await(s, "failed", is(v1alpha1.ConditionFailed))
-	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 is still down 5m0s after its restart with ")
+	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd.0 has not come up 5m0s after its restart with ")
 	w.wantSays(s, v1alpha1.ConditionFailed, metav1.ConditionTrue, v1alpha1.ReasonClusterUnhealthy, "osd_op_num_shards")
 	w.wantSays(s, v1alpha1.ConditionRestored, metav1.ConditionTrue, v1alpha1.ReasonRestored, "")
 	w.wantState(before)
@@ -238,7 +238,7 @@ func theClusterIsWronglySpared(w *world) {
 	var restarts, now int
 	w.rook.set(func(f *fakeRook) { restarts = len(f.restarted) })
 	w.suspendUntil(s, 3*startWithin+backOff+time.Minute)
-	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: 1 placement groups may become unavailable without osd.0")
+	w.wantNotRestarted(s, before, "waited too long for the cluster to spare osd.0: placement groups may become unavailable without osd.0 (1 in all)")
 	if w.rook.set(func(f *fakeRook) { now = len(f.restarted) }); now != restarts {
 		w.t.Errorf("%d OSDs were restarted nevertheless", now-restarts)
 	}

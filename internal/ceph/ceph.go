@@ -1,6 +1,6 @@
-// Package ceph reads a Ceph cluster, and changes the few things in it that the operator may
-// change, through typed verbs with deadlines. A sidecar of the manager, which listens on a Unix
-// socket, carries out the verbs by running the ceph command.
+// Package ceph reads a Ceph cluster, and changes the few things in it that the operator may change,
+// through typed verbs with deadlines. A sidecar of the operator's manager, which listens on a Unix
+// socket, carries out the verbs by running ceph, rbd and rados.
 package ceph
 
 import (
@@ -28,13 +28,14 @@ func (c Connection) String() string { return "client." + c.User + " at " + c.Mon
 // LogValue keeps the key out of logs.
 func (c Connection) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Client has one method for each verb. The deadline of the context also limits the command; a
-// context without a deadline gets DefaultTimeout. An error is a *Error if Ceph answered, and
-// wraps context.DeadlineExceeded if Ceph did not answer in time.
+// Client has one method for each verb that changes no setting; Tuner has the others. The deadline
+// of the context also limits the command; Sidecar adds DefaultTimeout to a context without a
+// deadline. If Ceph refuses or fails, the error is an *Error. If Ceph does not answer in time, the
+// error wraps context.DeadlineExceeded. Arguments that are not allowed cause an *InvalidError.
 type Client interface {
 	// Status is `ceph status`: health, PGs, OSDs, and the I/O of clients and recovery.
 	Status(ctx context.Context, at Connection) (*Status, error)
-	// OSDMap is `ceph osd dump`: pools with all their settings, flags, OSDs.
+	// OSDMap is `ceph osd dump`: pools with their settings, flags, OSDs.
 	OSDMap(ctx context.Context, at Connection) (*OSDMap, error)
 	// OSDs is `ceph osd df`: device class, size, fill and PGs of each OSD.
 	OSDs(ctx context.Context, at Connection) ([]OSD, error)
@@ -62,17 +63,18 @@ type Client interface {
 	// ConfigHelp is `ceph config help OPTION`: the type and the limits of an option. It returns
 	// no error for an option that this Ceph release does not have.
 	ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error)
-	// RunningConfig runs `ceph config show-with-defaults` for several OSDs at a time. It returns
-	// the values that they run with, in the order of the OSDs, without options that an OSD does
-	// not have. An OSD that is down, or that ceph-mgr knows nothing of, has an Error of its own. A
-	// change of a value reaches ceph-mgr within some seconds.
+	// RunningConfig runs `ceph config show-with-defaults` for at most 256 OSDs, and selects at most
+	// 64 options. It returns the values that they run with, in the order of the OSDs, without
+	// options that an OSD does not have. An OSD that is down, or that ceph-mgr knows nothing of,
+	// has an Error of its own. A change of a value reaches ceph-mgr within some seconds.
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
-	// PGsOn is `ceph pg ls-by-osd` for each OSD: the placement groups that these OSDs serve.
+	// PGsOn is `ceph pg ls-by-osd` for each of 1 to 16 OSDs: the placement groups that these OSDs
+	// serve.
 	PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, error)
-	// OKToStop is `ceph osd ok-to-stop ID…`: whether all PGs stay available without all these
-	// OSDs. Ceph 20.2.4 wrongly says yes in some cases.
+	// OKToStop is `ceph osd ok-to-stop ID…` for 1 to 16 OSDs: whether all PGs stay available
+	// without all these OSDs. Ceph 20.2.4 wrongly says yes in some cases.
 	OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error)
 	// Recovered is `ceph pg dump sum`: the amount of data recovered since the pools were
 	// created.
@@ -88,12 +90,13 @@ type Client interface {
 	SetKey(ctx context.Context, at Connection, key, value string) error
 	RemoveKey(ctx context.Context, at Connection, key string) error
 
-	// Images lists the RBD images of a pool whose name begins with prefix.
+	// Images lists those RBD images of a pool whose names begin with prefix, which itself begins
+	// with "cephtune".
 	Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error)
 	// RemoveImage removes an image with its snapshots. A missing image is no error.
 	RemoveImage(ctx context.Context, at Connection, pool, image string) error
-	// Objects lists at most limit RADOS objects of a pool and namespace whose name
-	// begins with prefix.
+	// Objects lists those RADOS objects of a pool and namespace whose names begin with prefix, at
+	// most limit, which is 1 to 10000.
 	Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error)
 	// RemoveObjects removes objects. Missing objects are no error.
 	RemoveObjects(ctx context.Context, at Connection, pool, namespace string, objects []string) error

@@ -18,7 +18,7 @@ type CLI struct {
 	conversations *conversations
 	// programs is the folder of the programs. Empty means to look in PATH.
 	programs string
-	// permit is called before a setting is changed; nil permits all.
+	// permit is called as Ask describes; nil permits everything.
 	permit Permit
 }
 
@@ -34,12 +34,12 @@ func NewCLI(folder string) (*CLI, error) {
 	return &CLI{connections: kept, fences: newFences(), conversations: &conversations{with: map[counterpart]*conversation{}}}, nil
 }
 
-// Ask makes the CLI call permit before it changes a setting, except to restore it. Call Ask
-// before the first verb.
+// Ask makes the CLI call permit before it sets or unsets an option of OSDs or of a pool, except to
+// restore it. Call Ask before the first verb.
 func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
-// RemoveIdle removes the files of keys that were not used for some minutes. Call it
-// periodically.
+// RemoveIdle removes the files of keys that were not used for ten minutes, and drops conversations
+// that have ended, which hold keys too. Call it periodically.
 func (c *CLI) RemoveIdle() error {
 	c.conversations.removeUnused()
 	return c.connections.removeIdle()
@@ -50,8 +50,8 @@ func (c *CLI) Close() { c.conversations.endAll() }
 
 func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
 
-// ask executes a ceph command, if possible in an open conversation, and decodes its JSON output.
-// The arguments must not need quotation marks.
+// ask executes a ceph command, if possible in a conversation, and decodes its JSON output. The
+// arguments must not need quotation marks.
 func ask[T any](ctx context.Context, c *CLI, at Connection, asked question, parse func([]byte) (T, error), args ...string) (T, error) {
 	var none T
 	if out, ok := c.converse(ctx, at, asked, args...); ok {

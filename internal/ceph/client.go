@@ -17,8 +17,8 @@ import (
 // dialTime is ample for a Unix socket that a process listens on.
 const dialTime = 2 * time.Second
 
-// Sidecar is a Client that sends the verbs to the server on a Unix socket. It is safe for
-// concurrent use.
+// Sidecar is a Client and a Tuner that sends the verbs to the server on a Unix socket. It is safe
+// for concurrent use.
 type Sidecar struct {
 	socket  string
 	http    *http.Client
@@ -89,7 +89,7 @@ func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, r
 	return nil
 }
 
-// bounded gives a context a deadline.
+// bounded adds DefaultTimeout to a context without a deadline.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {
 		return context.WithCancel(ctx)
@@ -140,7 +140,7 @@ func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error 
 	case ctx.Err() != nil:
 		return fmt.Errorf("the ceph sidecar did not answer to %s in time: %w", verb, ctx.Err())
 	default:
-		return fmt.Errorf("no answer of the ceph sidecar on %s to %s: %w", s.socket, verb, err)
+		return fmt.Errorf("no valid answer of the ceph sidecar on %s to %s: %w", s.socket, verb, err)
 	}
 }
 

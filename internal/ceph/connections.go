@@ -14,8 +14,8 @@ import (
 // idleFor is how long the files of a connection are kept after their last use.
 const idleFor = 10 * time.Minute
 
-// connections keeps a ceph.conf and a keyring for each connection in use, below a folder that
-// only this process may read. The folder should be in memory.
+// connections keeps a ceph.conf and a keyring for each connection in use, below a folder that only
+// the user of this process may read. The folder should be in memory.
 type connections struct {
 	folder string
 
@@ -41,7 +41,8 @@ func newConnections(within string) (*connections, error) {
 	return &connections{folder: folder, used: map[string]*usage{}}, nil
 }
 
-// use returns the paths of the files. They are kept until release is called.
+// use returns the paths of the files, which it writes if necessary. They are kept at least until
+// release is called.
 func (c *connections) use(at Connection) (conf, keyring string, release func(), err error) {
 	if err := at.valid(); err != nil {
 		return "", "", nil, err

@@ -41,8 +41,8 @@ type counterpart struct {
 
 // conversation has at most one process.
 type conversation struct {
-	// turn is a semaphore: it has one item while a question is asked. The goroutine that has put it
-	// there owns the other fields.
+	// turn is a semaphore: it holds one item while a goroutine uses the conversation. Only that
+	// goroutine may use the other fields.
 	turn    chan struct{}
 	process *interactive
 	idle    *time.Timer
@@ -54,13 +54,13 @@ type interactive struct {
 	printed   *io.LimitedReader
 	answers   *json.Decoder
 	began     time.Time
-	// kill makes the process end. end also waits until it has ended.
+	// kill makes the process end. end also waits until it has ended, and releases its files.
 	kill, end func()
 }
 
-// converse asks a question in an open conversation. It returns false if the caller has to start
-// another process for the question. It leaves a third of the caller's time for that process, whose
-// error says what Ceph waits for.
+// converse asks a question in a conversation, which it begins if necessary. It returns false if the
+// caller has to start another process for the question. It leaves a third of the caller's time for
+// that process, whose error says what Ceph waits for.
 func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
 	if asked.daemon == noDaemon {
 		return nil, false
@@ -121,8 +121,9 @@ func (c *conversations) endAll() {
 	}
 }
 
-// ask asks one question. If the process fails to answer, or the deadline has killed it, ask ends
-// the process: its later output must not be taken for the answer to the next question.
+// ask asks one question, and starts a process if none runs. It ends a process that fails to answer
+// or that the deadline has killed, because later output must not be taken for the answer to the
+// next question. It also ends a process that is older than longestConversation.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {
 		t.idle.Stop()

@@ -59,8 +59,8 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 	return ctx, leave, nil
 }
 
-// changing returns the context of a change. It ends with the fence, even if the caller's
-// deadline is later.
+// changing returns the context of a change. It ends with the fence, and after LongestChange at the
+// latest, even if the caller's deadline is later.
 func changing(ctx context.Context, fence Fence) (context.Context, context.CancelFunc) {
 	latest := time.Now().Add(LongestChange)
 	if fence.Until.Before(latest) {

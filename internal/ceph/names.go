@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ownPrefix begins the names of all images, objects, RADOS namespaces and keys that may be listed
-// for removal or removed. So nothing that others created is removed. Outside of such a namespace,
-// the name of an object may have benchPrefix first, because rados bench cleans up only objects with
-// that prefix.
+// Only images and keys whose names begin with ownPrefix are listed or removed, and only objects
+// whose RADOS namespace or name begins with it. So nothing that others created is removed. The name
+// of an object may have benchPrefix before ownPrefix, because rados bench cleans up only objects
+// with benchPrefix.
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"
@@ -34,8 +34,8 @@ var (
 	fsidForm       = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	// A value may begin with a minus only before a digit: Ceph does not take that for a flag.
 	valueForm = regexp.MustCompile(`^(-[0-9]|[A-Za-z0-9/_.])[A-Za-z0-9._:,+/=-]*$`)
-	// neverOption matches credentials, logs that fill disks, and options that decide when an OSD
-	// is full or dead.
+	// neverOption matches options that endanger data or access: those of credentials, monitors,
+	// connections, logs, paths and allocation, and those that decide when an OSD is full or dead.
 	neverOption = regexp.MustCompile(`^(auth_|cephx_|debug_|mon_|ms_|key|log_)|full_ratio|heartbeat|min_alloc_size|_path$|_dir$`)
 
 	cephxKey = regexp.MustCompile(`^[A-Za-z0-9+/]{1,254}={0,2}$`)
@@ -121,8 +121,8 @@ func (c Connection) valid() error {
 const (
 	// maxObjects limits how many objects one call lists.
 	maxObjects = 10000
-	// maxArguments limits the arguments of one command. It stays below the kernel's limit
-	// whatever the length of the names.
+	// maxArguments limits the objects that one command removes. Their names stay below the kernel's
+	// limit on arguments, whatever their length.
 	maxArguments = 256
 	// maxLine exceeds the longest object name that Ceph can be configured to allow, plus the
 	// capacity of a pipe.

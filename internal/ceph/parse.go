@@ -303,7 +303,7 @@ func (r rawPool) pool() Pool {
 	for name, value := range r.Options {
 		p.Options[name] = plain(value)
 	}
-	if r.FastRead { // Ceph reports only this option of `osd pool set` in a field of its own.
+	if r.FastRead { // Ceph reports this option in a field of its own, not among the options.
 		p.Options["fast_read"] = "1"
 	}
 	return p
@@ -491,7 +491,7 @@ func parsePGsOn(out []byte) ([]PG, error) {
 		return nil, err
 	}
 	if raw.Ready == nil || !*raw.Ready || raw.PGs == nil {
-		return nil, errors.New("the manager does not know all placement groups yet")
+		return nil, errors.New("ceph-mgr does not know all placement groups yet")
 	}
 	return parsePGs(out)
 }
@@ -501,8 +501,8 @@ func parsePGsOn(out []byte) ([]PG, error) {
 // Both numbers come from the same dump, but those of the OSDs lag behind. ceph-mgr forgets the PGs
 // of a deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts
 // them until it has removed them and, some seconds later, reported. So strays may be reported for
-// too long, but are never missed. An OSD that holds fewer PGs than are mapped to it has not
-// reported since a pool was created.
+// too long. They are missed only on an OSD that has not reported since other PGs were mapped to it,
+// for example because a pool was created: it may hold fewer PGs than are mapped to it.
 func parseStrays(out []byte) (*Strays, error) {
 	var raw struct {
 		PGs []struct {

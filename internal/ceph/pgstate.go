@@ -74,7 +74,8 @@ func (s PGState) has(word string) bool {
 	return slices.Contains(strings.Split(string(s), "+"), word)
 }
 
-// AllClean reports whether all placement groups are clean. It is false if none is known.
+// AllClean reports whether all placement groups are clean. It is false if the status has no
+// placement groups.
 func (s *Status) AllClean() bool {
 	return len(s.PGsByState) > 0 && s.CountPGs(PGState.IsUnclean) == 0
 }

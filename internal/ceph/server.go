@@ -16,7 +16,7 @@ import (
 const (
 	// maxCommands is how many verbs are carried out at a time; others wait.
 	maxCommands = 8
-	// shutdownTime is how long commands may still run after the server was told to stop.
+	// shutdownTime is how long commands may still run after the server was asked to stop.
 	shutdownTime = 5 * time.Second
 	// headerTime and idleTime keep connections of a dead manager from piling up.
 	headerTime = 10 * time.Second

@@ -33,16 +33,16 @@ type Tuner interface {
 	// FlagNoDeepScrub and no other flag.
 	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
 	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced placement
-	// groups of a scratch pool. It refuses placement groups of other pools, and a list whose
-	// length is not the pool's number of copies or chunks. The monitor drops the entries when
-	// the pool is removed.
+	// groups of a scratch pool. It refuses placement groups of other pools, and a list of OSDs that
+	// does not have a different OSD for each copy or chunk of the pool. The monitor drops the
+	// entries when the pool is removed.
 	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
 	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`: an OSD
 	// with the flag cannot come up once it is down. It comes up by itself when the flag is
 	// unset.
 	SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error
-	// MarkOSDsDown is `ceph osd down osd.ID…`. Their processes keep running, and the OSDs come
-	// up again at once unless they have the flag noup.
+	// MarkOSDsDown is `ceph osd down osd.ID…` for 1 to 16 OSDs. Their processes keep running, and
+	// the OSDs come up again at once unless they have the flag noup.
 	MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error
 }
 
@@ -139,7 +139,7 @@ type unsentError struct {
 
 // Error implements error.
 func (e *unsentError) Error() string {
-	return fmt.Sprintf("the ceph sidecar does not answer on %s: %v", e.socket, e.err)
+	return fmt.Sprintf("the ceph sidecar does not answer on %s: %v; see the log of the container ceph in the manager's pod", e.socket, e.err)
 }
 
 // Unwrap returns the cause.
@@ -164,8 +164,7 @@ func (w ConfigWho) String() string {
 
 // OptionHelp is the description of an option by `ceph config help`.
 type OptionHelp struct {
-	// Known reports whether this Ceph release has the option. If not, the other fields are
-	// empty.
+	// Known reports whether this Ceph release has the option. If not, only Name is set.
 	Known bool   `json:"known"`
 	Name  string `json:"name"`
 	// Type is str, int, uint, float, bool, size, secs, millisecs, uuid, addr or addrvec.
@@ -233,12 +232,12 @@ type Stop struct {
 	// OK reports whether all PGs stay available. Ceph also reports that for an OSD that does not
 	// exist.
 	OK bool `json:"ok"`
-	// OSDs lists the OSDs that may be stopped together.
+	// OSDs lists the OSDs that the answer is about.
 	OSDs []int `json:"osds"`
 	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
 	// PGs counts placement groups on these OSDs that stay available, BadPGs those that do not. If
-	// OK is false, only Reason names those that do not.
+	// Ceph refuses, both are 0, and only Reason names placement groups.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }
@@ -267,5 +266,5 @@ func (f Fence) inTime(now time.Time) error {
 	if now.Before(f.Until) && now.Round(0).Before(f.Until.Round(0)) {
 		return nil
 	}
-	return &FencedError{fmt.Sprintf("the change of the Ceph cluster %s was delayed beyond its deadline and not made: check the lock again", f.FSID)}
+	return &FencedError{fmt.Sprintf("the change of the Ceph cluster %s was delayed beyond its deadline and not made", f.FSID)}
 }

@@ -107,8 +107,8 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
 }
 
-// OKToStop implements Client. If stopping is not safe, the command fails with EBUSY, and the
-// error holds the reason.
+// OKToStop implements Client. If stopping is not safe, Ceph's command fails with EBUSY. OKToStop
+// then returns the message as Reason, and no error.
 func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
 	if err := ValidOSDs(osds); err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb strin
 	return err
 }
 
-// permitted refuses a setting that the administrator does not allow. Restoring originals from
-// the journal is always permitted.
+// permitted refuses a setting that is not Tunable, or that the administrator does not allow.
+// Restoring an original from the journal does not need the administrator's permission.
 func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting Setting) error {
 	if err := fence.Tunable(setting); err != nil || fence.Restores || c.permit == nil {
 		return err
@@ -369,7 +369,7 @@ func tunablePool(pool string) error {
 }
 
 // neverPoolOption reports whether an option would move, endanger or resize a pool's data. No
-// permission overrides it.
+// permission of the administrator overrides it, but restoring does.
 func neverPoolOption(option string) bool {
 	return slices.Contains([]string{
 		"size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
@@ -377,7 +377,7 @@ func neverPoolOption(option string) bool {
 	}, option)
 }
 
-// tunableWho refuses sections other than osd.
+// tunableWho refuses sections other than osd, and malformed masks.
 func tunableWho(who ConfigWho) error {
 	if who.Section != "osd" {
 		return &InvalidError{fmt.Sprintf("section %q: only options of OSDs can be changed", who.Section)}
@@ -409,7 +409,7 @@ func validOSD(osd int) error {
 // maxStopped is the largest number of OSDs that one command stops or checks.
 const maxStopped = 16
 
-// ValidOSDs refuses an empty list, and one longer than maxStopped.
+// ValidOSDs refuses an empty list, one longer than maxStopped, and negative IDs.
 func ValidOSDs(osds []int) error {
 	if len(osds) == 0 || len(osds) > maxStopped {
 		return &InvalidError{fmt.Sprintf("%d OSDs are named, want 1 to %d", len(osds), maxStopped)}

@@ -10,11 +10,12 @@ import (
 
 // Error is Ceph's answer to a verb that it refused or could not carry out.
 type Error struct {
-	// Verb is the verb, such as "osd pool set".
+	// Verb is the command of Ceph, such as "osd pool set".
 	Verb string `json:"verb"`
 	// Errno is the positive error number, such as 13 for EACCES; 0 if it is not known.
 	Errno int `json:"errno,omitempty"`
-	// Message is Ceph's message, verbatim.
+	// Message is Ceph's message, without lines of its log and without the key; if Ceph printed
+	// nothing, the exit status.
 	Message string `json:"message"`
 }
 
@@ -40,13 +41,15 @@ func (e *Error) Unwrap() []error {
 	}
 }
 
-// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. Ceph
-// returns the same number for an unknown key, such as one that was just replaced.
+// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. Denied
+// does not count an unknown key, such as one that was just replaced, although Ceph returns the same
+// number for it.
 func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
 
-// InvalidError reports a call that was refused because of its arguments, before Ceph was asked.
+// InvalidError reports a call that was refused before anything was changed, mostly because of its
+// arguments.
 type InvalidError struct{ Message string }
 
 // Error implements error.
@@ -56,7 +59,7 @@ func (e *InvalidError) Error() string { return e.Message }
 type Status struct {
 	FSID   string `json:"fsid"`
 	Health Health `json:"health"`
-	// These count the OSDs that exist, are up, and are in.
+	// These count the OSDs that exist, those that are up, and those that are in.
 	OSDs   int `json:"osds"`
 	UpOSDs int `json:"upOSDs"`
 	InOSDs int `json:"inOSDs"`
@@ -68,7 +71,7 @@ type Status struct {
 	// "active+clean+scrubbing".
 	PGs        int            `json:"pgs"`
 	PGsByState map[string]int `json:"pgsByState"`
-	// These count the objects in each kind of bad state.
+	// DegradedObjects and MisplacedObjects count copies of objects, UnfoundObjects counts objects.
 	DegradedObjects  int64 `json:"degradedObjects"`
 	MisplacedObjects int64 `json:"misplacedObjects"`
 	UnfoundObjects   int64 `json:"unfoundObjects"`
@@ -132,8 +135,8 @@ type OSDMap struct {
 type OSDState struct {
 	ID int  `json:"id"`
 	Up bool `json:"up"`
-	// UpFrom is the epoch in which it last came up. An UpFrom later than the epoch of a stop
-	// shows that the OSD has started again.
+	// UpFrom is the epoch in which it last came up. An UpFrom later than the epoch of a stop shows
+	// that the OSD has come up again.
 	UpFrom int64 `json:"upFrom"`
 	// Flags holds the flags of this single OSD, such as "noup".
 	Flags []string `json:"flags,omitempty"`
@@ -162,7 +165,7 @@ type Pool struct {
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
 	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, separated by commas
-	// Options holds the other options of `osd pool set` that are set, such as compression_mode.
+	// Options holds further options of `osd pool set` that are set, such as compression_mode.
 	Options map[string]string `json:"options,omitempty"`
 	// Flags holds flags such as "hashpspool" and "nopgchange".
 	Flags []string `json:"flags,omitempty"`
@@ -230,7 +233,7 @@ type OSDLocation struct {
 
 // PGPlacement names the OSDs that are to serve a placement group.
 type PGPlacement struct {
-	// Number counts the placement groups of a pool, from 0.
+	// Number is the number of the placement group in its pool, from 0.
 	Number int `json:"number"`
 	// OSDs holds the IDs of the OSDs, the primary first.
 	OSDs []int `json:"osds"`
@@ -248,13 +251,13 @@ type PG struct {
 	// PoolID is the ID of its pool.
 	PoolID int64 `json:"poolID"`
 	// Acting holds the IDs of the OSDs that serve it. Primary is the ID of the OSD that clients
-	// talk to; -1 if it has none.
+	// talk to; -1 without one.
 	Acting  []int `json:"acting"`
 	Primary int   `json:"primary"`
 }
 
-// Strays counts PGs that OSDs still hold although they are no longer mapped to them: PGs of
-// deleted pools, and copies that were moved away. OSDs remove strays in the background.
+// Strays counts PGs that OSDs still hold although the PGs are no longer mapped to these OSDs: PGs
+// of deleted pools, and copies that were moved away. OSDs remove strays in the background.
 type Strays struct {
 	// OSDs is the number of OSDs that hold strays.
 	OSDs int `json:"osds"`

@@ -30,7 +30,7 @@ type request struct {
 	Connection          Connection      `json:"connection"`
 	TimeoutMilliseconds int64           `json:"timeoutMilliseconds"`
 	Args                json.RawMessage `json:"args,omitempty"`
-	// Fence is set for a verb that changes something.
+	// Fence is set for a verb that changes settings.
 	Fence *wireFence `json:"fence,omitempty"`
 	// received is when the request was read. The times in the request count from then.
 	received time.Time
@@ -66,12 +66,12 @@ func (f wireFence) fence(received time.Time) Fence {
 
 // failed is the body of an answer other than 200.
 type failed struct {
-	// Ceph is the error of Ceph, if Ceph was asked.
+	// Ceph is the error that Ceph returned, if any.
 	Ceph *Error `json:"ceph,omitempty"`
-	// Message describes any other error. Timeout says that a deadline passed.
+	// Message describes any other error except UnreadableKey. Timeout says that a deadline passed.
 	Message string `json:"message,omitempty"`
 	Timeout bool   `json:"timeout,omitempty"`
-	// Invalid says that Ceph was not asked because of the arguments.
+	// Invalid says that the error is an *InvalidError.
 	Invalid bool `json:"invalid,omitempty"`
 	// Fenced says that Ceph was not asked because of the Fence.
 	Fenced bool `json:"fenced,omitempty"`

@@ -1,7 +1,7 @@
 // Package cephvalue knows the forms of the values of Ceph's options: which texts are values of a
 // type, which texts mean the same value, and the text in which Ceph stores that value.
 //
-// These are the forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. Ceph
+// The package takes forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. Ceph
 // 20.2.4 also takes 4MiB for a size, and refuses milliseconds with any text after the number.
 package cephvalue
 
@@ -176,7 +176,7 @@ func unitSeconds(unit string) (int64, bool) {
 func milliseconds(text string) (string, error) {
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return "", errors.New("write milliseconds as a whole number without a unit: Ceph reads 5s as 5")
+		return "", errors.New("write milliseconds as a whole number without a unit: Ceph 18 reads 5s as 5")
 	}
 	return strconv.FormatUint(number, 10), nil
 }

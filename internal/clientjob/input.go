@@ -26,8 +26,8 @@ type Input struct {
 	StandaloneFrom int32
 }
 
-// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest.
-// Check the result of OSDsOf: earlier managers did not seal the OSDs of a Job.
+// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest. Do
+// not trust OSDsOf for a Job of an earlier manager, whose seal does not cover the OSDs.
 func InputOf(job *batchv1.Job) (Input, error) {
 	var in Input
 	in.DatasetBytes, _ = strconv.ParseInt(job.Annotations[AnnotationDataset], 10, 64)

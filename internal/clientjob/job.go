@@ -1,6 +1,6 @@
 // Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
 // their keys, and the sealed annotations in which a Job stores the input of its session. A Maker
-// creates and removes them; everything else is pure.
+// creates and removes them, and IsBlock may read a claim; everything else is pure.
 package clientjob
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// LabelSession marks the Jobs and pods of one session.
+// LabelSession marks the objects of one session.
 const LabelSession = "cephtune.dev/session"
 
 // These are paths in the pods of benchmarks.
@@ -41,7 +41,7 @@ const (
 	TasksFile  = "tasks.json"
 )
 
-// StandaloneGrace is how long a terminating standalone client may take to clean up.
+// StandaloneGrace is how long a terminating standalone client may take for its teardown.
 const StandaloneGrace = time.Minute
 
 // jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier. Few
@@ -263,7 +263,8 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 	}}
 }
 
-// spread distributes clients over nodes as evenly as resources permit.
+// spread returns the constraint that distributes clients over nodes as evenly as resources permit;
+// nil unless the benchmark prefers that.
 func spread(how v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
 	if how != v1alpha1.SpreadPreferred {
 		return nil
@@ -301,8 +302,8 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// apart requires a separate node for each client. A client for which no such node exists is not
-// scheduled.
+// apart returns the rule that requires a separate node for each client; nil unless the benchmark
+// requires that. A client for which no such node exists is not scheduled.
 func apart(how v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
 	if how != v1alpha1.SpreadRequired {
 		return nil
@@ -334,7 +335,7 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return refs
 }
 
-// ClientIndex returns the index of the client in a pod.
+// ClientIndex returns the index of the client in a pod, or false if the pod has no index.
 func ClientIndex(pod *corev1.Pod) (int, bool) {
 	i, err := strconv.Atoi(pod.Labels[batchv1.JobCompletionIndexAnnotation])
 	return i, err == nil

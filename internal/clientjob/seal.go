@@ -33,7 +33,7 @@ const (
 	AnnotationStandalone = "cephtune.dev/alone-from-run"
 )
 
-// AnnotationSeal has the seal of the other annotations, which hold the session's spec. Other users
+// AnnotationSeal has the seal of the annotations that store the input of the session. Other users
 // of the namespace may be able to write them, and admission does not check them. Only the manager
 // can make a valid seal, so a valid seal proves that the manager wrote the annotations.
 const AnnotationSeal = "cephtune.dev/seal"
@@ -98,7 +98,7 @@ func (s Session) macOf(master []byte, of any) (string, error) {
 }
 
 // StartedBefore reports whether a Job has a seal of the earlier form, whose key was derived from
-// the session's name. It does not check the seal; [Session.Mismatch] does.
+// the session's name, or no seal. It does not check the seal; [Session.Mismatch] does.
 func StartedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[AnnotationSeal], sealVersion)
 }

@@ -23,9 +23,10 @@ type Session struct {
 	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
 	// has 19 characters, because it begins the host names of pods, which rados bench truncates
 	// after 29 characters. A name is so short that a user can find a run ID that yields the name of
-	// another session. So no key is derived from the name.
+	// another session. So keys are not derived from the name, unless KeyedByName is true.
 	Name string
-	// UID and RunID identify the owner and the run ID of the session.
+	// UID is the UID of the owner, and RunID the run ID of the session. Both are empty for a
+	// background load.
 	UID   types.UID
 	RunID v1alpha1.RunID
 	// KeyedByName says that an earlier manager, which derived keys from names, has started the

@@ -15,7 +15,8 @@ import (
 // RequestTimeout is the timeout of one request to a runner.
 const RequestTimeout = 10 * time.Second
 
-// Each calls ask for all given runners concurrently, and returns the first error.
+// Each calls ask for all given runners concurrently, with RequestTimeout. When all calls have
+// ended, it returns the first error.
 func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Context, client int, c runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
@@ -32,8 +33,8 @@ func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Contex
 }
 
 // Start gives all runners the signal to measure, and notes the time of the signal and how far the
-// starts were apart. If a runner does not get the signal, the run is invalid, and Start cancels the
-// task on all runners, because some may have started it.
+// starts were apart at most. If a runner does not get the signal, the run is invalid, and Start
+// cancels the task on all runners, because some may have started it.
 func Start(ctx context.Context, runners map[int]View, id string, notes *workload.Notes, now time.Time) error {
 	notes.StartedAt[id] = now
 	starts := make([]runner.Started, len(runners))
@@ -52,7 +53,7 @@ func Start(ctx context.Context, runners map[int]View, id string, notes *workload
 	return nil
 }
 
-// Cancel cancels a task on the runners that have not ended it.
+// Cancel cancels a task on the runners that have it and have not ended it.
 func Cancel(ctx context.Context, runners map[int]View, tasks workload.Tasks, id string) error {
 	return Each(ctx, runners, func(ctx context.Context, i int, c runner.Client) error {
 		if status, there := tasks[i][id]; !there || status.State.Ended() {

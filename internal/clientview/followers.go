@@ -61,7 +61,7 @@ func (f *follower) view() View {
 type View struct {
 	Client   runner.Client
 	Snapshot *runner.Snapshot // nil until the first answer
-	Err      error            // of the last request; nil if the runner has answered it
+	Err      error            // of the last request; nil if the runner has answered it, or no request has ended yet
 	Since    time.Time        // when the runner stopped answering; zero while it answers
 }
 

@@ -145,7 +145,7 @@ func (l *Log) Statuses() []task.Status {
 // other, and each ends with a report in the log. The task after the last report is running, and
 // later tasks have not begun. A report that is missing before the last report is lost. In a final
 // log, every missing report is lost. A lost report counts as a failure of its task, because the
-// outcome is unknown. After a failed preparation, all measurements count as failed too.
+// outcome is unknown. After a failed preparation, all later measurements count as failed too.
 // StandaloneStatuses is a pure function.
 func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	last := -1
@@ -172,8 +172,8 @@ func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	return statuses
 }
 
-// status returns the status of one task. over says that the task has ended, so that a missing
-// report is lost.
+// status returns the status of one task. The parameter over says that the task has ended, so that a
+// missing report is lost.
 func (l *Log) status(t task.Task, over bool) task.Status {
 	switch report := l.Reports[t.ID]; {
 	case report != nil:

@@ -34,7 +34,7 @@ func HowEnded(pod *corev1.Pod) string {
 		}
 		text := fmt.Sprintf("container %s, %s, exit code %d", container.Name, ended.Reason, ended.ExitCode)
 		if ended.Reason == "OOMKilled" {
-			text += "; give the clients more memory with spec.template.clients.resources.memory"
+			text += "; give clients more memory with spec.template.clients.resources.memory, or the background load with spec.template.backgroundLoad.resources.memory"
 		}
 		return text
 	}

@@ -42,8 +42,8 @@ func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 	return kstatus.Outcome{}, false
 }
 
-// Waiting returns what the pods of the clients wait for, or false if as many run as wanted. hint is
-// Kubernetes' last warning, or "".
+// Waiting returns what the pods of the clients wait for, or false if as many run as wanted. The
+// parameter hint is Kubernetes' last warning, or "".
 func Waiting(pods []corev1.Pod, wanted int, hint string) (o kstatus.Outcome, waits bool) {
 	if len(pods) == 0 && hint != "" {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonClientsRefused, Message: "Kubernetes refuses to make the clients' pods: " + hint}, true

@@ -1,4 +1,5 @@
-// Package engine lists the benchmark engines, and recognises the engine and format of an output.
+// Package engine lists the benchmark engines. It makes the load of a phase, and recognises the
+// engine and format of an output.
 package engine
 
 import (

@@ -19,20 +19,22 @@ const (
 
 // Combine makes one result of a phase's observations in all valid runs.
 //
-// Rates and mean latencies are the geometric mean of the runs, with Student's interval on their
-// logarithms. LatencyMax is the longest of all runs. It has no interval, because it says nothing
-// about the next run.
+// Rates, mean latencies and TimeToClean are the geometric mean of the runs, with Student's interval
+// on their logarithms. LatencyMax is the longest of all runs. It has no interval, because it says
+// nothing about the next run. With fewer than [MinimumRuns] runs, no figure has an interval.
 //
 // Percentiles are never averaged. The value is the percentile of all operations of all runs,
-// from the sum of their histograms, so runs with more operations weigh more. It is absent if a
-// histogram is missing. The interval describes the percentile of a typical run instead: each run
-// gives one observation, and Combine applies Student's interval to their logarithms. If one odd
-// run pulls the value out of the interval, Combine widens the interval to include the value.
+// from the sum of their histograms, so runs with more operations weigh more. With several runs, it
+// is absent if a histogram is missing. The interval describes the percentile of a typical run
+// instead: each run gives one observation, and Combine applies Student's interval to their
+// logarithms. If one odd run pulls the value out of the interval, Combine widens the interval to
+// include the value.
 //
 // For percentiles of a window of an outage, the value is the median of the runs. Their
 // histograms are not kept. Adding them up would also favour the run with the longest recovery,
 // because the windows of runs have different lengths. A figure is absent if one of the runs
-// lacks it or has only a lower bound.
+// lacks it or has only a lower bound, or if its latencies are of different kinds. LatencyMin and
+// LatencyStdDev are always absent.
 func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult, error) {
 	out := v1alpha1.PhaseResult{Name: phase, ValidRuns: int32(min(len(runs), 1<<20))}
 	for _, run := range runs {
@@ -127,7 +129,7 @@ func median(values []float64) float64 {
 	return stats.GeometricMean(sorted[(n-1)/2 : n/2+1])
 }
 
-// mergeHistograms adds up the histograms of all runs; nil if one run has none.
+// mergeHistograms adds up the histograms of all runs; nil if a run lacks its histogram.
 func mergeHistograms(direction v1alpha1.Direction, runs []Observation) (*result.Histogram, error) {
 	sum := &result.Histogram{}
 	for _, run := range runs {

@@ -14,7 +14,8 @@ import (
 // Operations and bytes are sums over the intervals after the ramp. The interval in which the ramp
 // ends counts in proportion, also in the mean latency, if the series has latencies. Minimum and
 // maximum stay those of the whole run, because the tool does not say when they occurred. The true
-// extremes lie between them. The standard deviation cannot be cut and is dropped.
+// extremes lie between them. The standard deviation, histograms and percentiles cannot be cut and
+// are dropped.
 func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 	cut := *res
 	for _, d := range res.Directions() {

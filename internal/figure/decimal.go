@@ -18,8 +18,8 @@ const significantDigits = 7
 // maxDecimal is the length of the longest Decimal that its schema allows.
 const maxDecimal = 12
 
-// Decimal writes a finite number that is 0 or more for the API, with seven
-// significant digits.
+// Decimal writes a finite number that is 0 or more for the API, with up to seven
+// significant digits, and fewer if the exponent needs three digits.
 func Decimal(v float64) v1alpha1.Decimal {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', significantDigits-1, 64), 64)
 	if err != nil {

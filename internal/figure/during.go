@@ -21,8 +21,9 @@ const (
 var ErrNoCourse = errors.New("the result has no values over time")
 
 // During computes the figures of one client between two moments, in seconds since it began to
-// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. It returns no figures if
-// no I/O was done in that time, and [ErrNoCourse] if the result has no time series.
+// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. The time is at least a
+// second long: a later end replaces an earlier one. During returns no figures if no I/O was done in
+// that time, and [ErrNoCourse] if a direction has no time series of operations and bytes.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}
@@ -39,8 +40,8 @@ func During(res *result.Result, from, to float64) ([]Figure, error) {
 }
 
 // directionDuring returns the sums of a time series between two moments; nil if no I/O was done. It
-// counts the intervals at both ends in proportion. Time outside of all intervals had no operations,
-// except at the very end.
+// counts the intervals at both ends in proportion. Time outside of all intervals counts as a stall,
+// except up to missingTail seconds at the end.
 func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end

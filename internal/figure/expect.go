@@ -95,7 +95,7 @@ func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseRes
 	}
 	m, ok := findResult(phases[i], e.Metric, e.Direction)
 	if !ok {
-		c.clause = name(e) + " is unknown: the runs did not report it"
+		c.clause = name(e) + " is unknown: not every valid run reports it"
 		return c, nil
 	}
 	f, err := readMetric(m)
@@ -180,7 +180,7 @@ func newLimit(e v1alpha1.Expectation) (limit, error) {
 }
 
 // ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
-// for latencies, a quantity such as 400Mi or 5k for others.
+// for latencies and TimeToClean, a quantity such as 400Mi or 5k for others.
 func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
 	if metric.LowerIsBetter() { // Each metric that should be low is a time.
 		d, err := time.ParseDuration(string(threshold))

@@ -111,7 +111,7 @@ func TestExpect(t *testing.T) {
 			1,
 			[]v1alpha1.ExpectationOutcome{"Unknown"},
 			"Inconclusive",
-			"Inconclusive: one LatencyP99 is unknown: the runs did not report it.",
+			"Inconclusive: one LatencyP99 is unknown: not every valid run reports it.",
 		},
 		"no valid run outweighs all": {
 			[]v1alpha1.Expectation{atLeast("three", v1alpha1.MetricIOPS, "6k"), atMost("none", v1alpha1.MetricLatencyP99, "1s")},

@@ -80,9 +80,10 @@ func Directions() []v1alpha1.Direction {
 // Figures computes the figures of a result: for all operations together and, if it has both, for
 // reads and for writes.
 //
-// All latencies are of one kind: total latencies, unless only completion latencies have
-// percentiles. Percentiles of all operations come from the merged histograms, so they are absent
-// if a histogram is missing. Figures fails only if counts exceed 63 bits.
+// All latencies of a direction are of one kind: total latencies, unless these are missing or only
+// completion latencies have percentiles. Percentiles of reads and writes together come from the
+// merged histograms, so they are absent if a histogram is missing. Figures fails only if counts
+// exceed 63 bits.
 func Figures(res *result.Result) ([]Figure, error) {
 	var all []Figure
 	for _, name := range Directions() {
@@ -98,7 +99,8 @@ func Figures(res *result.Result) ([]Figure, error) {
 }
 
 // selectDirection returns the part of a result in one direction. It returns nil for reads and for
-// writes unless the result has both, because the total is the same then.
+// writes unless the result has both: with only one of them, the total is the same. It returns nil
+// for the total of a result without directions.
 func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direction, error) {
 	mixed := res.Read != nil && res.Write != nil
 	switch {

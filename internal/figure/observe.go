@@ -20,10 +20,9 @@ const ThrottledShare = 0.01
 // Observation is the combined outcome of all clients in one phase of one run. Its JSON form is
 // part of the archive.
 type Observation struct {
-	// Result is the sum of the clients' results, without the ramp; nil if it did not fit into
-	// the archive.
+	// Result is the sum of the clients' results, without the ramp.
 	Result *result.Result `json:"result,omitempty"`
-	// Figures is computed from Result.
+	// Figures is computed from Result. The caller of [Observe] adds the figures of an outage.
 	Figures []Figure `json:"figures"`
 	// Marks holds caveats about the figures, in a fixed order.
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
@@ -143,8 +142,9 @@ func throttledShare(report *task.Report) float64 {
 }
 
 // isSteady judges the time series of all operations by MSER. It returns true if MSER cannot
-// decide: without a series, with a series of a few seconds, and with rows that are rolling
-// averages, which smear a warm-up over many rows.
+// decide: without a series, and with a series of a few seconds. It also returns true for a tool
+// whose printed rows are rolling averages, which smear a warm-up over many rows. It returns false
+// if nothing completed after the warm-up.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool.HasRollingRows() {
 		return true, nil

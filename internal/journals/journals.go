@@ -18,7 +18,8 @@ import (
 const (
 	// Key is the member of a ConfigMap's data with the journal.
 	Key = "journal.json"
-	// AnnotationSweep names the sweep that changed the cluster, for people.
+	// AnnotationSweep names the object that changed the cluster, for people: a sweep, or the benchmark
+	// of an outage.
 	AnnotationSweep = "cephtune.dev/sweep"
 	// AnnotationState shows the remaining work.
 	AnnotationState = "cephtune.dev/state"
@@ -64,8 +65,9 @@ func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, er
 // journal, the second gets tuning.ErrOvertaken, even if both write at the same moment.
 //
 // Save keeps no other state, so this also holds for a manager that was restarted, or that reads
-// the journal for its status between two writes. It cannot distinguish a removed journal from
-// one that never existed; the lock protects against that.
+// the journal for its status between two writes. It cannot distinguish a removed journal from one that
+// never existed, so it creates a removed journal again. Only the lock keeps other processes from
+// removing a journal that is in use.
 func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	text, err := tuning.Encode(j)
 	if err != nil {
@@ -147,7 +149,7 @@ func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	return j, nil
 }
 
-// fill puts a journal into a ConfigMap, and keeps data of others.
+// fill puts a journal into a ConfigMap, and keeps other labels, annotations and data.
 func fill(o *corev1.ConfigMap, j *tuning.Journal, text []byte) {
 	o.Labels = with(o.Labels, settings.LabelManagedBy, settings.ManagedBy)
 	o.Annotations = with(o.Annotations, AnnotationSweep, j.Sweep.String())
@@ -166,7 +168,7 @@ func with(m map[string]string, key, value string) map[string]string {
 // state describes the remaining work, for people who find the ConfigMap.
 func state(j *tuning.Journal) string {
 	if j.Done() {
-		return "All settings of Ceph are restored. cephtune will remove this ConfigMap."
+		return "No setting of Ceph is left to restore. cephtune will remove this ConfigMap."
 	}
 	open := 0
 	for _, entry := range j.Entries {

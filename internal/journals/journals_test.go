@@ -101,7 +101,7 @@ func TestAJournalIsKept(t *testing.T) {
 	}
 
 	mustSave(t, s, journal("pg-num", 3, 2, tuning.Restored, tuning.Restored, tuning.LeftAlone))
-	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "All settings of Ceph are restored") {
+	if got := configMap(t, c).Annotations["cephtune.dev/state"]; !strings.Contains(got, "No setting of Ceph is left to restore") {
 		t.Errorf("state of a journal that is done: %q", got)
 	}
 	if err := s.Remove(t.Context(), journal("a", 1, 1)); err != nil {

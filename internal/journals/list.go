@@ -43,7 +43,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 }
 
 // List returns the journals of all clusters, open or closed. The error names journals that
-// cannot be read; the others are still returned. An unreadable journal counts as open.
+// cannot be read; the others are still returned. A caller must take an unreadable journal for open.
 func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	list := &corev1.ConfigMapList{}
 	if err := s.reader.List(ctx, list, client.InNamespace(s.namespace)); err != nil {

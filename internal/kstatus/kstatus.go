@@ -24,8 +24,8 @@ import (
 // maxMessage, in bytes, keeps the message of one condition from filling the status.
 const maxMessage = 1024
 
-// Outcome is the result of a reconciliation, for the user. Its text must have no timestamps and no
-// lists in random order, because every change of the text is written to the API server.
+// Outcome is the result of a reconciliation, for the user. Its text must not change with each pass, as
+// the current time or a list in random order would: changes of the text cost writes to the API server.
 type Outcome struct {
 	// Reason is a CamelCase word that makes sense in the printer column Phase.
 	Reason string
@@ -133,9 +133,10 @@ func RemoveEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// OfPass returns the outcome of a pass for the user: planned is that of its plan, and came that of
-// the step, if the step has one. An error of the step takes precedence, because it may persist. It
-// keeps the reason of the plan, or else that of the conditions so far.
+// OfPass returns the outcome of a pass for the user. The outcome of the step, came, replaces that of the
+// plan, planned, if it has a reason. An error of the step takes precedence over both, because it may
+// persist. The reason is then that of the plan, or else that of condition Ready so far, or else
+// Preparing.
 func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
 	switch {
 	case err != nil:

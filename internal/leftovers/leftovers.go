@@ -36,8 +36,8 @@ type Ceph interface {
 type Leftovers struct {
 	// Session begins the names of the session's images and objects.
 	Session string
-	// ImagePools are pools that outlast the session and may have its images. Target is the one
-	// that clients certainly may use; "" if there is none.
+	// ImagePools are pools that outlast the session and may have its images. Target is the pool
+	// among them that the clients' key surely permits; "" without such a pool.
 	ImagePools []string
 	Target     string
 	// ObjectPool is the pool of the data; "" for a claim. It outlasts the session if Lasts is true.
@@ -49,7 +49,8 @@ type Leftovers struct {
 	Unremembered bool
 }
 
-// Remove removes images and objects from pools that outlast the session.
+// Remove removes one image, or at most ObjectsAtOnce objects of a namespace, from pools that outlast the
+// session. Repeat it until it returns Done.
 func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -68,14 +69,15 @@ func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reco
 	return l.removeObjects(ctx, c, at)
 }
 
-// RemoveObjects removes the session's objects from the pool of its data, one by one.
+// RemoveObjects removes at most ObjectsAtOnce of the session's objects from the pool of its data. Repeat
+// it until it returns Done.
 func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	return l.removeObjects(ctx, c, at)
 }
 
-// removeObjects removes the session's objects that are not part of an image.
+// removeObjects removes some of the session's objects that are not part of an image.
 func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	if l.ObjectPool == "" {
 		return reconcile.Done, nil

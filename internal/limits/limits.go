@@ -39,7 +39,8 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
 
 // Decode reads the single document in r. It skips members that v does not have. If several members
-// have the same name, the last one counts.
+// have the same name, the last one counts, but objects are merged. The error wraps an [*Error] if
+// the document exceeds a limit.
 func Decode(r io.Reader, v any, l Limits) error {
 	left := l.MemoryBytes
 	charge := func(_ *jsontext.Decoder, value any) error {
@@ -78,7 +79,8 @@ func costOf(t reflect.Type) int64 {
 }
 
 // Size returns the memory of a value, including its text. It is at least the memory that [Decode]
-// counts when it reads the value from JSON.
+// counts when it reads the value from JSON, unless the value has durations: Decode counts each of
+// them twice.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 
 func sizeOf(v reflect.Value) int64 {

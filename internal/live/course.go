@@ -19,7 +19,8 @@ import (
 var ErrNotMeasuring = errors.New("the clients are not measuring this phase")
 
 // Course returns the time series of the clients of a benchmark in a phase of its first run: the
-// rows of each client from a given row on. It asks the clients that this process follows.
+// rows of each client from a given row on. It asks the clients that this process follows. The error
+// wraps ErrNotMeasuring if a client does not measure that phase.
 func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	clients := l.clientsOf(benchmark, len(from))
 	if clients == nil {

@@ -1,6 +1,6 @@
 // Package live follows the sessions of benchmarks in this process: their runners, by long polls,
-// and the cluster that they load, by samples. Every change wakes the reconciler, so that no phase
-// waits for the reconciler's next periodic pass.
+// and the cluster that they load, by samples. News from a runner and each sample wake the reconciler,
+// so that no phase waits for the reconciler's next periodic pass.
 package live
 
 import (
@@ -28,8 +28,8 @@ type Sessions[M any] struct {
 	sessions map[types.NamespacedName]*Session[M]
 }
 
-// New returns Sessions without a session. wake triggers a pass for an object, and memory makes the
-// memory of a session that this process has not seen before.
+// New returns Sessions without a session. The function wake triggers a pass for an object. The function
+// memory makes the memory of a session that this process has not seen before.
 func New[M any](dial clientview.Dial, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
 	return &Sessions[M]{dial: dial, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
 }
@@ -47,7 +47,8 @@ func (l *Sessions[M]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Of returns the session of an object, and drops an earlier session with another ID.
+// Of returns the session of an object with the given ID. If this process does not follow it yet, Of
+// begins it, and stops an earlier session of the object.
 func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +59,7 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	if ok {
 		s.stop()
 	}
-	ctx, stop := context.WithCancel(context.Background()) // The context outlives the pass; Start and Forget cancel it.
+	ctx, stop := context.WithCancel(context.Background()) // The context outlives the pass. Start, Forget and the next session of the object cancel it.
 	s = &Session[M]{
 		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, stop: stop,
@@ -90,8 +91,8 @@ func (l *Sessions[M]) Forget(key types.NamespacedName) {
 	}
 }
 
-// Session is one session. The reconciler, with one pass at a time for an object, owns Memory. The
-// rest is shared with the goroutines that follow the runners.
+// Session is one session. Only the reconciler uses Memory, with one pass at a time for an object. Other
+// goroutines use the rest too: those that follow the runners and the cluster, and callers of Course.
 type Session[M any] struct {
 	id      string
 	now     func() time.Time
@@ -116,7 +117,8 @@ func (s *Session[M]) Hurry() {
 	}
 }
 
-// LookBetweenRuns turns the extra observations between runs on or off.
+// LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
+// observations between runs on or off.
 func (s *Session[M]) LookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +127,7 @@ func (s *Session[M]) LookBetweenRuns(between, strays bool) {
 	}
 }
 
-// StartWatch begins to sample the cluster, unless the session samples it already.
+// StartWatch begins to sample the cluster, unless the session samples it already. It returns the watch.
 func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +138,8 @@ func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *cluster
 	return s.watch
 }
 
-// LastView returns the last observations of the cluster in this session.
+// LastView returns all observations of the cluster in this session so far. It does not begin to sample
+// the cluster.
 func (s *Session[M]) LastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

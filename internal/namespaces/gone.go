@@ -71,8 +71,8 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	return Tolerant(inner, direct), nil
 }
 
-// Tolerant returns a client whose Get, List, Update, Patch and Delete return [NotFoundIfGone].
-// direct reads namespaces without a cache.
+// Tolerant returns a client whose Get, List, Update, Patch and Delete return the error of
+// [NotFoundIfGone], except for CRs. It reads namespaces with direct, which must not have a cache.
 func Tolerant(inner client.Client, direct client.Reader) client.Client {
 	return tolerant{Client: inner, direct: direct}
 }
@@ -156,8 +156,9 @@ func (i informers) new(from toolscache.ListerWatcher, of runtime.Object, resync 
 	}, of, resync, by)
 }
 
-// onlyGoneRefuse reports whether all namespaces that refuse a list of this kind are deleted or
-// being deleted. An informer belongs to one namespace, but is not told which.
+// onlyGoneRefuse reports whether a namespace refuses a list of this kind, and every namespace that
+// does so is deleted or being deleted. It asks all namespaces of the cache, because an informer belongs
+// to one namespace but does not know which. For CRs, it returns false.
 func (i informers) onlyGoneRefuse(ctx context.Context, of runtime.Object) bool {
 	kind, err := apiutil.GVKForObject(of, i.direct.Scheme())
 	if err != nil || isCR(of, i.direct.Scheme()) {

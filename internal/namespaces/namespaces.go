@@ -1,6 +1,6 @@
 // Package namespaces reports whether a namespace is a benchmark namespace, in which the manager has
-// the rights to run benchmarks. Only this package interprets missing rights: when a namespace is
-// deleted, Kubernetes removes these rights too.
+// the rights to run benchmarks. It also interprets rights that are missing in such a namespace: when a
+// namespace is deleted, Kubernetes removes these rights too.
 //
 // A manager that handles all namespaces also sees objects of users who must not reach a Ceph
 // cluster. Without this check it would lock the cluster, create pools and change settings for them,
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Checker asks the API server. It is safe for concurrent use.
+// Checker asks the API server for the manager's rights in namespaces. It is safe for concurrent use.
 type Checker struct {
 	client  client.Client
 	handled []string
@@ -26,8 +26,8 @@ type Checker struct {
 	known map[string]bool // benchmark namespaces
 }
 
-// New returns a Checker. The client has the manager's own rights. The manager handles the CRs in
-// the namespaces handled, or in all namespaces if there are none.
+// New returns a Checker. The client must have the manager's own rights. The manager handles the CRs in
+// the given namespaces; without any, it handles those in all namespaces.
 func New(c client.Client, handled ...string) *Checker {
 	return &Checker{client: c, handled: handled, known: map[string]bool{}}
 }

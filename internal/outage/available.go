@@ -11,9 +11,8 @@ import (
 // maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable describes the placement groups that would become unavailable if some OSDs stopped, or
-// returns "". without lists these OSDs, and pgs are all placement groups that they serve, from
-// [ceph.Client.PGsOn].
+// Unavailable describes the placement groups that may become unavailable without some OSDs; "" if all
+// stay available. It expects all placement groups that these OSDs serve, from [ceph.Client.PGsOn].
 //
 // `ceph osd ok-to-stop` should answer the same question, but is wrong in Ceph 20.2.4: it ignores
 // a placement group unless the last OSD of its acting set is among those to stop. So a refusal by
@@ -29,8 +28,8 @@ func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 		return ""
 	}
 	slices.Sort(lost)
-	return fmt.Sprintf("%d placement groups may become unavailable without %s: %s",
-		len(lost), Names(without), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
+	return fmt.Sprintf("placement groups may become unavailable without %s (%d in all): %s",
+		Names(without), len(lost), strings.Join(lost[:min(len(lost), maxExamples)], ", "))
 }
 
 // unavailable says why a placement group may become unavailable; "" if it stays available. A
@@ -51,7 +50,7 @@ func unavailable(m *ceph.OSDMap, pg ceph.PG, without []int) string {
 		}
 	}
 	if least := max(1, m.Pools[at].MinSize); left < least {
-		return fmt.Sprintf("would have %d OSDs left but needs %d (min_size of pool %s)", left, least, m.Pools[at].Name)
+		return fmt.Sprintf("would have fewer OSDs left (%d) than it needs (%d, min_size of pool %s)", left, least, m.Pools[at].Name)
 	}
 	return ""
 }

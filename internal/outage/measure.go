@@ -26,8 +26,8 @@ type Evidence struct {
 	Total *result.Direction
 }
 
-// Measure returns the cost of an outage, as far as the outage has progressed; nil if no OSDs were
-// stopped.
+// Measure returns the cost of an outage, as far as the outage has progressed; nil before the stop
+// begins.
 func Measure(e Evidence) *archive.Outage {
 	so := e.Progress
 	if so.Stop.IsZero() {
@@ -95,8 +95,8 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 }
 
 // Expected returns the description of the outage with which package quiescence distinguishes the
-// effects of the outage from disturbances. before has the numbers of OSDs that were up and in
-// before the stop. The result is nil if OSDs are not stopped yet.
+// effects of the outage from disturbances. It takes the numbers of OSDs that were up and in from the
+// status right before the stop. It returns nil without that status, and before the stop begins.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil
@@ -123,9 +123,9 @@ func after(from, to time.Time) v1alpha1.Decimal {
 	return figure.Decimal(max(0, to.Sub(from).Seconds()))
 }
 
-// activeFrom returns the time from which all placement groups were active. That is the first sample
-// after the last one with inactive placement groups, once the OSDs are up. If no sample had
-// inactive placement groups, it is the time when the OSDs came up.
+// activeFrom returns the time from which all placement groups were active again: the first sample
+// after the last one with inactive placement groups since noup was unset, but not before the time when
+// the OSDs came up. It returns zero while OSDs are down or placement groups are inactive.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -148,7 +148,7 @@ func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 }
 
 // degradedSeconds returns the integral of the number of missing copies, over the time from the
-// stop until no copy was missing. It interpolates linearly between samples.
+// stop until all placement groups were clean. It interpolates linearly between samples.
 func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	sum, last, missing := 0.0, so.Stop, 0.0
 	for _, s := range samples {
@@ -206,7 +206,8 @@ func windows(e Evidence) []archive.OutageWindow {
 	return all
 }
 
-// cut returns the clients' figures in the whole seconds of a part of the time series.
+// cut returns the clients' figures in the whole seconds of a part of the time series; false if the
+// part has no whole second.
 func cut(s *result.Series, from, to float64) (archive.OutageWindow, bool) {
 	var w archive.OutageWindow
 	var operations, bytes float64

@@ -12,7 +12,7 @@ import (
 // Progress holds the moments of an outage, by the clock of the manager. Each time is zero until its
 // moment has come.
 type Progress struct {
-	// Start is when the clients were told to start the phase.
+	// Start is when the clients got the signal to start the phase.
 	Start time.Time
 	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
 	// when they were seen down. Stop is first set to Begin, and corrected when the OSDs are marked
@@ -52,7 +52,7 @@ type Step string
 
 // The steps of an outage.
 const (
-	// StepWait waits for the returned time.
+	// StepWait waits for the returned duration.
 	StepWait Step = "Wait"
 	// StepStop stops the OSDs, unless [Plan.Refuse] gives a reason against it.
 	StepStop Step = "Stop"
@@ -171,7 +171,7 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	return ""
 }
 
-// cameUpEarly reports whether too many OSDs are up during the outage.
+// cameUpEarly reports whether too many OSDs were up in a sample during the outage.
 func (p Plan) cameUpEarly(so Progress, look Look) bool {
 	if so.Down.IsZero() || look.UpBefore == 0 {
 		return false

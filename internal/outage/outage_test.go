@@ -98,13 +98,13 @@ func TestRefuse(t *testing.T) {
 			set("mon", "mon_osd_min_in_ratio", "0.5")(c, p)
 			p.Backfill, p.Duration, p.OSDs, p.OtherPools = true, 12*time.Minute, []int{1, 2}, 1
 		}, ""},
-		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "1 other pools have data on these OSDs and would be degraded too (theirs)"},
+		"the data of others": {func(c *Cluster, _ *Plan) { c.PGs = append(c.PGs, pg(3, 2)) }, "other pools have data on these OSDs and would be degraded too (1 in all: theirs)"},
 		"the data of others, who agree": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, pg(3, 0, 2)), 1
 		}, ""},
 		"the data of others, who would lose it": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools = append(c.PGs, pg(3, 2)), 1
-		}, "3.0 would have 0 OSDs left but needs 1 (min_size of pool theirs)"},
+		}, "3.0 would have fewer OSDs left (0) than it needs (1, min_size of pool theirs)"},
 		"early on, it does not matter what is left": {func(c *Cluster, p *Plan) {
 			c.PGs, p.OtherPools, c.Stop, c.Status = append(c.PGs, pg(3, 2)), 1, nil, nil
 		}, ""},

@@ -57,9 +57,9 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned an outage may end. After that, another manager brings the
-// OSDs back. It has to do so before Ceph marks them out. So grace, plus the time until that manager
-// notices, must be less than outMargin.
+// grace is how much later than planned an outage may end. After that, a Keeper brings the OSDs back,
+// perhaps that of another manager. It has to do so before Ceph marks them out. So grace, plus the time
+// until the Keeper notices, must be less than outMargin.
 const grace = 15 * time.Second
 
 // Until returns the deadline for unsetting noup if the OSDs are stopped now. It is in UTC in

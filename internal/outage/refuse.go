@@ -41,8 +41,8 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 	return ""
 }
 
-// Impossible returns the reason why the OSDs can never be stopped in this cluster, independent
-// of its present state; "" if they sometimes can.
+// Impossible returns the reason why the OSDs cannot be stopped however long one waits, unless the
+// configuration of the cluster or the outage changes; "" if they may be stopped at some time.
 func (p Plan) Impossible(c Cluster) string {
 	for _, rule := range []func(Cluster) string{p.removedByRook, p.unknown, p.lostMeanwhile, p.shared} {
 		if why := rule(c); why != "" {
@@ -178,7 +178,7 @@ func (p Plan) shared(c Cluster) string {
 		return ""
 	}
 	slices.Sort(others)
-	return fmt.Sprintf("%d other pools have data on these OSDs and would be degraded too (%s): "+
+	return fmt.Sprintf("other pools have data on these OSDs and would be degraded too (%d in all: %s): "+
 		"name OSDs without such data, or raise outage.otherPools to %[1]d if their owners agree", len(others), strings.Join(others[:min(len(others), 5)], ", "))
 }
 

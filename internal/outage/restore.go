@@ -44,7 +44,7 @@ func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Con
 		return "", err
 	}
 	if down := downOf(OSDsOf(j), m); len(down) > 0 {
-		return reconcile.Wait(fmt.Sprintf("noup is unset, but %s are not up yet: if that lasts, check their pods.", Names(down))), nil
+		return reconcile.Wait(fmt.Sprintf("noup is unset. Waiting for %s to come up: if that lasts, check their pods.", Names(down))), nil
 	}
 	return "", journal.Close(ctx)
 }

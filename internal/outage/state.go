@@ -28,8 +28,8 @@ type State struct {
 	// groups were clean again.
 	status                   *ceph.Status
 	recovered, recoveredLast *ceph.Recovered
-	// earlier is the last OSD map of the previous run. It shows when the OSDs were stopped; nil
-	// in the first run.
+	// earlier is the last OSD map that was read in an earlier run. It shows when the OSDs were stopped;
+	// nil if earlier runs read no map.
 	earlier *ceph.OSDMap
 }
 
@@ -52,8 +52,8 @@ type View struct {
 	Again time.Duration
 }
 
-// Observe adds the findings of a pass, and determines the next step. started is when the phase got
-// its signal to start; zero if that has not happened yet.
+// Observe adds the findings of a pass, and determines the next step. It needs the time when the phase
+// got its signal to start; zero before that.
 func (s State) Observe(p Plan, started time.Time, phaseOver bool, samples []quiescence.Sample, now time.Time) (State, View) {
 	if s.Start.IsZero() {
 		s.Start = started
@@ -81,8 +81,8 @@ func (s State) Expected(p Plan, run int32) *quiescence.Outage {
 // Known reports whether this process has followed the outage of a run from its beginning.
 func (s State) Known(run int32) bool { return s.Run == run && !s.Start.IsZero() }
 
-// Measure returns the cost of the outage so far. total is the result of all clients in its phase;
-// nil if unknown.
+// Measure returns the cost of the outage so far. It needs the result of all clients in the phase; nil
+// if unknown.
 func (s State) Measure(p Plan, samples []quiescence.Sample, total *result.Direction) *archive.Outage {
 	return Measure(Evidence{
 		Progress: s.Progress, Samples: samples, Before: s.recovered, After: s.recoveredLast, Ramp: p.Ramp, Total: total,

@@ -74,14 +74,14 @@ func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
 	return s.Rook.Connection(ctx, s.Cluster, s.Cluster.Identities.Observer)
 }
 
-// Moves reports whether the OSDs or their data change their state, so that [Stopper.Look] finds
-// something new.
+// Moves reports whether [Stopper.Look] may find something new: OSDs are going down, or noup was unset,
+// so that OSDs come up and data recovers.
 func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
 
 // Look observes the outage. It reads the OSD map until the OSDs are up, then closes the journal,
-// and then reads the number of recovered objects if clean is set. clean says that all placement
-// groups are clean in the last sample. Each call does only one of these things, because every query
-// starts a process on a node that may also serve clients.
+// and then reads the number of recovered objects if all placement groups are clean in the last sample.
+// Each call does only one of these things, because every query starts a process on a node that may
+// also serve clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
 	if err != nil {
@@ -104,10 +104,11 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 	return nil
 }
 
-// StopOSDs stops the OSDs, unless the state of the cluster forbids it. known has the facts that the
-// caller has about the cluster. An error means that nothing was stopped: the caller retries until
-// it is too late for the outage. If the stop itself fails, StopOSDs records that in Failed instead
-// of returning an error, because a stop must not be retried.
+// StopOSDs stops the OSDs, unless the state of the cluster forbids it: then it sets Failed and Refused.
+// It reads the state of Ceph, and takes RemovesOSDs and TargetPools from the caller's facts. An error
+// means that nothing was stopped: the caller retries until it is too late for the outage. If the stop
+// itself fails, StopOSDs records that in Failed instead of returning an error, because a stop must not
+// be retried.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	why, err := s.whyNot(ctx, p, known)
 	if err != nil {
@@ -174,8 +175,8 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 }
 
 // UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If noup cannot
-// be unset yet, the caller repeats the call after the returned time. abort is why the run must not
-// continue, or "".
+// be unset yet, the caller repeats the call after the returned time. If the run must not continue, the
+// caller passes the reason as abort.
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
 	if err := s.connect(ctx, time.Time{}); err != nil {
 		return 0, err
@@ -199,7 +200,8 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
 // stopped. The holder of the lock does so before anything else. A new holder reads the journal in
 // Ceph too: the journal may belong to another Kubernetes cluster, or its copy in Kubernetes may have
-// been deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it.
+// been deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it, and does
+// nothing while noup may be set for this session's own outage.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
@@ -244,8 +246,8 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	return s.restore(ctx)
 }
 
-// left returns the journal of OSDs that are kept down, or nil. It reads the copy in Ceph only with
-// inCeph, because that starts a process.
+// left returns the journal of an outage, which may be done; nil if none exists. It reads the copy in
+// Ceph only with inCeph, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)

@@ -21,9 +21,9 @@ const (
 	mostPGs = 256
 )
 
-// DefaultPGs returns the number of PGs for a scratch pool that names none: the smallest power
-// of two that gives each of its OSDs 32, counting copies or chunks. The result is between 32
-// and 256.
+// DefaultPGs returns the number of PGs for a scratch pool that names none: the smallest power of
+// two that gives each of its OSDs at least 32 on average, counting copies or chunks. The result is
+// between 32 and 256.
 func DefaultPGs(copies, osds int) int {
 	pgs := fewestPGs
 	for pgs < mostPGs && pgs*copies < pgsPerOSD*osds {
@@ -32,8 +32,9 @@ func DefaultPGs(copies, osds int) int {
 	return pgs
 }
 
-// Sized returns a scratch pool with default numbers of PGs where it names none. The defaults
-// depend on the OSDs but not on other pools, so that every run of a sweep gets the same.
+// Sized returns a scratch pool with default numbers of PGs where it names none. The defaults depend
+// on all OSDs of the device class but not on other pools, so that every run of a sweep gets the
+// same.
 func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {
 	sized := *spec.DeepCopy()
 	count := 0
@@ -68,7 +69,7 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
 		pgs, err := strconv.Atoi(string(params[paramPGNum]))
 		if err != nil {
-			pgs = 0 // Ceph refuses such a number with a clear error.
+			pgs = 0 // It is missing, or Ceph refuses it with a clear error.
 		}
 		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
 	}

@@ -40,7 +40,8 @@ type Request struct {
 	Count int
 	// Pools are the pools to place on them.
 	Pools []Pool
-	// FailureDomain is the type of CRUSH bucket on which copies are kept apart.
+	// FailureDomain is the type of CRUSH bucket that keeps copies apart: no two copies of a
+	// placement group are in one bucket.
 	FailureDomain string
 	// DeviceClass is the device class of the OSDs. It may be empty if the cluster has only one
 	// class.
@@ -77,7 +78,7 @@ func RequestOf(pool v1alpha1.ScratchPool) Request {
 	case ec != nil:
 		request.Pools = []Pool{
 			{Copies: int(ec.DataChunks + ec.CodingChunks), PGs: pgs(pool.Parameters)},
-			// The metadata need not be on all of the OSDs, so their number of placement groups
+			// The metadata pool need not use all of the OSDs, so its number of placement groups
 			// does not matter.
 			{Copies: int(ec.Metadata.Size)},
 		}
@@ -106,7 +107,7 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 // Chosen has the OSDs that were chosen for a request.
 type Chosen struct {
 	// IDs are in the order of the draw. A request for fewer OSDs with the same seed gets the first
-	// of these.
+	// of these, if the cluster has the same OSDs.
 	IDs []int
 	// domain is the failure domain of each OSD.
 	domain map[int]string
@@ -115,9 +116,9 @@ type Chosen struct {
 // Sorted returns the IDs in numerical order.
 func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
 
-// Choose draws OSDs that are up and in. It takes one OSD from each failure domain in turn. So
-// the copies of a placement group can be kept apart, and the numbers of chosen OSDs per
-// failure domain differ by at most one.
+// Choose draws OSDs that are up and in. It takes one OSD from each failure domain in turn. So the
+// copies of a placement group can be kept apart, and the numbers of chosen OSDs per failure domain
+// differ by at most one, unless a domain has too few OSDs.
 //
 // If a request cannot be met, the error is an *Error.
 func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
@@ -147,10 +148,10 @@ func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 	return chosen, nil
 }
 
-// Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure
-// domains than a pool has copies. Ceph creates such a pool nevertheless, and its placement
-// groups never become clean. An OSD that is down or out counts, since it may come back; the
-// device class is not checked here.
+// Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure domains
+// than a pool has copies. Ceph creates such a pool nevertheless, and its placement groups never
+// become clean. An OSD that is down or out counts, since it may come back. If the request has no
+// device class, OSDs of all classes count. If no OSD counts, the error is nil.
 //
 // If a request cannot be met, the error is an *Error.
 func Apart(all []ceph.OSDLocation, w Request) error {
@@ -222,17 +223,17 @@ func (w Request) possible(domains map[string][]int) error {
 		there += len(osds)
 	}
 	if w.Count > there {
-		return refuse("a pool cannot be confined to %d OSDs: %d%s are up and in", w.Count, there, w.ofClass())
+		return refuse("OSDs requested for the pool: %d; OSDs%s that are up and in: %d; request fewer OSDs", w.Count, w.ofClass(), there)
 	}
 	for _, pool := range w.Pools {
 		switch {
 		case pool.Copies > w.Count:
-			return refuse("a pool with %d copies or chunks cannot be confined to %d OSDs: use at least one OSD for each, or a smaller size", pool.Copies, w.Count)
+			return refuse("OSDs requested for the pool: %d; its copies or chunks: %d; request at least one OSD for each, or use a smaller size", w.Count, pool.Copies)
 		case pool.Copies > len(domains):
 			return refuse("%d copies or chunks need as many failure domains of type %s, but the OSDs%s that are up and in are in only %d: use failureDomain osd, or a smaller size",
 				pool.Copies, w.FailureDomain, w.ofClass(), len(domains))
 		case pool.PGs > 0 && pool.PGs*pool.Copies < w.Count:
-			return refuse("%d placement groups of %d copies or chunks cannot use all of %d OSDs: use a larger pg_num", pool.PGs, pool.Copies, w.Count)
+			return refuse("a pool with pg_num %d and size %d cannot use all of %d OSDs: use a larger pg_num", pool.PGs, pool.Copies, w.Count)
 		}
 	}
 	return nil
@@ -256,9 +257,9 @@ func shuffle[T any](xs []T, seed int64, stream uint64) {
 	}
 }
 
-// Spread assigns OSDs to each placement group of a pool, the primary first. The OSDs of a
-// placement group are in different failure domains. As far as the domains allow, every OSD has
-// equally many placement groups, and is equally often primary.
+// Spread assigns OSDs to each placement group of a pool, the primary first. The OSDs of a placement
+// group are in different failure domains. As far as the domains allow, every OSD has about equally
+// many placement groups, and is primary about equally often.
 func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	load, first := map[int]int{}, map[int]int{}
 	all := make([]ceph.PGPlacement, pool.PGs)
@@ -299,8 +300,9 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing returns the placements that were not sent to Ceph yet. sent has those that this process
-// has sent, by ID. The OSD map is not enough, because Ceph drops a placement that equals CRUSH's
+// Missing returns the placements that have to be sent to Ceph, because neither the OSD map nor sent
+// has them. The parameter sent holds the placements that this process has sent, by ID of the
+// placement group. The OSD map is not enough, because Ceph drops a placement that equals CRUSH's
 // own choice.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
@@ -344,8 +346,9 @@ func unreported(pool ceph.Pool, count int) string {
 	return fmt.Sprintf("Ceph reports OSDs for only %d of the %d placement groups of pool %s", count, pool.PGNum, pool.Name)
 }
 
-// CheckConfined says why the placement groups of a pool are not confined to OSDs: some are on
-// others, or they do not use all of the given ones. It returns "" if they are confined.
+// CheckConfined says why the placement groups of a pool are not confined to OSDs: some are on other
+// OSDs, on a wrong number of OSDs, or unknown, or they do not use all of the given OSDs. It returns
+// "" if they are confined.
 func CheckConfined(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	used, count := map[int]bool{}, 0
 	for _, pg := range pgs {

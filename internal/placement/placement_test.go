@@ -63,18 +63,18 @@ func TestChoose(t *testing.T) {
 			"[0 1]",
 		},
 		"more than there are": {
-			hosts(1, 1, 1), Request{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "cannot be confined to 4 OSDs: 3 are up and in",
+			hosts(1, 1, 1), Request{Count: 4, Pools: one(1, 8), FailureDomain: "host"}, "OSDs requested for the pool: 4; OSDs that are up and in: 3; request fewer OSDs",
 		},
 		"more than there are of the class": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }),
 			Request{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
-			"2 of device class ssd are up and in",
+			"OSDs of device class ssd that are up and in: 2",
 		},
 		"of two classes at once": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",
 		},
 		"more copies than OSDs": {
-			hosts(1, 1, 1), Request{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "3 copies or chunks cannot be confined to 2 OSDs",
+			hosts(1, 1, 1), Request{Count: 2, Pools: one(3, 8), FailureDomain: "host"}, "OSDs requested for the pool: 2; its copies or chunks: 3",
 		},
 		"more copies than hosts": {
 			hosts(3), Request{Count: 3, Pools: one(2, 8), FailureDomain: "host"}, "in only 1: use failureDomain osd",
@@ -83,7 +83,7 @@ func TestChoose(t *testing.T) {
 			hosts(3, 3), Request{Count: 4, Pools: []Pool{{Copies: 2, PGs: 8}, {Copies: 3, PGs: 8}}, FailureDomain: "host"}, "3 copies or chunks need as many failure domains of type host",
 		},
 		"fewer placement groups than OSDs": {
-			hosts(2, 2), Request{Count: 4, Pools: one(1, 2), FailureDomain: "host"}, "2 placement groups of 1 copies or chunks cannot use all of 4 OSDs",
+			hosts(2, 2), Request{Count: 4, Pools: one(1, 2), FailureDomain: "host"}, "pg_num 2 and size 1 cannot use all of 4 OSDs",
 		},
 		"a number of placement groups that is not known": {hosts(2, 2), Request{Count: 4, Pools: one(1, 0), FailureDomain: "host"}, "[0 1 2 3]"},
 		"a failure domain that there is not":             {hosts(2, 2), Request{Count: 2, Pools: one(1, 8), FailureDomain: "rack"}, "no OSD is in a CRUSH bucket of type rack"},

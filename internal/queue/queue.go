@@ -30,8 +30,9 @@ type Place struct {
 // maxNamed limits how many of the objects ahead are named.
 const maxNamed = 3
 
-// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that has not begun
-// or has ended, or that belongs to a sweep, because the sweep has a place.
+// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that is not at work,
+// or that belongs to a sweep, because the sweep has a place. A benchmark is at work from its start
+// time until its teardown is complete, except while it is suspended or stalled.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	_, bySweep := objectref.SweepOf(b)
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || bySweep {
@@ -40,8 +41,8 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	return Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
-// OfSweep returns the place of a sweep. It returns false for a sweep that has not begun or has
-// ended, or that only plans.
+// OfSweep returns the place of a sweep. It returns false for a sweep that is not at work, that waits
+// for its spec.window, or that only plans.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
@@ -57,11 +58,12 @@ func waits(conditions []metav1.Condition) bool {
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead returns the objects that began earlier for the same cluster, earliest first.
+// Ahead names the objects that began earlier for the same cluster, earliest first. It names at most
+// three, and then says how many more are ahead.
 //
-// If holds reports that the object holds the lock, Ahead returns none. Start times have a
-// resolution of one second. So an object that sorts first by its name may have started after the
-// holder, within the same second.
+// Ahead names no object if the object itself holds the lock, according to the function holds: start
+// times have a resolution of one second, so an object that sorts first by its name may have started
+// after the holder, within the same second.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {

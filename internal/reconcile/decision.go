@@ -16,9 +16,11 @@ type Decision struct {
 	Run   int
 	// Rule is the name of the rule that applied, and Step the name of the step.
 	Rule, Step string
-	// Detail distinguishes successive actions of the same step; empty if it has only one.
+	// Detail distinguishes decisions with the same step, such as the parts of a teardown; "" if the
+	// step needs no distinction.
 	Detail string
-	// Reason is the reason that conditions get; empty where the step leaves them as they are.
+	// Reason is the planned reason for the conditions; "" if the plan has no message. The step may
+	// set another reason.
 	Reason string
 	// Rests reports that the step does nothing. For an object that is seen for the first time,
 	// such a decision is not logged: otherwise a restart would log a line for each ended object.
@@ -39,8 +41,9 @@ type decided struct {
 	Decision
 }
 
-// Note logs a decision, with the logger of ctx, unless the last one for the object was the same.
-// A decision has no message for users, which may change with each pass.
+// Note logs a decision, with the logger of ctx, unless the last one for the object was the same. It
+// does not log the first decision for an object if that decision rests. A Decision omits the message
+// for users, because a message may change with each pass.
 func (d *Decisions) Note(ctx context.Context, object client.Object, decision Decision) {
 	if !d.isNews(object, decision) {
 		return

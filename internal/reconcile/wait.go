@@ -43,7 +43,7 @@ func (w *Waiting) Note(what string, now time.Time) bool {
 	return true
 }
 
-// IsOver reports whether the wait has taken longer than the patience allows.
+// IsOver reports whether w is the wait that the patience limits, and has lasted too long.
 func (p Patience) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }

@@ -57,7 +57,7 @@ func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
-// RunsToRead returns the names of the ConfigMaps to read, the latest first.
+// RunsToRead returns the names of at most MaxRuns ConfigMaps to read, the latest first.
 func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	complete := Complete(m.benchmark)
 	maps = slices.DeleteFunc(slices.Clone(maps), func(cm metav1.PartialObjectMetadata) bool {

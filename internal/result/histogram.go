@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Histogram counts latencies in fio's bins, whose width is at most 1/64 of their value. Counts
-// are exact, so the histograms of several clients add up exactly.
+// Histogram counts latencies in fio's bins. The width of a bin is 1 ns up to 128 ns, and at most
+// 1/64 of its value above. Counts are exact, so the histograms of several clients add up exactly.
 type Histogram struct {
 	// Bins are in rising order, without empty ones. In JSON each is a pair, [nanoseconds, count].
 	Bins []Bin `json:"nanosecondBins"`
@@ -113,9 +113,10 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Percentile returns the value of the bin that holds the operation of nearest rank, as fio does. It
+// Percentile returns the value of the bin that holds the operation of nearest rank, as fio does. That
 // is the first bin at which the share of operations, counted from the first bin, reaches percent.
-// Percentile does not interpolate, so its error is at most half a bin, below 0.8 %.
+// Percentile does not interpolate, so its error is at most half a bin, below 0.8 %, except in the
+// last bin. It returns false for an empty histogram, and for a percentage outside of (0, 100].
 func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	total := h.Count()
 	if total == 0 || !(percent > 0 && percent <= 100) {
@@ -179,7 +180,7 @@ func (h *Histogram) merge(o *Histogram) *Histogram {
 }
 
 // sort puts the bins in rising order. It returns an error for a duplicate bin, for a value that
-// is not one of fio's bins, and for a count below one.
+// is not one of fio's bins, for a count below one, and for counts that add up to more than 63 bits.
 func (h *Histogram) sort() error {
 	if !slices.IsSortedFunc(h.Bins, compareBins) {
 		slices.SortFunc(h.Bins, compareBins)
@@ -190,7 +191,8 @@ func (h *Histogram) sort() error {
 func compareBins(a, b Bin) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) }
 
 // NewHistogram makes a histogram from bins in any order. The histogram keeps the slice and sorts
-// it. NewHistogram fails if a bin is not one of fio's, is a duplicate, or has a count below one.
+// it. NewHistogram fails if a bin is not one of fio's, is a duplicate, or has a count below one, or
+// if the sum of all counts exceeds 63 bits.
 func NewHistogram(bins []Bin) (*Histogram, error) {
 	h := &Histogram{Bins: bins}
 	if err := h.sort(); err != nil {

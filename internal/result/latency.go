@@ -17,7 +17,7 @@ type Percentile struct {
 	// Percent is above 0 and at most 100.
 	Percent float64 `json:"percent"`
 	Seconds float64 `json:"seconds"`
-	// AtLeast reports that Seconds is only a lower bound: the operation is in the last bin,
+	// AtLeast says that the latency may be far above Seconds: the operation is in the last bin,
 	// which has no upper end.
 	AtLeast bool `json:"atLeast,omitempty"`
 }
@@ -81,7 +81,7 @@ type Moments struct {
 	Count       int64   `json:"count"`
 	MeanSeconds float64 `json:"meanSeconds"`
 	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not report
-	// a spread, as rados bench for reads.
+	// a spread. For reads, rados bench does not.
 	M2SecondsSquared *float64 `json:"m2SecondsSquared,omitempty"`
 	MinSeconds       *float64 `json:"minSeconds,omitempty"`
 	MaxSeconds       *float64 `json:"maxSeconds,omitempty"`

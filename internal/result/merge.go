@@ -18,11 +18,12 @@ const unevenShare = 0.95
 // It adds operations and bytes, combines moments without loss, and adds histograms bin by bin.
 // Seconds is the window, the longest of the clients' times, because the cluster's rate is the total
 // over that window. Merge never averages rates or percentiles. If one of the results lacks a
-// histogram, so does the merged result, with a warning. Merge omits settings that differ.
+// histogram, so does the merged result, with a warning. Merge omits a version and settings that
+// differ. It fails if tools or formats differ, or if a sum exceeds 63 bits.
 //
 // The order of the results does not matter, except for floating-point rounding. Nor does it
-// matter whether they are merged at once or in steps. Merge does not change its arguments, but
-// the result may share slices with them.
+// matter whether they are merged at once or in steps. Merge does not change its arguments, but its
+// result may share memory with them. Merge returns a single argument itself.
 func Merge(results ...*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("merge: there are no results")
@@ -150,7 +151,7 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 }
 
 // mergeLatencies merges the latencies of two clients. Its second result reports whether the merged
-// latency lacks something that one of the two has.
+// latency lacks a histogram or percentiles that one of the two has, or is nil although one is not.
 func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
 	if a == nil || b == nil {
 		return nil, a != nil || b != nil, nil

@@ -2,13 +2,14 @@
 //
 // It follows three rules. Every quantity has its unit in its name. A quantity that a tool did
 // not report is absent (a nil pointer, a missing column, a gap in a series), never zero.
-// Quantities are stored in a form that can be added exactly: operations, bytes, moments and
-// histograms. Rates and percentiles are derived from them on demand.
+// Totals are stored in a form that can be merged without loss: operations, bytes, moments and
+// histograms. Rates and percentiles are derived from them on demand. Two exceptions: a [Series] has
+// rates, and a [Latency] without a histogram has the tool's own percentiles.
 package result
 
 import "slices"
 
-// SchemaVersion is the version of the JSON form that this package writes. It reads no other
+// SchemaVersion is the version of the JSON form of a result. [Result.Validate] refuses any other
 // version.
 const SchemaVersion = 1
 
@@ -22,8 +23,8 @@ const (
 	ToolFIO        Tool = "fio"
 )
 
-// HasRollingRows reports whether the rows of the tool's series are means over several seconds, in
-// which a warm-up looks like a trend.
+// HasRollingRows reports whether the rates in the rows that the tool prints are means over several
+// seconds, in which a warm-up looks like a trend.
 func (t Tool) HasRollingRows() bool { return t == ToolRBDBench }
 
 // Result is what one or more clients measured in one phase.
@@ -43,8 +44,8 @@ type Result struct {
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
 
-	// Warnings are facts that a reader of the numbers has to know, in the order of the
-	// output.
+	// Warnings are facts that a reader of the numbers has to know. A merged result has them sorted
+	// by code, message and line.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -52,12 +53,13 @@ type Result struct {
 type Source struct {
 	Tool Tool `json:"tool"`
 	// ToolVersion is the version that the tool printed; "" if it printed none (rados bench
-	// and rbd bench never do).
+	// and rbd bench never do), or if merged results have different versions.
 	ToolVersion string `json:"toolVersion,omitempty"`
 	// Format names the format of the output that was parsed.
 	Format string `json:"format"`
-	// Settings are the parameters that the tool itself reported, verbatim and under its own
-	// names. Parameters that it did not report are missing.
+	// Settings are the parameters that the tool itself reported, verbatim. Their names are mostly
+	// the tool's own. Parameters that it did not report are missing, and so are parameters in
+	// which merged results differ.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -74,9 +76,9 @@ type Direction struct {
 	// Seconds. If it is far below Seconds, the window ends with less load than requested.
 	ShortestSeconds float64 `json:"shortestSeconds"`
 
-	// Latency is the time from before the submission to the completion of an operation, for
-	// which a client waits. SubmissionLatency and CompletionLatency are its parts, which fio
-	// calls slat and clat.
+	// Latency is the time for which a client waits: from before the submission of an operation to
+	// its completion. SubmissionLatency and CompletionLatency are its parts, which fio calls slat
+	// and clat.
 	Latency           *Latency `json:"latency,omitempty"`
 	SubmissionLatency *Latency `json:"submissionLatency,omitempty"`
 	CompletionLatency *Latency `json:"completionLatency,omitempty"`
@@ -93,7 +95,7 @@ type WarningCode string
 
 // The warnings.
 const (
-	// WarnUnrecognizedLine is a line that belongs to no known format.
+	// WarnUnrecognizedLine is a line, or the end of one, that is not part of the format.
 	WarnUnrecognizedLine WarningCode = "UnrecognizedLine"
 	// WarnToolMessage is a message of the tool between its figures.
 	WarnToolMessage WarningCode = "ToolMessage"
@@ -108,10 +110,12 @@ const (
 	WarnShortIO WarningCode = "ShortIO"
 	// WarnSnapshots says that earlier, cumulative reports in the same output were skipped.
 	WarnSnapshots WarningCode = "Snapshots"
-	// WarnSeriesDropped says that a course over time existed, but could not be kept.
+	// WarnSeriesDropped says that a course over time, or a part of it, existed, but could not be
+	// kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
-	// WarnHistogramDropped says that a merged result lacks a histogram, because the result of a
-	// client lacks it, or has only percentiles, which cannot be merged.
+	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles
+	// that the result of a client has: not every client has a histogram, and percentiles cannot be
+	// merged.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.

@@ -17,7 +17,7 @@ type Second struct {
 // Done counts finished operations.
 type Done struct {
 	// Operations may be 0, which is a stall. Bytes is the number of bytes that the operations
-	// moved, and LatencySeconds the sum of their latencies.
+	// moved. LatencySeconds is the sum of their latencies; 0 if the tool reports none.
 	Operations     float64 `json:"operations"`
 	Bytes          float64 `json:"bytes"`
 	LatencySeconds float64 `json:"latencySeconds"`

@@ -46,7 +46,8 @@ const (
 // Len returns the number of intervals.
 func (s *Series) Len() int { return len(s.StartSeconds) }
 
-// Stalled reports whether nothing at all completed in interval i.
+// Stalled reports whether nothing completed in interval i. It returns false for a series that has
+// neither operations nor bytes.
 func (s *Series) Stalled(i int) bool {
 	switch {
 	case s.OperationsPerSecond != nil:
@@ -65,11 +66,11 @@ const maxSeriesSeconds = 1e6
 // The clocks of the tools are accurate to a millisecond.
 const coverage = 0.998
 
-// PerSecond aligns the series to whole seconds. It omits a second that the series does not cover
-// completely, so it invents nothing. A second that several intervals share gets their mean,
-// weighted by time (latency: by operations) within the second, so nothing is lost. If nothing
-// completed in some second, the result has no latencies. PerSecond returns nil if the series covers
-// no whole second.
+// PerSecond aligns the series to whole seconds. It omits a second if more than two milliseconds of
+// it lie outside of all intervals, so it invents nothing. A second that several intervals share
+// gets their mean. Rates are weighted by time within the second, and latencies by operations; if
+// these are unknown, by time. If nothing completed in some second, the result has no latencies.
+// PerSecond returns nil if the series covers no whole second.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {
@@ -103,8 +104,8 @@ func (s *Series) columns() [3]*[]float64 {
 	return [3]*[]float64{&s.OperationsPerSecond, &s.BytesPerSecond, &s.MeanLatencySeconds}
 }
 
-// gather appends one whole second to s, from the intervals of another series at and after
-// first, if these cover the second.
+// gather appends one whole second to s if another series covers that second, from the interval with
+// index first on. If nothing completed in the second, gather removes the latencies from s.
 func (s *Series) gather(from *Series, first int, second float64) {
 	var covered, operations, bytes, latency, weight float64
 	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {
@@ -163,8 +164,9 @@ func matchSeconds(a, b *Series, visit func(i, j int)) {
 	}
 }
 
-// AddSeries adds the rates of two clients that started together, second by second. The result
-// has the complete seconds and the columns that both have; nil without any.
+// AddSeries adds the rates of two clients that started together, second by second, and weights
+// their latencies by operations. The result has the complete seconds and the columns that both
+// have; nil without any.
 func AddSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil

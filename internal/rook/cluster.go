@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ClusterInfo has the parts of a CephCluster that cephtune uses. Rook updates its status only once
-// a minute: ask Ceph for the current state.
+// ClusterInfo has the parts of a CephCluster that cephtune uses. Rook updates the status of a
+// CephCluster only once a minute: ask Ceph for the current state.
 type ClusterInfo struct {
 	Namespace, Name string
 	// FSID is Ceph's ID of the cluster; empty until Rook knows it.
@@ -30,8 +30,8 @@ type ClusterInfo struct {
 	Image, RunningImage string
 	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
 	CephVersions map[string]int
-	// RookVersion is the version of Rook that last updated the manager daemons, such as
-	// v1.17.2; empty if unknown.
+	// RookVersion is the version of Rook that last updated Ceph's manager daemons, such as v1.17.2;
+	// empty if unknown.
 	RookVersion string
 	// Network describes how clients reach the daemons.
 	Network Network
@@ -210,7 +210,7 @@ func (i ClusterInfo) Unsettled() string {
 	case i.Deleting:
 		return "the CephCluster is being deleted"
 	case i.Phase != phaseReady && i.Phase != phaseConnected:
-		return fmt.Sprintf("Rook is reconciling the CephCluster: phase %q, %s", i.Phase, i.Message)
+		return fmt.Sprintf("Rook is reconciling the CephCluster, or has failed: phase %q, message %q; see its conditions", i.Phase, i.Message)
 	case !i.Reconciled:
 		return "Rook has not seen the latest spec of the CephCluster yet"
 	case i.RunningImage != "" && i.Image != "" && i.RunningImage != i.Image:

@@ -36,7 +36,7 @@ const (
 	connectionTTL = 30 * time.Second
 )
 
-// Connections finds and caches the connection data of Ceph clusters for half a minute. It is
+// Connections finds the connection data of Ceph clusters, and caches it for half a minute. It is
 // safe for concurrent use.
 type Connections struct {
 	reader client.Reader

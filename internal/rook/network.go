@@ -77,10 +77,10 @@ func multusJSON(selector, namespace string) (string, error) {
 	return string(text), err
 }
 
-// ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides
-// the monitors and the key. They are needed because monitors send these options only after the
-// first connection. If version 2 of the protocol is required, no line is needed: Rook then lists only
-// the addresses of version 2.
+// ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides the
+// monitors and the key. They are needed because monitors send these options only after the first
+// connection. A requirement of version 2 of the protocol needs no line: Rook then lists only the
+// addresses of version 2.
 func (i ClusterInfo) ConfLines() []string {
 	var lines []string
 	if i.Network.Encryption {

@@ -23,10 +23,10 @@ import (
 
 const (
 	// annotationOwner names the object that owns a scratch pool, for people. Only
-	// annotationOwnerUID is compared. A pool without both is foreign.
+	// annotationOwnerUID is compared. A pool without annotationOwnerUID is foreign.
 	annotationOwner    = "cephtune.dev/owner"
 	annotationOwnerUID = "cephtune.dev/owner-uid"
-	// annotationSpec is a digest of the spec that the pool was made for.
+	// annotationSpec is a digest of the spec and the ScratchUse.Key that the pool was made for.
 	annotationSpec = "cephtune.dev/spec"
 
 	// poolFinalizer is Rook's finalizer on pools.
@@ -56,7 +56,7 @@ type ScratchUse struct {
 	Data bool
 }
 
-// blockPool has the fields of a CephBlockPool that this package reads.
+// blockPool has the fields of a CephBlockPool's status that this package reads.
 type blockPool struct {
 	Status struct {
 		Phase      string             `json:"phase"`
@@ -66,15 +66,15 @@ type blockPool struct {
 
 // EnsureScratchPool has Rook create the scratch pool, including a metadata pool if it is
 // erasure-coded. The spec has to name its numbers of PGs, as placement.Sized does, because the
-// autoscaler is off. The method is idempotent. ready reports whether Rook says Ready; before
-// that, why names the obstacle. Call VerifyPool afterwards: Rook says Ready even if Ceph refused
-// a parameter.
+// autoscaler is off. The method is idempotent. It returns true when Rook says Ready, and before
+// that the obstacle. Call VerifyPool afterwards: Rook says Ready even if Ceph refused a parameter.
 //
-// An *Error says that the name is taken, that the pool was created for another spec, or that the
-// pool of a continuing use no longer exists. The method never touches a CephBlockPool without
-// the operator's annotations. It also never adopts a pool that exists in Ceph without a
-// CephBlockPool, because Rook would take it over and finally remove it. The OSD map serves this
-// check, and must have been read after the previous scratch pool disappeared.
+// An *Error says that the name is taken, that the pool was created for another spec or other runs,
+// that the pool of a continuing use was removed or recreated, or that the operator lacks a right.
+// The method never touches a CephBlockPool without the operator's annotations. It also never adopts
+// a pool that exists in Ceph without a CephBlockPool, because Rook would take it over and finally
+// remove it. The OSD map serves this check, and must have been read after the previous scratch pool
+// disappeared.
 func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
 	for _, pool := range scratchPools(spec) {
@@ -169,7 +169,8 @@ func (a *Access) OwnsScratchPool(ctx context.Context, cluster settings.Cluster, 
 	return false, nil
 }
 
-// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.
+// HasScratchPool reports whether the owner's scratch pool exists and is not being removed. For an
+// erasure-coded pool, it reads only the metadata pool.
 func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error) {
 	o := object(kindBlockPool, cluster.Namespace, settings.ScratchPool)
 	err := get(ctx, a.reader, o, &blockPool{})
@@ -179,15 +180,16 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 	return err == nil && owns(owner, o) && o.GetDeletionTimestamp() == nil, nil
 }
 
-// DeleteScratchPool has Rook remove the owner's scratch pools. gone is true when neither the
-// data pool nor the metadata pool exists; before that, why names the obstacle. Foreign pools are
-// left alone and are not an obstacle.
+// DeleteScratchPool has Rook remove the owner's scratch pools. It returns true when the owner has
+// neither the data pool nor the metadata pool, and before that the obstacle. It leaves pools of
+// others alone; they are not an obstacle.
 //
 // The metadata pool is removed before the data pool. It contains the images. Rook does not remove it
 // while images exist, and an image can be removed only while its data pool exists.
 //
-// Rook waits for ever when it has to remove a pool that it could never create. Given a current
-// OSD map, which may be nil, DeleteScratchPool removes Rook's finalizer from such a pool.
+// Rook waits for ever when it has to remove a pool that it could never create. If the OSD map does
+// not have such a pool a minute after the request to delete it, DeleteScratchPool removes Rook's
+// finalizer. The OSD map must be current, or nil: then the finalizer stays.
 func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)

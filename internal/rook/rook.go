@@ -1,7 +1,7 @@
-// Package rook is the operator's interface to Rook: it finds the connection to a
-// CephCluster, reads its state and the settings that Rook sets in Ceph, and makes Rook
-// create and remove scratch pools. It reads objects directly from the API server, never from a
-// cache. So it needs no right to watch in Rook's namespaces.
+// Package rook is the operator's interface to Rook: it finds the connection to a CephCluster, reads
+// its state and the settings that Rook sets in Ceph, makes Rook create and remove scratch pools,
+// and deletes the pods of OSDs to restart them. It reads objects directly from the API server,
+// never from a cache. So it needs no right to watch in Rook's namespaces.
 package rook
 
 import (
@@ -25,8 +25,9 @@ const (
 	kindBlockPool = "CephBlockPool"
 	kindClient    = "CephClient"
 
-	// These are phases of Rook's objects. Ready: Rook is done. Connected: Rook has reached the
-	// external cluster. Progressing: Rook works on the object.
+	// These are phases of Rook's objects. Ready: Rook is done. Connected: Rook has reached an
+	// external cluster. Progressing, which is also the type of a condition: Rook works on the
+	// object.
 	phaseReady       = "Ready"
 	phaseConnected   = "Connected"
 	phaseProgressing = "Progressing"
@@ -47,10 +48,10 @@ const (
 	ReasonForeignPool = "ForeignPool"
 	// ReasonScratchPoolTaken means that a scratch pool has another owner.
 	ReasonScratchPoolTaken = "ScratchPoolTaken"
-	// ReasonScratchPoolDiffers means that the owner's scratch pool was created for another
-	// spec. It has to be removed before it is created again.
+	// ReasonScratchPoolDiffers means that the owner's scratch pool was created for another spec, or
+	// for other runs. It has to be removed before it is created again.
 	ReasonScratchPoolDiffers = "ScratchPoolDiffers"
-	// ReasonScratchPoolGone means that a scratch pool no longer exists, although earlier
+	// ReasonScratchPoolGone means that a scratch pool was removed or recreated, although earlier
 	// runs that are being compared have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
 	// ReasonNetworkUnknown means that the cluster's network configuration is not supported.
@@ -107,8 +108,8 @@ func get(ctx context.Context, reader client.Reader, o *unstructured.Unstructured
 	return nil
 }
 
-// explain adds advice to the API server's error about objects of a kind. A key without a
-// name stands for all objects in a namespace.
+// explain wraps the API server's error about objects of a kind. If the operator lacks a right, the
+// result is an *Error with advice. A key without a name stands for all objects in a namespace.
 func explain(err error, verb, kind string, key client.ObjectKey) error {
 	name := strings.TrimSuffix(key.String(), "/")
 	if apierrors.IsForbidden(err) {

@@ -51,8 +51,8 @@ var _ Client = (*client)(nil)
 // client connects with its first request and then reuses its connections, so that it sends a start
 // signal without delay. So keep the client for as long as the runner is needed.
 //
-// A request that the runner refuses is an [*Error], see [HasCode]. Other errors are network errors:
-// the request may or may not have been executed.
+// A request that the runner refuses is an [*Error], see [HasCode]. With any other error, the
+// request may or may not have been executed.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {

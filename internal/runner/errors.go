@@ -33,7 +33,7 @@ const (
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"
-	// Finished: the manager has already ended the runner.
+	// Finished: the runner is ending, mostly because the manager has called Finish.
 	Finished Code = "Finished"
 	// Internal: the runner failed.
 	Internal Code = "Internal"

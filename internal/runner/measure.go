@@ -59,8 +59,8 @@ func openOutput(root *os.Root, name string) (*os.File, error) {
 
 // withMessages appends an engine's standard error to its output. rbd bench reports a failed last
 // flush only on standard error, and exits with success. The streams are not interleaved as written:
-// an engine writes its output in blocks, so a message could split a number. JSON output contains
-// its own errors.
+// an engine writes its output in blocks, so a message could split a number. withMessages does not
+// change JSON output, which contains its own errors.
 func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	if stderr == "" || strings.HasSuffix(format, "-json") {
 		return output

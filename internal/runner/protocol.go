@@ -30,15 +30,15 @@ type Snapshot struct {
 
 // Started says when a measurement began, by the manager's clock.
 type Started struct {
-	// NotBefore and NotAfter bound the time. NotBefore is when the request was sent. NotAfter is
-	// when the answer arrived, minus the running time that the answer reports.
+	// NotBefore and NotAfter bound the time. The manager computes them from the times of a request
+	// and of its answer, and from the engine's running time in the answer.
 	NotBefore, NotAfter time.Time
 }
 
 // Client talks to the runner of one pod. It is safe for concurrent use.
 type Client interface {
-	// Snapshot returns the state of all tasks: at once if its version is above
-	// after, otherwise when it changes, or unchanged after wait.
+	// Snapshot returns the state of all tasks: at once if its version is greater than after,
+	// otherwise at the next change, or unchanged when wait has passed. It waits for 30 s at most.
 	Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error)
 	// Put sends a task. Repeating it for the same task does nothing. It is an error if a
 	// different task has the same ID, or another task is running.

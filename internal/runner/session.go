@@ -24,7 +24,7 @@ type session struct {
 	programs []string
 	// folder contains the tasks' working directories.
 	folder string
-	// cgroup is /sys/fs/cgroup.
+	// cgroup is the container's cgroup directory.
 	cgroup fs.FS
 	grace  time.Duration
 	frames *frameWriter
@@ -51,11 +51,11 @@ type session struct {
 	work     sync.WaitGroup
 }
 
-// entry is one task. Its fields below status are guarded by the session's mutex.
+// entry is one task. The session's mutex guards status and the fields below it.
 type entry struct {
 	task   task.Task
 	start  chan struct{} // Closed by the start signal.
-	began  chan struct{} // Closed when the engine runs, or could not be started.
+	began  chan struct{} // Closed when the engine runs, or when the task has ended without it.
 	cancel context.CancelCauseFunc
 
 	status    task.Status
@@ -103,7 +103,7 @@ func (s *session) find(id string) (*entry, *Error) {
 	return nil, refuse(NotFound, "there is no task %q", id)
 }
 
-// put adds a task, unless the session has it already.
+// put adds a task and begins it, unless the session has it already.
 func (s *session) put(t task.Task) (task.Status, *Error) {
 	if err := validate(&t, s.programs); err != nil {
 		return task.Status{}, err
@@ -137,7 +137,7 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 func (s *session) hasRoom() *Error {
 	switch {
 	case s.finished:
-		return refuse(Finished, "the runner was told to finish")
+		return refuse(Finished, "the runner is ending, so it accepts no further task")
 	case len(s.entries) >= maxTasks:
 		return refuse(Full, "the runner accepts no more than %d tasks", maxTasks)
 	case s.kept >= maxKeptBytes:
@@ -211,7 +211,8 @@ func (s *session) report(id string) ([]byte, *Error) {
 	return e.report, nil
 }
 
-// snapshot returns the current state. It first waits for a version above after, for at most wait.
+// snapshot returns the current state. It first waits until the version is greater than after, but
+// no longer than wait.
 func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

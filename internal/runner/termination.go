@@ -14,7 +14,8 @@ const maxTerminationBytes = 4096
 // Termination is a runner's message in the status of its pod. It says what went wrong, in case the
 // manager could not ask the runner.
 type Termination struct {
-	// Error is the error with which the runner ended; empty after Finish.
+	// Error is the error with which the runner ended; empty after Finish, or when all tasks of a
+	// standalone client are Done.
 	Error string `json:"error,omitempty"`
 	// Omitted is the number of earlier tasks that are not listed.
 	Omitted int `json:"omitted,omitempty"`

@@ -16,8 +16,7 @@ type throttling struct {
 }
 
 // readThrottling reads the counters of a container's cgroup, version 2 or 1, as the container
-// itself sees them. It returns nil if they cannot be read, or if the container has no CPU limit
-// and so no counters.
+// itself sees them. It returns nil if they cannot be read or are missing.
 func readThrottling(cgroup fs.FS) *throttling {
 	for _, name := range []string{"cpu.stat", "cpu,cpuacct/cpu.stat", "cpu/cpu.stat"} {
 		if data, err := fs.ReadFile(cgroup, name); err == nil {

@@ -114,7 +114,8 @@ func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, e
 	return reconcile.Done, nil
 }
 
-// list returns the metadata of the ConfigMaps of a benchmark's name.
+// list returns the metadata of the ConfigMaps with results of a benchmark, and of deleted benchmarks
+// with the same name.
 func list(ctx context.Context, reader client.Reader, b *v1alpha1.CephBenchmark) ([]metav1.PartialObjectMetadata, error) {
 	var found metav1.PartialObjectMetadataList
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))

@@ -33,7 +33,8 @@ const maxRemakes = 3
 type Preparation struct {
 	// OSDs are the OSDs to which the pool is confined; empty for all.
 	OSDs []int
-	// OSDMap and PGs were read when the pool was first found to be as specified; nil before.
+	// OSDMap and PGs were last read when the pool was as specified and its PGs had settled; nil
+	// before.
 	OSDMap *ceph.OSDMap
 	PGs    []ceph.PG
 
@@ -85,8 +86,8 @@ type View struct {
 	PGs     []ceph.PG
 }
 
-// Observe reads what the next part of the preparation depends on. settle is how long the placement
-// groups of a new pool have to be clean.
+// Observe reads what the next part of the preparation depends on. The placement groups of a new pool
+// are settled once they have been clean for the time settle.
 func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Time) (View, error) {
 	at, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
 	if err != nil {
@@ -147,7 +148,8 @@ func (p Preparer) choose(from []ceph.OSDLocation) error {
 	return nil
 }
 
-// create creates the pool if it does not exist, and waits until Rook calls it ready.
+// create creates the pool if it does not exist. It returns a wait until Rook calls the pool ready, and
+// removes a pool of an earlier run that differs.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
 	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil

@@ -18,7 +18,7 @@ import (
 // ImagePrefix is the prefix of the names of all images that benchmarks create.
 const ImagePrefix = "cephtune-"
 
-// imagesWithin is the time for which one call removes images.
+// imagesWithin limits the duration of one call that removes an image.
 const imagesWithin = 30 * time.Second
 
 // Rook is the part of Rook's interface that a removal needs.
@@ -50,9 +50,9 @@ type Remaining struct {
 	Full bool
 }
 
-// Remove removes the owner's scratch pool. It first removes the pool's images, because Rook does
-// not remove a pool with images. It never touches a pool of others, and does not ask Ceph if the
-// owner has no pool. It can be repeated.
+// Remove removes the owner's scratch pool. It first removes the pool's images, one in each call, because
+// Rook does not remove a pool with images. It never touches a pool of others, and does not ask Ceph if
+// the owner has no pool. Repeat it until Remaining is zero.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
 	if err != nil || !owned {
@@ -92,8 +92,8 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (re
 	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
 }
 
-// RemoveImages removes one of the images of a pool whose names begin with a prefix. It says how
-// many are left, or why the removal failed.
+// RemoveImages removes one image whose name begins with a prefix from a pool. It says how many such
+// images are left, or why the removal failed; Done if none was left before.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {
@@ -105,7 +105,7 @@ func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix 
 	if err := c.RemoveImage(ctx, at, pool, images[0]); err != nil {
 		return reconcile.Wait(fmt.Sprintf("Image %s/%s cannot be removed yet: %v", pool, images[0], err)), nil
 	}
-	return reconcile.Wait(fmt.Sprintf("%d images are left in pool %s.", len(images)-1, pool)), nil
+	return reconcile.Wait(fmt.Sprintf("Images left to remove in pool %s: %d.", pool, len(images)-1)), nil
 }
 
 // IsNotFound reports whether Ceph answered that an object does not exist.

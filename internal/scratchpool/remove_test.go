@@ -66,7 +66,7 @@ func TestRemove(t *testing.T) {
 		err   error
 	}{
 		"its own":                     {world{owner: mine}, []string{"Rook removes it", ""}, false, nil},
-		"images go first":             {world{owner: mine, images: []string{"a", "b"}}, []string{"1 images", "0 images", "Rook removes it", ""}, false, nil},
+		"images go first":             {world{owner: mine, images: []string{"a", "b"}}, []string{"pool cephtune-scratch: 1.", "pool cephtune-scratch: 0.", "Rook removes it", ""}, false, nil},
 		"an image that cannot go":     {world{owner: mine, images: []string{"a"}, stuck: errAway}, []string{"Image cephtune-scratch/a cannot be removed"}, false, nil},
 		"a pool that is full":         {world{owner: mine, full: true}, []string{"Rook removes it"}, true, nil},
 		"Ceph is away":                {world{owner: mine, away: errAway}, []string{""}, false, errAway},

@@ -35,8 +35,8 @@ const (
 // Next is the next part of a preparation.
 type Next struct {
 	Part Part
-	// Waits says what the preparation waits for during the part; Done if only carrying out the
-	// part shows it.
+	// Waits says what the preparation waits for during the part; Done if only [Preparer.Do] finds that
+	// out.
 	Waits reconcile.Wait
 }
 
@@ -101,7 +101,8 @@ func waitForPlacement(f Facts) (Next, bool) {
 }
 
 // Note remembers what a pass has observed: since when the placement groups are clean, and where
-// they are. Ceph reports them as clean until it learns of a change.
+// they are. The time starts over with each pass whose next part changes something, because Ceph reports
+// placement groups as clean until it learns of the change.
 func (p *Preparation) Note(f Facts) {
 	if next, _, _ := reconcile.First(Rules(), f); next.Part != PartNone && next.Part != PartWait || !f.Status.AllClean() {
 		p.cleanSince = time.Time{}
@@ -115,8 +116,8 @@ func (p *Preparation) Note(f Facts) {
 	}
 }
 
-// isSettled reports whether the placement groups are clean, and have been so for long enough. Those of
-// a pool that others have used are not new.
+// isSettled reports whether the placement groups are clean, and have been so for long enough. In a pool
+// that other benchmarks have used, they need only be clean now.
 func (p *Preparation) isSettled(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
 	return status.AllClean() && (used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle)
 }

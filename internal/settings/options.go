@@ -41,8 +41,8 @@ const (
 	RiskNever Risk = "Never"
 )
 
-// DefaultOptions returns the options that are allowed if a cluster has a tuner identity and
-// no options.
+// DefaultOptions returns the options that are allowed if a cluster has a tuner identity but not the
+// field options.
 func DefaultOptions() []Option {
 	return []Option{
 		{Name: "osd_mclock_profile"},
@@ -123,9 +123,9 @@ func PoolRisk(name string) (Risk, string) {
 }
 
 // poolSwitches says for each option of a scratch pool whether windows of seconds can compare its
-// values, and why. An option can be switched under two conditions. Each operation of a client
-// reads it again. No value leaves anything that affects a later window: data, their place, or work
-// that OSDs postpone. The reasons are short enough for designReason in status.plan.
+// values, and why. An option can be switched if each operation of a client reads it again, and if
+// no value leaves anything that affects a later window: data, their place, or work that OSDs
+// postpone. The reasons are short enough for designReason in status.plan.
 func poolSwitches() map[string]poolSwitch {
 	never := func(why string) poolSwitch { return poolSwitch{why: why} }
 	const (

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Settings is the content of that file. Anything that it does not name is forbidden.
+// Settings is the content of the operator config. Anything that it does not name is forbidden.
 type Settings struct {
 	// Clusters are the clusters that may be measured.
 	Clusters []Cluster `json:"clusters,omitempty"`
@@ -28,8 +28,8 @@ type Cluster struct {
 	Name      string `json:"name"`
 	// ExistingPools are the existing pools that may be targets.
 	ExistingPools []string `json:"existingPools,omitempty"`
-	// Options are the options that sweeps may vary if Identities has a Tuner. If empty,
-	// DefaultOptions apply.
+	// Options are the options that sweeps may vary if Identities has a Tuner. If the field is
+	// missing, DefaultOptions apply; an empty list allows no option.
 	Options []Option `json:"options,omitempty"`
 	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that OSDs
 	// read only when they start. The manager then needs the right to delete the OSDs' pods.
@@ -70,7 +70,7 @@ type Identities struct {
 
 // Images are the images of benchmark pods.
 type Images struct {
-	// Tools has rados, rbd and fio. A cluster may have another one.
+	// Tools has rados, rbd and fio. A cluster's ToolsImage takes precedence.
 	Tools string `json:"tools,omitempty"`
 	// Runner has the runner at /runner. The manager's own image contains it.
 	Runner string `json:"runner,omitempty"`
@@ -118,7 +118,7 @@ const (
 	RoleBackground     = "background"
 )
 
-// ContainerClient is the container of these pods in which the tool runs.
+// ContainerClient is the container of benchmark pods in which the runner and the engines run.
 const ContainerClient = "client"
 
 // AnnotationBenchmark names the CephBenchmark of a pod.

@@ -138,8 +138,8 @@ func pools(at *field.Path, names []string) field.ErrorList {
 	return problems
 }
 
-// validate rejects equal identities, because everyone who may create pods in a benchmark
-// namespace can use the key of IO.
+// validate rejects an identity in two roles, because its key would have the rights of both.
+// Everyone who may create pods in a benchmark namespace can use the key of IO.
 func (ids Identities) validate(at *field.Path) field.ErrorList {
 	var problems field.ErrorList
 	problems = append(problems, identity(at.Child("observer"), ids.Observer)...)

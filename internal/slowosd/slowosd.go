@@ -25,9 +25,9 @@ const (
 	leastPeers = 3
 	// leastSamples is the minimum number of an OSD's latency reports during a phase.
 	leastSamples = 2
-	// mostDeviations is the usual limit of this statistic: an OSD is slow if it is more than this
-	// number of standard deviations above the median. The standard deviation is estimated from the
-	// median absolute deviation.
+	// mostDeviations is the usual limit of this statistic: an OSD is slow if the logarithm of its
+	// latency is at least this number of standard deviations above the median. The standard deviation
+	// is estimated from the median absolute deviation. leastExcessSeconds is a second condition.
 	mostDeviations = 3.5
 	// sigmaOfMAD converts a median absolute deviation to a standard deviation, for a normal
 	// distribution.
@@ -56,7 +56,8 @@ type Phase struct {
 	IO []archive.OSDIO
 }
 
-// Find returns the OSDs that were slower than their peers, the slowest first.
+// Find returns the OSDs that were slower than their peers, at most MaxNamed. The first is the one that
+// was slowest relative to its peers.
 func Find(p Phase) []archive.SlowOSD {
 	byClass := map[string][]archive.SlowOSD{}
 	pgs := placementGroups(p.Placement)
@@ -79,8 +80,9 @@ func Find(p Phase) []archive.SlowOSD {
 	return slow[:min(len(slow), MaxNamed)]
 }
 
-// latencies returns the medians of the latencies that OSDs reported during the phase. An OSD
-// that committed nothing is left out: it was idle, or only read from.
+// latencies returns the medians of the latencies that OSDs reported from the phase's start until
+// shortly after its end. It omits OSDs with fewer than leastSamples reports, and those that committed
+// nothing: they were idle, or only read from.
 func (p Phase) latencies() map[int]float64 {
 	reported := map[int][]float64{}
 	for _, sample := range p.Samples {
@@ -155,7 +157,8 @@ func median(of []float64) float64 {
 type Named map[v1alpha1.PhaseName][]archive.SlowOSD
 
 // InMost returns the OSDs that were named in the same phase of more than half of the valid
-// runs, the slowest first. Each has the phase in which it stood out most.
+// runs, at most MaxNamed, the slowest relative to its peers first. Each has the phase in which it
+// stood out most.
 func InMost(runs []Named) []v1alpha1.SlowOSD {
 	type place struct {
 		osd   int

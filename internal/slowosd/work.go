@@ -22,8 +22,8 @@ type Look struct {
 	OSDs []ceph.OSDIO
 }
 
-// Typical returns each OSD's work between two times, by ID: the medians over the looks
-// between them.
+// Typical returns each OSD's work between two times, sorted by ID: the medians over the looks
+// between them. It skips looks right after the start, because their data may be older.
 func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	answersOf := map[int][]ceph.OSDIO{}
 	for _, look := range looks {
@@ -69,7 +69,7 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	return work
 }
 
-// compareWork sets on each peer the typical work of the peers with known work.
+// compareWork sets the typical work of the peers on each peer. It ignores peers with unknown work.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
 	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))
@@ -79,7 +79,7 @@ func compareWork(peers []archive.SlowOSD) {
 	}
 }
 
-// relativeWork returns the relative work of an OSD over the runs in which it was slow; ""
+// relativeWork returns the median of an OSD's relative work in the runs in which it was slow; ""
 // if unknown.
 func relativeWork(of []archive.SlowOSD) v1alpha1.Decimal {
 	var all []float64

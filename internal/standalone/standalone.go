@@ -1,6 +1,6 @@
 // Package standalone has the tasks of a standalone client. If the network separates the manager
-// from a client that has done nothing yet, a standalone client replaces that client. Its runner
-// reads all its tasks from a file, and reports through its log.
+// from a client that has done nothing yet, a standalone client may replace that client. The runner of
+// a standalone client reads all its tasks from a file, and reports through its log.
 package standalone
 
 import (
@@ -83,8 +83,8 @@ func (s Session) File() ([]byte, error) {
 	return data, nil
 }
 
-// TasksOf returns the tasks of a standalone client without those of other runs. The client may be
-// ahead, because it does not wait for the manager to conclude a run.
+// TasksOf returns the tasks of a standalone client without the unfinished ones of other runs. The client
+// may already be at a later run, because it does not wait for the manager to conclude a run.
 func TasksOf(script *workload.Script, run int32, all workload.Tasks) workload.Tasks {
 	tasks := workload.Tasks{{}}
 	for id, status := range all[0] {

@@ -21,7 +21,7 @@ func (d Direction) sign() float64 {
 	return 1
 }
 
-// Constraint is a metric that a winner must not make much worse.
+// Constraint limits one metric of a winner: its regression, or the metric itself.
 type Constraint struct {
 	Name              string
 	Direction         Direction
@@ -51,7 +51,7 @@ type ConstraintResult struct {
 	State    ConstraintState
 	Ratio    float64 // candidate ÷ baseline; of an absolute constraint the metric itself
 	Interval Bounds  // of Ratio
-	Limit    float64 // the ratio, or metric, at which the constraint breaks
+	Limit    float64 // the ratio, or metric, beyond which the constraint is broken
 }
 
 // Check decides a constraint by the two-sided interval of its metric. Without
@@ -61,6 +61,8 @@ type ConstraintResult struct {
 //
 // For an absolute constraint c is the candidate's metric over its blocks, as
 // [PairedDifferences] of ln(metric) gives it.
+//
+// For an invalid confidence or an invalid constraint, the error wraps ErrParameter.
 func (k Constraint) Check(c Contrast, confidence float64) (ConstraintResult, error) {
 	if err := checkOpenUnit("confidence", confidence); err != nil {
 		return ConstraintResult{}, err

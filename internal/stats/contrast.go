@@ -21,8 +21,10 @@ type Observation struct {
 // MakePairs matches the runs of two configurations by block, in the order in
 // which the baseline's blocks first appear. Several runs of one configuration in
 // a block count once, by their geometric mean, because they share the conditions
-// of the block. unpaired counts the runs whose block lacks the other
-// configuration; MakePairs leaves them out.
+// of the block. MakePairs leaves out the runs whose block lacks the other
+// configuration, and returns their number as unpaired.
+//
+// For a value that has no finite logarithm, the error is a *ValueError.
 func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, err error) {
 	base, order, err := geometricMeans("baseline run", baseline)
 	if err != nil {
@@ -88,12 +90,15 @@ func GeometricMean(xs []float64) float64 {
 // scale of logarithms, with the noise that runs (not seconds) showed.
 type Contrast struct {
 	LogRatio float64 // mean of ln(candidate/baseline)
-	// StdDev is the spread per run: StdErr at R runs is StdDev/√R. Paired, it is
-	// the standard deviation of the blocks' log-ratios; unpaired √(s_b²+s_c²).
+	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. Paired, it is
+	// the standard deviation of the blocks' log-ratios; unpaired √(s_b²+s_c²). NewDayLogRatio
+	// computes it from StdErr.
 	StdDev float64
-	StdErr float64 // of LogRatio; 0 if all runs were identical
+	// StdErr is the standard error of LogRatio. It is 0 without an estimate of noise, and if all
+	// log-ratios of blocks, or unpaired all runs of each side, are identical.
+	StdErr float64
 	DF     float64 // degrees of freedom; 0 means that there is no estimate of noise
-	Runs   int     // blocks that hold both; unpaired, runs of the smaller side
+	Runs   int     // blocks that hold both; unpaired, the number of the smaller side: runs or earlier days
 	Paired bool
 }
 
@@ -102,7 +107,7 @@ type Contrast struct {
 // R: t.test(log(c), log(b), paired=TRUE).
 //
 // One pair gives an estimate without noise (DF 0). Without any pair, the error
-// wraps ErrTooFew. For a value that has no logarithm, it is a *ValueError.
+// wraps ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
 func PairedLogRatio(pairs []Pair) (Contrast, error) {
 	diffs := make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -137,7 +142,7 @@ func PairedDifferences(diffs []float64) (Contrast, error) {
 // effect of the configuration.
 //
 // If a side has one run, the estimate is without noise (DF 0). If a side is empty,
-// the error wraps ErrTooFew. For a value that has no logarithm, it is a *ValueError.
+// the error wraps ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
 func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if len(baseline) == 0 || len(candidate) == 0 {
 		return Contrast{}, fmt.Errorf("contrast: %w: %d baseline and %d candidate runs", ErrTooFew, len(baseline), len(candidate))
@@ -175,13 +180,13 @@ func (c Contrast) ratio() float64 {
 }
 
 // HasNoise reports whether the contrast has an estimate of its own uncertainty.
-// The estimate needs two runs of each side.
+// The estimate needs two blocks, two runs of each side, or two earlier days.
 func (c Contrast) HasNoise() bool { return c.DF > 0 }
 
 // PGreater returns the one-sided p-value against "the true log-ratio is at most
-// margin": small values are evidence that it is greater. Without an estimate of
-// noise it is 1: one run is evidence of nothing. If all runs are identical, it is
-// 0 or 1; Judge then warns.
+// margin": small values are evidence that the log-ratio is greater. Without an
+// estimate of noise the p-value is 1: one run is evidence of nothing. If StdErr is
+// 0 because all values are identical, it is 0 or 1; Judge then warns.
 func (c Contrast) PGreater(margin float64) float64 {
 	return c.pUpper(c.LogRatio - margin)
 }

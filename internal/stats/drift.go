@@ -11,18 +11,21 @@ import (
 type Drift struct {
 	LogRatio float64 // ln(last/first)
 	Limit    float64 // on |LogRatio|
-	Rejected bool    // the block is measured again
+	Rejected bool    // the block does not count
 }
 
 // CheckDrift rejects a block if |ln(last/first)| exceeds both half the margin
-// and 2.5·√2·noise. margin is the log-ratio that a win must exceed, and noise the
+// and 2.5·√2·noise. The margin is the log-ratio that a win must exceed, and the noise is the
 // standard deviation of ln(control) from run to run.
 //
-// Without the second bound, the check would reject half of all steady blocks at 10% noise: those
-// with an unusual baseline. That would select blocks by the quantity that all candidates are
-// compared with.
+// Without the second bound, the check would reject half of all steady blocks at 5% noise and a
+// minimum effect of 10%: those with an unusual baseline. That would select blocks by the quantity
+// that all candidates are compared with.
 //
-// As long as noise is unknown, pass +Inf: then no block is rejected.
+// As long as the noise is unknown, pass +Inf: then no block is rejected.
+//
+// For a control that has no finite logarithm, the error is a *ValueError. For an invalid margin or
+// noise, it wraps ErrParameter.
 func CheckDrift(first, last, margin, noise float64) (Drift, error) {
 	if err := checkPositive("control", []float64{first, last}); err != nil {
 		return Drift{}, err
@@ -47,12 +50,12 @@ type Control struct {
 // BaselineAt estimates ln(baseline) at a position between controls by linear
 // interpolation of their logarithms. A candidate is then compared with the value
 // that the baseline would have had at that moment. Before the first control and
-// after the last, BaselineAt returns the value of that control. Compared with a
-// single control, the error under drift is half as large. Without drift this
-// costs nothing, because it averages two controls.
+// after the last, BaselineAt returns the logarithm of that control. Unlike a single
+// control, interpolation removes a steady drift. It does not add noise, because it
+// averages two controls.
 //
 // Without controls, the error wraps ErrTooFew. If controls are not in ascending
-// order, it wraps ErrParameter. For a value without a logarithm, it is a
+// order, it wraps ErrParameter. For a value without a finite logarithm, it is a
 // *ValueError.
 func BaselineAt(controls []Control, at float64) (float64, error) {
 	if len(controls) == 0 {

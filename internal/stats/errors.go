@@ -14,14 +14,14 @@ var ErrTooFew = errors.New("too few values")
 // Such a run has failed: it is not just slow.
 var ErrStalled = errors.New("nothing moved")
 
-// ErrParameter is wrapped by errors about settings, such as a confidence of 2.
+// ErrParameter is wrapped by errors about parameters of the method, such as a confidence of 2.
 var ErrParameter = errors.New("parameter out of range")
 
-// ValueError reports an unusable measured value. Index lets a caller find the
-// file and line of the value.
+// ValueError reports an unusable value. Index lets a caller find the file and
+// line of a measured value.
 type ValueError struct {
 	What  string  // what the value was meant to be, such as "baseline run"
-	Index int     // position in the input, from 0
+	Index int     // position among the values that What names, from 0
 	Value float64 // the offending value
 	Want  string  // such as "positive and finite"
 }

@@ -22,8 +22,8 @@ func Holm(ps []float64) ([]float64, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
 	adjusted := make([]float64, len(ps))
-	// The running maximum keeps the step-down order: after the first p-value that
-	// is kept, all larger ones are kept too.
+	// The running maximum keeps the step-down order: after the first hypothesis that
+	// is not rejected, no hypothesis with a larger p-value is rejected.
 	running := 0.0
 	for rank, i := range order {
 		running = max(running, min(1, float64(len(ps)-rank)*ps[i]))

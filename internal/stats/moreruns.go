@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// countableRuns ends the search for R*, because no question is worth more runs.
+// countableRuns ends the search for the number of runs that a decision takes, because no question
+// is worth more runs.
 const countableRuns = 100_000
 
 // noiseRange is the confidence of the range from MoreRuns.Low to MoreRuns.High.
@@ -16,10 +17,10 @@ const noiseRange = 0.8
 // MoreRuns is the number of repeats that a decision would take. A repeat is a
 // block if runs are paired, otherwise a run of each side.
 type MoreRuns struct {
-	Total    int     // R*, repeats in all; 0 if beyond counting
-	Needed   int     // Total minus the existing repeats, at least 1; 0 if nothing is missing
-	Toward   Verdict // which verdict they would reach if the estimate is right
-	TooClose bool    // Total exceeds Criteria.MaxRuns or any sensible number
+	Total    int     // repeats in all; 0 if beyond counting, or if nothing is missing
+	Needed   int     // Total minus the existing repeats, at least 1; 0 if Total is 0
+	Toward   Verdict // which verdict they would reach if the estimate is right; Inconclusive if that is open
+	TooClose bool    // Total exceeds Criteria.MaxRuns, or is beyond counting
 	// Low and High are Needed at the ends of the 80% interval of the noise; High is
 	// 0 if beyond counting. They ignore that the effect is uncertain too.
 	Low, High int
@@ -34,11 +35,12 @@ type Effort struct {
 
 // MoreRuns estimates how many more runs would decide an Inconclusive candidate.
 // For a candidate with fewer runs than any verdict needs, it returns how many are
-// missing. For a decided one it is zero.
+// missing. For a candidate that lacks only a confirmation, it counts fresh runs. For
+// any other candidate, the result is zero.
 //
-// The estimate comes from the runs so far, and is rough if these are few. Do not make just these
-// runs and judge all runs again as if this were the first look: that is peeking. Use Looks, or
-// judge only new runs.
+// The estimate comes from the runs so far, and is rough if these are few. Do not make just the
+// estimated runs and judge all runs again as if this were the first look: that is peeking. Use
+// Looks, or judge only new runs.
 func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
@@ -65,8 +67,8 @@ type target struct {
 	least   int // the smallest number of runs at which the verdict is tested
 }
 
-// runsToDecide finds R*: the fewest runs of each side that lead to a verdict
-// other than Inconclusive with a probability of 80 %, if the estimated gain and
+// runsToDecide finds the fewest runs of each side that lead to a verdict other
+// than Inconclusive with a probability of about 80 %, if the estimated gain and
 // noise are true. It chooses the verdict that needs the fewest runs, not the
 // nearest margin. For example, proving that an estimate just above 1 exceeds 1
 // takes very many runs, but proving Equivalent may take few.
@@ -96,8 +98,8 @@ func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns
 	return out
 }
 
-// runs returns the number of repeats that reach the target if the true noise is noise times the
-// estimate. It returns false if the number is beyond counting.
+// runs returns the number of repeats that reach the target if the true noise is the estimate times
+// the given factor. It returns false if the number is beyond counting.
 func (t target) runs(noise float64) (total int, ok bool) {
 	total = t.least
 	for _, q := range t.parts {

@@ -12,7 +12,7 @@ type Truncation struct {
 	Drop int
 	// Steady is false if the best place to cut is the last one allowed. The
 	// series was then still changing halfway through, and its mean describes no
-	// state of the cluster. Such a run is repeated once at double length.
+	// state of the cluster. A sweep repeats such a run once at double length.
 	Steady bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Noise is the difference between runs of the same configuration.
+// Noise is the variation between runs of the same configuration.
 type Noise struct {
 	StdDev float64 // of ln(value) from run to run
 	DF     int     // degrees of freedom behind it; 0 means unknown
@@ -15,7 +15,8 @@ type Noise struct {
 // slice holds the values of the baseline and the controls in one block. The
 // result excludes changes between blocks. It includes drift inside a block,
 // because drift affects candidates too. Blocks with one value add nothing. If no
-// block has two values, DF is 0.
+// block has two values, DF is 0. For a value that has no finite logarithm, the
+// error is a *ValueError.
 func NoiseFloor(blocks [][]float64) (Noise, error) {
 	var squares float64
 	var df int

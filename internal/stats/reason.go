@@ -35,7 +35,7 @@ const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
 	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady
 	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control) of the last rejected block, Limit on it, Count blocks rejected
-	NoControls ReasonCode = "NoControls" // Count blocks that lack a valid control at one end or both
+	NoControls ReasonCode = "NoControls" // Count rejected blocks that lack a valid run of the baseline where they need one
 	Inert      ReasonCode = "Inert"      // Count runs in which the setting had no effect on the cluster
 	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
 
@@ -44,11 +44,11 @@ const (
 	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p of any gain, after Holm, Limit level
 	LossShown         ReasonCode = "LossShown"         // Value p of a loss, after Holm, Limit level
 
-	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p; whether it exceeds the minimum effect is open
+	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p after Holm, Limit level; whether it exceeds the minimum effect is open
 	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain in the interval, Limit minimum effect
-	EffectOpen   ReasonCode = "EffectOpen"   // the interval contains both no gain and the minimum effect
-	AskedForMany ReasonCode = "AskedForMany" // Value p suffices for a single candidate, but not after Holm over Count candidates
-	NotConfirmed ReasonCode = "NotConfirmed" // Value p is from the race only; Superior requires a confirmation
+	EffectOpen   ReasonCode = "EffectOpen"   // neither no gain nor the minimum effect is excluded; Limit minimum effect
+	AskedForMany ReasonCode = "AskedForMany" // Value p is below Limit level for a single candidate, but not after Holm over Count candidates
+	NotConfirmed ReasonCode = "NotConfirmed" // Value p after Holm, Limit level, both from the race only; Superior requires a confirmation
 
 	IdenticalRuns ReasonCode = "IdenticalRuns" // warning: Count runs do not differ at all
 )
@@ -77,7 +77,7 @@ func (r Reason) String() string {
 		}
 		return fmt.Sprintf("the baseline itself changed inside %s, by %s in the last of them", plural(r.Count, "block"), percent(math.Expm1(r.Value)))
 	case NoControls:
-		return fmt.Sprintf("the baseline has no valid run at one end of %s", plural(r.Count, "block"))
+		return fmt.Sprintf("the baseline has no valid run where %s needed one", plural(r.Count, "block"))
 	case Inert:
 		return "the setting had no effect on the running cluster"
 	case RunsFailed:

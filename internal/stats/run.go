@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Interval is one row of a tool's report: an amount and the time that it took.
-// The times differ between rows, because tools print rows late and end early.
+// Interval is one row of an engine's report: an amount and the time that it took.
+// The times differ between rows, because engines print rows late and end early.
 type Interval struct {
 	Amount  float64 // bytes or operations, 0 for a stalled interval
 	Seconds float64 // length of the interval, above 0
@@ -16,9 +16,9 @@ type Interval struct {
 // whether the run counts (Steady).
 type RunSummary struct {
 	Rate float64 // ΣAmount/ΣSeconds over the kept window, per second
-	// Window of the run that Rate describes, in seconds from the first row.
-	// Latencies must be taken from the same window to belong to the same
-	// observation.
+	// FromSeconds and ToSeconds bound the window of the run that Rate describes,
+	// from the beginning of the first row. Latencies must be taken from the same
+	// window to belong to the same observation.
 	FromSeconds, ToSeconds float64
 	Dropped                int  // rows before the window
 	Steady                 bool // false: the run does not count, see Truncation
@@ -29,7 +29,7 @@ type RunSummary struct {
 // cumulative column counts early seconds many times over, and a printed average
 // may be truncated to an integer.
 //
-// Rows must be independent of each other. Do not use Summarize for rbd bench, whose
+// Each row must cover only its own time. Do not use Summarize for rbd bench, whose
 // rows are averages over several seconds: in smoothed rows, MSER sees a steadiness or
 // a trend that does not exist.
 //

@@ -26,8 +26,9 @@ type Question struct {
 }
 
 // Runs returns the smallest number of runs of each configuration, R, for which StdDev·(t_{1−α} +
-// t_{power})/√R ≤ Gap. R is from 3 to limit. If no number within the limit suffices, found is false
-// and runs is limit+1: the effect is too close to the margin.
+// t_{power})/√R ≤ Gap. R is from 3 to the limit. If no number within the limit suffices, Runs
+// returns limit+1 and false: the effect is too close to the margin. For an invalid Question, the
+// error wraps ErrParameter.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err
@@ -47,8 +48,8 @@ func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	return limit + 1, false, nil
 }
 
-// Detectable returns the smallest gap that a number of runs (at least 2)
-// answers with the given power.
+// Detectable returns the smallest gap that a number of runs answers with the
+// Question's power; it ignores Gap. For fewer than two runs, the error wraps ErrTooFew.
 func (q Question) Detectable(runs int) (float64, error) {
 	q.Gap = 1
 	q, err := q.checked()
@@ -88,9 +89,9 @@ func (q Question) detectable(runs int) float64 {
 
 // SmallestProvableRatio returns the true ratio that is closest to 1 among those
 // that a design proves to exceed the minimum effect with a probability of at least
-// 80 %. It is above 1 if higher is better, and below 1 if lower is better. noise is
-// the run-to-run standard deviation of ln(value). A block's log-ratio has √2 times
-// that, or less with interpolated controls.
+// 80 %. It is above 1 if higher is better, and below 1 if lower is better. The noise
+// is the run-to-run variation of ln(value). The noise of a block's log-ratio is √2
+// times that, or less with interpolated controls; the function assumes √2 times.
 func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err

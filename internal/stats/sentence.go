@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Sentence returns the assessment in one line of plain English. It leaves out numbers that do not
-// exist, instead of showing infinities. It counts missing runs in repeats.
+// Sentence returns the assessment in one line of plain English. For an Invalid candidate, it gives
+// only the reasons. It counts missing runs in repeats.
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
-// SentenceFor is like Sentence, but counts what is missing in runs and time. each is the cost of one
-// more repeat.
+// SentenceFor is like Sentence, but counts missing repeats in runs and time. Its argument is the
+// cost of one more repeat.
 func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
@@ -88,8 +88,8 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d "+unit, n, s)
 }
 
-// spread returns the range of the missing runs in brackets, in runs and in time. Without a range,
-// it returns "".
+// spread returns the range of the missing runs, and the time that they take if that is known, in
+// brackets. Without a range and a time, it returns "".
 func (m MoreRuns) spread(each Effort, per int) string {
 	var parts []string
 	switch high := m.High * per; {

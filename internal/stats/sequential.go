@@ -18,18 +18,18 @@ func (l Looks) Count() int {
 }
 
 // Level returns the level for p-values after Holm's correction at each look. With
-// it, the error over all looks and comparisons is alpha. Looking after every block
-// with the full alpha would turn 5% into 12 to 15%.
+// it, the error over all looks and comparisons is about alpha. Looking after every
+// block with the full alpha would turn 5% into 12 to 15%.
 //
-// With several comparisons, the share is computed for alpha divided by their
-// number, because frequent looks multiply a small error more than a large one.
+// With several comparisons, the part of alpha for each look is computed for alpha divided
+// by their number, because frequent looks multiply a small error more than a large one.
 func (l Looks) Level(alpha float64, comparisons int) float64 {
 	return alpha * l.share(alpha/float64(comparisons))
 }
 
 // share returns the part of alpha that each look may spend, for one-sided t tests
-// of one growing sample. 1 ÷ share is the equivalent number of independent looks:
-// 5 to 6 for the 21 looks from 4 to 24. The formula is a fit to simulated levels
+// of one growing sample. 1 ÷ share is the equivalent number of independent looks: about
+// 6 for the 21 looks from 4 to 24 and an alpha of 0.05. The formula is a fit to simulated levels
 // for First from 3 to 18, Last up to 80 and alpha from 0.001 to 0.05. Its levels are
 // up to 12% below the simulated ones. TestLevelsOfLooks repeats some simulations.
 func (l Looks) share(alpha float64) float64 {
@@ -44,7 +44,7 @@ func (l Looks) share(alpha float64) float64 {
 }
 
 // late returns the looks that test for Equivalent: those of the last third.
-// Equivalent needs a precision that few runs never have. Testing late leaves a
+// Equivalent needs a precision that a few runs never have. Testing late leaves a
 // larger part of the error to each look.
 func (l Looks) late() Looks {
 	if l.Count() == 1 {

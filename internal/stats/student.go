@@ -23,8 +23,9 @@ func tUpperQuantile(p, df float64) float64 {
 	return -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
 }
 
-// meanStdDev returns mean and sample standard deviation (n-1). Deviations that
-// are only rounding become exactly 0, so that identical runs look identical.
+// meanStdDev returns mean and sample standard deviation (n-1), which is NaN for one
+// value. Deviations that are only rounding become exactly 0, so that identical runs
+// look identical.
 func meanStdDev(xs []float64) (mean, sd float64) {
 	mean, sd = stat.MeanStdDev(xs, nil)
 	if sd <= negligible*math.Max(1, math.Abs(mean)) {

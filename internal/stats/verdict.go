@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Criteria decide about verdicts. They are fixed before the first run: a
+// Criteria are the thresholds of verdicts. They are fixed before the first run: a
 // threshold chosen after seeing the data proves nothing.
 type Criteria struct {
 	Direction     Direction
@@ -78,17 +78,17 @@ type Assessment struct {
 
 	Ratio    float64 // candidate ÷ baseline, of geometric means; 0 if nothing could be compared
 	Interval Bounds  // of Ratio; 0 to +Inf where noise is unknown
-	Runs     int     // blocks that hold both, or runs of the smaller side
+	Runs     int     // Contrast.Runs
 
 	P           PValues // unadjusted; 1 where noise is unknown
-	Holm        PValues // adjusted for the number of valid candidates
+	Holm        PValues // adjusted for the number of valid candidates; 1 if the candidate is Invalid
 	PEquivalent float64 // of two one-sided tests
-	Level       float64 // the level for p-values: α, or less with several looks
+	Level       float64 // the level for p-values of gains: α, or less with several looks
 
 	criteria Criteria
 	contrast Contrast
 	levels   levels
-	family   int // number of valid candidates
+	family   int // number of valid candidates, at least 1
 }
 
 // levels are the levels for p-values.
@@ -109,7 +109,8 @@ func (c Criteria) levels(family int) levels {
 // Judge gives each candidate its verdict, in the order of the input. The first
 // rule that applies decides:
 //
-//	Invalid       any fault, or fewer than 3 runs
+//	Invalid       any fault, or fewer than 3 runs of a candidate that is not Beaten
+//	Inconclusive  fewer than 3 runs of a Beaten candidate
 //	Superior      p of "gain > minimum effect" after Holm ≤ level
 //	Equivalent    the 1−2·level interval lies inside ±ln(1+ε)
 //	Better        p of "any gain" after Holm ≤ level, and p of "gain < minimum
@@ -149,7 +150,8 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	return out, nil
 }
 
-// describe fills in the fields that do not depend on other candidates.
+// describe returns the assessment without the p-values after Holm, and without the verdict of a
+// valid candidate.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	levels := c.levels(family)
 	gain := c.Gain(cmp.Contrast)
@@ -233,8 +235,8 @@ func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
 }
 
-// Unconfirmed returns the assessment of a candidate that passed the race but was
-// not confirmed. The race picks the candidate with the best value, which may be
+// Unconfirmed returns the assessment of a candidate that was not confirmed after
+// the race. The race picks the candidate with the best value, which may be
 // luck and does not prove a large effect. So Superior becomes Inconclusive. Other
 // verdicts stay.
 func (a Assessment) Unconfirmed() Assessment {

@@ -68,7 +68,7 @@ func contrast(blocks []block, stage Stage, candidate, metric int) (stats.Contras
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logRatios[candidate] })
 }
 
-// level returns the logarithm of a candidate's own metric over the blocks of a stage.
+// level returns the mean logarithm of a candidate's own metric over the blocks of a stage.
 func level(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logs[candidate] })
 }
@@ -86,9 +86,9 @@ func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64)
 	return stats.PairedDifferences(logs)
 }
 
-// noiseOf returns the variation between runs of the same settings. Baseline runs within a
-// block contribute directly. Candidates contribute half the variance of their log-ratios,
-// since a log-ratio has the noise of two runs.
+// noiseOf returns the variation of the objective between runs of the same configuration. Baseline
+// runs within a block contribute directly. Candidates contribute half the variance of their
+// log-ratios, since a log-ratio has the noise of two runs.
 func noiseOf(blocks []block, candidates int) (stats.Noise, error) {
 	values := make([][]float64, len(blocks))
 	for i, b := range blocks {

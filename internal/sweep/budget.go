@@ -14,9 +14,9 @@ type Estimate struct {
 	Bytes int64
 }
 
-// Estimate returns the cost of the smallest and the largest possible sweep. It assumes
-// that each run has its expected cost and that none is repeated. The smallest sweep has
-// the minimum number of blocks in the race and in the confirmation.
+// Estimate returns the cost of the smallest sweep that can end with a winner, and of the
+// largest sweep. It assumes that each run has its expected cost and is valid. The smallest
+// sweep has the minimum number of blocks in the race and in the confirmation.
 func (p *Planner) Estimate() (smallest, largest Estimate) {
 	perBlock, perConfirmation := p.runsPerBlock(len(p.configurations)-1), p.runsPerBlock(1)
 	race, confirmation := p.MaxBlocks()
@@ -24,7 +24,7 @@ func (p *Planner) Estimate() (smallest, largest Estimate) {
 		p.cost(race*perBlock + confirmation*perConfirmation)
 }
 
-// fewestBlocks returns the minimum number of race blocks that contain every candidate.
+// fewestBlocks returns the minimum number of race blocks. Each of them contains every candidate.
 func (p *Planner) fewestBlocks() int {
 	race, _ := p.MaxBlocks()
 	if p.sole() {
@@ -38,15 +38,17 @@ func (p *Planner) cost(runs int) Estimate {
 	return Estimate{Runs: runs, Time: time.Duration(runs) * expected.Time, Bytes: int64(runs) * expected.Bytes}
 }
 
-// Affordable reports whether the budget covers the estimated runs and the reserve for restoring.
-// Preflight refuses a sweep if the budget does not cover the fewest runs that it needs.
+// Affordable reports whether the budget covers the estimated time, with the reserve for restoring,
+// and the estimated bytes. Preflight refuses a sweep if the budget does not cover the fewest runs
+// that it needs.
 func (b Budget) Affordable(e Estimate) bool {
 	return (b.Time == 0 || e.Time+b.Reserve <= b.Time) && (b.Bytes == 0 || e.Bytes <= b.Bytes)
 }
 
 // SmallestProvableRatio returns the smallest true effect that the verdict's blocks prove
 // with a probability of 80 %, given the noise between runs. It is a ratio, candidate ÷
-// baseline. confirmation is the number of confirmation blocks; 0 means all that the plan allows.
+// baseline. If the given number of confirmation blocks is 0, all blocks that the plan allows
+// count: of the confirmation, or of the race of a single candidate.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)

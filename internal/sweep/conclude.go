@@ -21,15 +21,16 @@ type Row struct {
 	// end.
 	Left EventCode
 	// PerBlock is the cost of another block with this candidate. Other candidates are in that block
-	// only if the race has not ended and this candidate is still in it.
+	// only if the race has no winner yet and this candidate has not left it.
 	PerBlock stats.Effort
 	// Lag is the distance of a beaten candidate from the race's leader, as a negative
 	// difference of logarithms.
 	Lag float64
 }
 
-// Sentence states the row in one line of plain English. For a beaten candidate it says "beaten"
-// instead of "undecided", because it was not measured to the end.
+// Sentence states the row in one line of plain English. A beaten candidate is "beaten" instead of
+// "undecided", because it was not measured to the end. A candidate that left the race because of a
+// constraint "cannot win", whatever its verdict.
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
@@ -42,18 +43,17 @@ func (r Row) Sentence() string {
 	return a.SentenceFor(r.PerBlock)
 }
 
-// ControlHistory describes the cluster's drift and noise over the sweep, as the controls show
-// them.
+// ControlHistory describes the cluster's drift over the sweep, as the baseline's runs show it.
 type ControlHistory struct {
-	Drift          float64 // ln(baseline in the last block ÷ in the first)
-	RejectedBlocks int
+	Drift          float64 // ln(baseline in the last accepted block ÷ in the first)
+	RejectedBlocks int     // for drift, or because a run of the baseline is missing
 }
 
 // Standing is the table of configurations with their results.
 type Standing struct {
 	Rows []Row // one for each candidate, in the order of configurations
-	// Best is the winner, or without a winner the candidate closest to winning; 0 if no
-	// candidate has a valid run.
+	// Best is the winner of the race, even if the confirmation does not confirm it. Without a winner
+	// of the race, it is the candidate closest to winning; 0 if all candidates are Invalid.
 	Best int
 	// BaselineRuns is the number of the baseline's runs in the blocks that count.
 	BaselineRuns int
@@ -63,7 +63,7 @@ type Standing struct {
 type Conclusion struct {
 	Standing
 	Stop StopCode
-	// Unfinished reports that the last block is incomplete, so its runs do not count.
+	// Unfinished reports that the last block was not accepted, so its runs, if any, do not count.
 	Unfinished bool
 	// ConfirmationBlocks is the maximum number of fresh confirmation blocks; 0 without a
 	// confirmation.
@@ -119,7 +119,9 @@ func (r *replay) standing() (Standing, error) {
 }
 
 // rows judges every candidate. A candidate that left the race keeps the verdict from that
-// moment; the winner is judged by its confirmation, and the others by the whole race.
+// moment, unless it was withdrawn. The winner of the race is judged by its confirmation if that
+// yields a verdict, and the others by the whole race. If several candidates raced, Superior requires
+// a confirmation.
 func (r *replay) rows() ([]Row, error) {
 	race, err := r.finalRace()
 	if err != nil {
@@ -148,8 +150,8 @@ func (r *replay) rows() ([]Row, error) {
 	return rows, nil
 }
 
-// perBlock returns the cost of another block that includes the candidate. A candidate that left
-// the race, or that needs confirmation, would be measured alone.
+// perBlock returns the cost of another block that includes the candidate. The candidate would be
+// measured alone if it has left the race, or if the race has a winner.
 func (r *replay) perBlock(row Row) stats.Effort {
 	racing := 1
 	if row.Left == "" && row.Stage == Race && r.winner == 0 {
@@ -174,9 +176,10 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 	return r.judge(Race, all, faults)
 }
 
-// confirmation judges the winner by its fresh blocks alone. They yield a verdict if there are
-// enough of them, or if faults make it invalid anyway. If the budget ended the confirmation
-// earlier, the race's result stands, unconfirmed.
+// confirmation judges the winner by its fresh blocks alone. They yield a verdict if at least
+// stats.MinRuns of them count, or if faults make it Invalid anyway. Otherwise, for example because
+// the budget ended the confirmation earlier, confirmation returns false: the race's result stands,
+// unconfirmed.
 func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	faults := append(r.rejection(), r.left[r.winner].faults...)
 	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {
@@ -198,8 +201,9 @@ func (r *replay) rejection() []stats.Reason {
 }
 
 // bestRow returns the row that the conclusion describes. It prefers the winner of the race,
-// then the best Superior candidate that keeps its constraints, then the best measured candidate
-// that breaks no constraint, then the best of all. It returns nil if there is none.
+// then the best Superior candidate that keeps its constraints, then the best candidate that breaks
+// no constraint, then the best of all. It skips Invalid candidates other than the winner of the race,
+// and returns nil if no candidate is left.
 func (r *replay) bestRow(rows []Row) *Row {
 	criteria := r.settings.criteria(stats.Looks{})
 	rank := func(row Row) float64 {
@@ -253,7 +257,7 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 			parts = append(parts, "Confirmed in fresh blocks.")
 		}
 	case best == nil:
-		parts = append(parts, "No candidate has enough runs for a verdict: "+c.Stop.clause()+".")
+		parts = append(parts, "No candidate has a verdict: "+c.Stop.clause()+".")
 	case best.Assessment.Verdict == stats.Superior:
 		parts = append(parts, best.Sentence(), "It does not win: "+NotKept(best.Constraints)+".")
 	default:

@@ -14,19 +14,19 @@ const (
 	RunMissing          EventCode = "RunMissing"          // Outcome is that of the second try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid; Outcome says why
 	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
-	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit its maximum; the block is measured again
-	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit its maximum; the block is measured again, or the sweep ends
+	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again, or the sweep ends
 	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if above 1, Value is ln(last/first control)
 	CandidateDecided    EventCode = "CandidateDecided"    // left the race: its verdict is known
 	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race; Value is its gain minus the leader's, in logs
 	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race because it cannot win
-	ConfirmationStarted EventCode = "ConfirmationStarted" // Count is the maximum number of blocks; Value is the lead in the race, in logs
-	ConfirmationIsShort EventCode = "ConfirmationIsShort" // the budget limits the confirmation to Count blocks
+	ConfirmationStarted EventCode = "ConfirmationStarted" // Count is the maximum number of blocks; Value is the gain over the baseline in the race, in logs
+	ConfirmationIsShort EventCode = "ConfirmationIsShort" // the budget or the ledger limits the confirmation to Count blocks
 	SweepStopped        EventCode = "SweepStopped"        // Stop gives the reason
 )
 
-// Event is a consequence of the last ledger entry, as data for Kubernetes
-// Events and transcripts. Fields that a code does not use are zero.
+// Event is a consequence of the last ledger entry, or of the plan before the first one, as data for
+// Kubernetes Events and transcripts. Fields that a code does not use are zero.
 type Event struct {
 	Code         EventCode
 	Block        int
@@ -43,15 +43,15 @@ func (e Event) String() string {
 	case RunRepeated:
 		return fmt.Sprintf("%s in block %d %s: it is repeated", e.Candidate, e.Block, e.Outcome.clause())
 	case RunMissing:
-		return fmt.Sprintf("%s in block %d %s again: the block continues without it", e.Candidate, e.Block, e.Outcome.clause())
+		return fmt.Sprintf("%s in block %d %s on the second try: the run is left out", e.Candidate, e.Block, e.Outcome.clause())
 	case CandidateWithdrawn:
 		return fmt.Sprintf("%s is withdrawn: it %s", e.Candidate, e.Outcome.clause())
 	case BlockInterrupted:
 		return fmt.Sprintf("block %d was interrupted and starts again", e.Block)
 	case BlockRejected:
-		return fmt.Sprintf("block %d is measured again: the baseline changed by %s in it, more than %s", e.Block, percent(e.Value), percent(e.Limit))
+		return fmt.Sprintf("block %d is rejected: the baseline changed by %s in it, more than %s", e.Block, percent(e.Value), percent(e.Limit))
 	case BlockLostControl:
-		return fmt.Sprintf("block %d is measured again: a run of the baseline is missing", e.Block)
+		return fmt.Sprintf("block %d is rejected: a run of the baseline is missing", e.Block)
 	case BlockAccepted:
 		if e.Count < 2 {
 			return fmt.Sprintf("block %d is complete", e.Block)
@@ -60,11 +60,11 @@ func (e Event) String() string {
 	case CandidateDecided:
 		return fmt.Sprintf("%s leaves the race after block %d: its verdict is known", e.Candidate, e.Block)
 	case CandidateBeaten:
-		return fmt.Sprintf("%s leaves the race after block %d: %s behind the leader", e.Candidate, e.Block, percent(e.Value))
+		return fmt.Sprintf("%s leaves the race after block %d: %s against the leader", e.Candidate, e.Block, percent(e.Value))
 	case ConstraintBroken:
 		return fmt.Sprintf("%s leaves the race after block %d: it breaks a constraint", e.Candidate, e.Block)
 	case ConfirmationStarted:
-		return fmt.Sprintf("%s won the race by %s and is confirmed in at most %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
+		return fmt.Sprintf("%s won the race with a gain of %s over the baseline, and is measured again in at most %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
 	case ConfirmationIsShort:
 		return fmt.Sprintf("the budget has room for only %d blocks of confirmation", e.Count)
 	case SweepStopped:
@@ -96,18 +96,18 @@ type StopCode string
 
 // The reasons why a sweep ends.
 const (
-	Confirmed             StopCode = "Confirmed"             // all blocks of the confirmation are complete
-	Decided               StopCode = "Decided"               // no candidate is left in the race; a single one also leaves it when it wins
+	Confirmed             StopCode = "Confirmed"             // the confirmation has a verdict, a broken constraint, or all its blocks
+	Decided               StopCode = "Decided"               // no candidate is left in the race, which a single one also leaves when it wins, or in the confirmation
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
 	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
-	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more than the limit of the spec
-	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or controls fail
+	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more than Settings.MaxFailedRuns
+	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or runs of the baseline are missing
 )
 
 func (s StopCode) clause() string {
 	switch s {
 	case Confirmed:
-		return "the winner's confirmation is complete"
+		return "the confirmation is complete"
 	case Decided:
 		return "nothing is left to decide in the race"
 	case MaxBlocksReached:

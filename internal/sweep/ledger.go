@@ -22,14 +22,15 @@ const (
 	// NotSteady means that the run never became steady. It is repeated once at double
 	// length.
 	NotSteady Outcome = "N"
-	// Failed means that the engine, the cluster or a guardrail ended the run. It is
-	// repeated once, and counts against MaxFailedRuns.
+	// Failed means that the run has no usable result, for example because the engine, the
+	// cluster or a guardrail ended it, or because it was disturbed. It is repeated once, and
+	// counts against MaxFailedRuns.
 	Failed Outcome = "F"
-	// Inert means that the setting did not reach the running daemons. Repeating it would
-	// not help, so the candidate is withdrawn.
+	// Inert means that the setting did not reach the running daemons. Repeating the run would
+	// not help, so the candidate is withdrawn. A run of the baseline is repeated.
 	Inert Outcome = "I"
-	// Interrupted means that the sweep was suspended or restarted around this slot. The
-	// block's earlier runs come from another time, so the block starts again.
+	// Interrupted means that the sweep was suspended or restored before this slot's run was
+	// complete. The block's earlier runs come from another time, so the block starts again.
 	Interrupted Outcome = "X"
 )
 
@@ -54,7 +55,7 @@ func (r Run) Rounded() Run {
 	r.Values = nil
 	for _, v := range values {
 		short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
-		if err != nil { // Only infinities fail to parse. They stay, so that check refuses them.
+		if err != nil { // This cannot happen. Infinities and NaN parse too, and check refuses them.
 			short = v
 		}
 		r.Values = append(r.Values, short)
@@ -62,7 +63,8 @@ func (r Run) Rounded() Run {
 	return r
 }
 
-// check returns an error for an entry that does not belong to the wanted slot.
+// check returns an error for an entry that does not belong to the wanted slot, or that has an
+// impossible outcome, cost or value.
 func (r Run) check(want Slot, values int) error {
 	got := Slot{Block: r.Block, Attempt: r.Attempt, Position: r.Slot, Configuration: r.Configuration}
 	if got != want.identity() {

@@ -42,10 +42,10 @@ func (s Slot) identity() Slot {
 	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
 }
 
-// order lays out one attempt at a block of the given candidates. It draws their order and the
-// baseline's from the seed, so that no change over time favours one of them. It inserts a control
-// where otherwise more candidates would follow each other than ControlInterval allows. If values
-// are visited in turn, the controls are at both ends of the block instead.
+// order lays out one attempt at a block of the given candidates. It draws their order, with the
+// baseline's place in it, from the seed, so that no change over time favours one of them. It inserts
+// a control where otherwise more candidates would follow each other than ControlInterval allows. If
+// values are visited in turn, the controls are at both ends of the block instead; a pair needs none.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {
@@ -93,9 +93,9 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 // alternates.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
-// orderPair draws the order of a pair from the seed. It never gives all pairs before a look the
-// same order: in a drifting cluster they would all show the same difference, as if there were no
-// noise. Other attempts at the same block keep the order.
+// orderPair draws the order of a pair from the seed. It gives at most three pairs in a row, and fewer
+// than MinBlocks, the same order: in a drifting cluster, pairs of the same order would all show the
+// same difference, as if there were no noise. Other attempts at the same block keep the order.
 func (p *Planner) orderPair(pair []int, block int) {
 	most := min(3, p.settings.MinBlocks-1)
 	alike, last := 0, -1
@@ -116,8 +116,9 @@ func (p *Planner) orderPair(pair []int, block int) {
 	}
 }
 
-// visitInTurn sorts by value, upwards in one block and downwards in the next. The sort is stable,
-// so parameters that are easy to change keep their random order.
+// visitInTurn sorts by turn, upwards in one block and downwards in the next. The sort is stable, so
+// configurations with the same turn, which differ only in values that are easy to change, keep their
+// random order.
 func (p *Planner) visitInTurn(members []int, block int) {
 	direction := 1
 	if (uint64(block)+p.settings.Seed)%2 == 0 { //nolint:gosec // Blocks count from 1.
@@ -128,7 +129,7 @@ func (p *Planner) visitInTurn(members []int, block int) {
 	})
 }
 
-// Shuffle is Fisher–Yates on a PCG stream. It is written out because the
+// Shuffle shuffles a slice in place: Fisher–Yates on a PCG stream. It is written out because the
 // standard library fixes the stream of a PCG but not how rand.Shuffle uses it,
 // and an order must survive an upgrade of the toolchain.
 func Shuffle(xs []int, seed, stream uint64) {

@@ -19,7 +19,7 @@ const (
 	// bytes.
 	MaxConstraints = 3
 
-	firstCut           = 2 // candidates that lag behind the leader leave after this many blocks
+	firstCut           = 2 // candidates that lag behind the leader leave after this many blocks at the earliest
 	pairsForABlock     = 2 // pairs in place of one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
 	triesPerSlot       = 2 // an invalid run is repeated once, in its place
@@ -37,7 +37,7 @@ type Settings struct {
 
 	MinBlocks int  // before a verdict; at least 3
 	MaxBlocks int  // of the race; twice as many if blocks are pairs
-	Racing    bool // false: no candidate leaves early
+	Racing    bool // false: no candidate leaves early, unless its runs are invalid
 	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means
 	// 4.
 	ControlInterval int
@@ -99,8 +99,8 @@ func New(plan Plan) (*Planner, error) {
 	return p, nil
 }
 
-// Configurations lists what is measured, the baseline first. Ledger entries and decisions refer
-// to configurations by their index in this list.
+// Configurations lists the measured configurations, the baseline first. Ledger entries and decisions
+// refer to configurations by their index in this list.
 func (p *Planner) Configurations() []Configuration {
 	return append([]Configuration(nil), p.configurations...)
 }
@@ -118,7 +118,7 @@ func (s Settings) validate() error {
 	case len(s.Constraints) > MaxConstraints:
 		return fmt.Errorf("%d constraints, at most %d", len(s.Constraints), MaxConstraints)
 	case s.MinBlocks < stats.MinRuns || s.MaxBlocks < s.MinBlocks:
-		return fmt.Errorf("blocks from %d to %d, want at least %d", s.MinBlocks, s.MaxBlocks, stats.MinRuns)
+		return fmt.Errorf("blocks from %d to %d, want at least %d, and a maximum not below the minimum", s.MinBlocks, s.MaxBlocks, stats.MinRuns)
 	case s.ConfirmationBlocks < stats.MinRuns:
 		return fmt.Errorf("%d confirmation blocks, want at least %d", s.ConfirmationBlocks, stats.MinRuns)
 	case s.ControlInterval < 0:
@@ -149,9 +149,9 @@ func (s Settings) criteria(looks stats.Looks) stats.Criteria {
 // no confirmation.
 func (p *Planner) sole() bool { return len(p.configurations) == 2 }
 
-// cutsFrom returns the number of blocks after which candidates that lag behind leave the race.
-// With constraints the number is higher, because the leader may break one, and only a verdict
-// shows that.
+// cutsFrom returns the number of blocks from which on candidates that lag behind leave the race.
+// With constraints, it is MinBlocks, because the leader may break one, which no earlier look shows.
+// Without racing, it is the number of all blocks.
 func (p *Planner) cutsFrom() int {
 	switch {
 	case !p.settings.Racing:

@@ -33,8 +33,8 @@ func (j judgement) keepsConstraints() bool {
 	return true
 }
 
-// judge assesses candidates on the blocks of one stage. faults has, by candidate, the
-// reasons why runs are invalid that do not depend on the measured figures.
+// judge assesses candidates on the blocks of one stage. The faults of a candidate are reasons why
+// its runs do not count, other than their small number.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {
@@ -150,8 +150,8 @@ func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 	return table
 }
 
-// additiveFit returns the mean of each column and the residual standard
-// deviation of rows + columns, with (rows−1)·(columns−1) degrees of freedom.
+// additiveFit returns the mean of each column, and the residual standard deviation of the model
+// row effect + column effect, with (rows−1)·(columns−1) degrees of freedom.
 func additiveFit(table [][]float64) (columns []float64, sd float64) {
 	rounds, n := float64(len(table)), float64(len(table[0]))
 	columns, rows, grand := make([]float64, len(table[0])), make([]float64, len(table)), 0.0

@@ -27,11 +27,11 @@ type replay struct {
 	live      []int             // candidates in the race, ascending
 	left      map[int]departure // candidates that left the race
 	faulty    map[int]*faulty   // what went wrong with the runs of candidates
-	winner    int               // of the race; 0 while it runs
-	confirm   int               // blocks of confirmation, fixed when it starts
+	winner    int               // of the race; 0 while it runs, and without one
+	confirm   int               // maximum number of confirmation blocks, fixed when the confirmation starts
 	spent     spent
-	failed    int         // runs
-	rejected  int         // blocks
+	failed    int         // failed runs, except those of withdrawn candidates
+	rejected  int         // rejected attempts at blocks
 	drifted   int         // blocks rejected for drift
 	lastDrift stats.Drift // of the last block rejected for drift
 	accepted  int         // the last accepted block
@@ -40,7 +40,7 @@ type replay struct {
 	stop   StopCode
 }
 
-// faulty counts the invalid runs and missed blocks of a candidate.
+// faulty counts the invalid runs of a configuration, and the missed blocks of a candidate.
 type faulty struct {
 	missed map[int]bool    // blocks in which a run of the candidate stayed invalid; a repeated block counts once
 	runs   map[Outcome]int // invalid runs, including repeated ones
@@ -51,8 +51,8 @@ type faulty struct {
 type departure struct {
 	judgement judgement
 	why       EventCode
-	lag       float64 // of a beaten candidate behind the leader, in logs, below 0
-	faults    []stats.Reason
+	lag       float64        // of a beaten candidate behind the leader, in logs, below 0
+	faults    []stats.Reason // of a withdrawn candidate
 }
 
 func (p *Planner) begin() (*replay, error) {
@@ -122,7 +122,9 @@ func (r *replay) end(why StopCode) error {
 }
 
 // invalidRun repeats an invalid run once in its slot; a second invalid run leaves the slot
-// without a value. A candidate that always fails is withdrawn before its failures end the sweep.
+// without a value. An inert candidate is withdrawn at once, and another one after two missed blocks.
+// The withdrawal comes before the limit of failed runs, and takes the candidate's failures off it. So
+// a candidate that always fails ends the sweep by itself only if the limit is below three.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]
@@ -156,7 +158,7 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	return r.nextSlot()
 }
 
-// withdraw removes a candidate with invalid runs from the race.
+// withdraw removes a candidate with invalid runs from the race, or ends the confirmation of the winner.
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
@@ -205,7 +207,7 @@ func (r *replay) candidates() []int {
 	return r.live
 }
 
-// closeBlock accepts the current attempt, or rejects it so that the block is measured again.
+// closeBlock accepts the current attempt and continues the stage, or rejects the attempt.
 func (r *replay) closeBlock() error {
 	controls := controlsOf(r.measured, 0)
 	if !r.hasBaseline(controls) {
@@ -231,8 +233,8 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// needs reports whether a block is useless without the run of a slot: the only baseline run, or one
-// of the controls at its ends.
+// needs reports whether a block is useless without the run of a slot: the only baseline run, or the
+// control at its beginning. hasBaseline detects that the control at its end is missing.
 func (r *replay) needs(slot Slot) bool {
 	if slot.Configuration != 0 {
 		return false
@@ -307,7 +309,8 @@ func (r *replay) continueRace() error {
 	return r.openBlock()
 }
 
-// alone reports whether only one of several candidates is still in the race.
+// alone reports whether racing has left only one candidate. It is false before the first block after
+// which candidates can be beaten.
 func (r *replay) alone(rounds int) bool {
 	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
 }
@@ -326,7 +329,8 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	return r.leader(r.blocks, may)
 }
 
-// worthConfirming reports whether a confirmation of this gain could end in a win.
+// worthConfirming reports whether this gain of a candidate exceeds the minimum effect, so that a
+// confirmation is likely to end in a win. A single candidate needs no confirmation.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
@@ -347,7 +351,8 @@ func (r *replay) look(rounds int) error {
 	return nil
 }
 
-// dropDecided drops configurations whose verdict is known.
+// dropDecided drops candidates that break a constraint or whose verdict is known. A Superior candidate
+// stays, unless it is the only one and keeps its constraints.
 func (r *replay) dropDecided() error {
 	js, err := r.judgeRace()
 	if err != nil {
@@ -368,7 +373,7 @@ func (r *replay) dropDecided() error {
 	return nil
 }
 
-// dropBeaten drops configurations that lag behind the leader.
+// dropBeaten drops candidates that lag behind the leader by more than noise explains.
 func (r *replay) dropBeaten() error {
 	defeats := r.beaten(r.blocks, r.live)
 	if len(defeats) == 0 {
@@ -405,7 +410,7 @@ func (r *replay) leave(c int, e Event) {
 }
 
 // judgeRace judges all candidates of the race, including those that left: they were tested too,
-// so Holm's correction counts them.
+// so Holm's correction counts them, unless they were withdrawn.
 func (r *replay) judgeRace() (map[int]judgement, error) {
 	var all []int
 	faults := map[int][]stats.Reason{}
@@ -440,8 +445,8 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	return r.openBlock()
 }
 
-// continueConfirmation evaluates the fresh blocks with the same looks as a race of one
-// candidate.
+// continueConfirmation evaluates the fresh blocks with looks like those of a race of one candidate.
+// It ends the sweep at a verdict, at a broken constraint, or after the last block.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)
 	if blocks >= r.looks(r.confirm).First {

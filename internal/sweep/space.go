@@ -56,7 +56,7 @@ const BaselineName = "baseline"
 // is not listed again.
 //
 // It returns an error wrapping ErrPlan for a space that is empty, ambiguous or
-// larger than MaxCandidates.
+// larger than MaxCandidates, and for a bundle with an empty name or BaselineName.
 func (s Space) Configurations() ([]Configuration, error) {
 	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), turn: s.BaselineTurn}
 	all := []Configuration{baseline}
@@ -70,7 +70,7 @@ func (s Space) Configurations() ([]Configuration, error) {
 		}
 		for _, other := range all[1:] {
 			if maps.Equal(c.Values, other.Values) || c.Name == other.Name {
-				return nil, fmt.Errorf("%w: %q and %q are the same", ErrPlan, other.Name, c.Name)
+				return nil, fmt.Errorf("%w: configurations %q and %q have the same name or the same values", ErrPlan, other.Name, c.Name)
 			}
 		}
 		all = append(all, c)

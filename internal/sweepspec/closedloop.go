@@ -37,7 +37,7 @@ func ClosedLoopNote(spec *Spec) string {
 		names[i] = string(ref.Phase) + " " + string(ref.Metric)
 	}
 	slices.Sort(names)
-	note := fmt.Sprintf("ClosedLoop: %s is measured without an offered rate, and falls when fewer operations are in flight. Set rateIOPS to compare latencies at one load.",
+	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight: %s. Set rateIOPS to compare latencies at one load.",
 		strings.Join(slices.Compact(names), " and "))
 	if deep := variesInFlight(spec); deep != "" {
 		note += fmt.Sprintf(" Parameter %s varies the number of operations in flight: a lower value alone lowers the latency.", deep)

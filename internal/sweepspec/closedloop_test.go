@@ -11,7 +11,7 @@ func TestClosedLoopNote(t *testing.T) {
 		p99     = `objective: {phase: fio, metric: LatencyP99}`
 	)
 	for name, c := range map[string]struct{ patch, want, more string }{
-		"a percentile without a rate": {`{` + profile + `, ` + p99 + `}`, "fio LatencyP99 is measured without an offered rate", ""},
+		"a percentile without a rate": {`{` + profile + `, ` + p99 + `}`, "without an offered rate, a percentile falls when fewer operations are in flight: fio LatencyP99.", ""},
 		"a percentile at a rate": {
 			`{` + profile + `, ` + p99 + `, template: {phases: [{name: fio, fio: {pattern: RandRead, rateIOPS: 500}}]}}`, "", "",
 		},

@@ -72,8 +72,8 @@ func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	return true
 }
 
-// Conclude returns the outcome of an ended sweep. pools maps an existing pool to the name of its
-// CephBlockPool, if that differs from the pool's name.
+// Conclude returns the outcome of an ended sweep. The map has, by existing pool, the name of its
+// CephBlockPool; a pool without an entry has a CephBlockPool of the same name.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
@@ -111,7 +111,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 // offered rate.
 const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight.)"
 
-// Notes on a winner that cannot, or should not, be committed to Git unchanged.
+// Notes on the parts of a winner that have no patch.
 const (
 	noPatchForOSDs        = " The number of OSDs is not a setting, so there is no patch for it."
 	noPatchForDeviceClass = " There is no patch for the device class: changing it moves all data of a pool."
@@ -119,7 +119,8 @@ const (
 	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its class. Create claims of the other class, and move the data."
 )
 
-// withoutPatch names the parts of a winner that have no patch; "" if all have one.
+// withoutPatch names the varied properties of a scratch pool or claim that have no patch; "" without
+// one. It does not mention parameters of the load, which have no patch either.
 func withoutPatch(spec *Spec) string {
 	var text strings.Builder
 	if VariesOSDCount(spec) {
@@ -164,8 +165,8 @@ func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.Configura
 	return out
 }
 
-// interval returns the ends of an interval. It omits both if the interval reaches from 0 to
-// infinity because no estimate of the noise exists.
+// interval returns the ends of an interval. It omits both if no estimate of the noise exists, so that
+// the interval reaches to infinity, or if the interval is zero.
 func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	if math.IsInf(b.High, 1) || b.Low <= 0 && b.High <= 0 {
 		return "", ""

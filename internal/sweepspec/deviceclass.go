@@ -12,8 +12,8 @@ import (
 // same pattern.
 var deviceClassName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
-// DeviceClasses returns the device classes of a sweep's scratch pools, each once. It
-// returns none if the device class is not varied.
+// DeviceClasses returns the device classes of a sweep's scratch pools, sorted, each once. It
+// returns nil if the device class is not varied.
 func DeviceClasses(spec *Spec) []string {
 	at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.DeviceClass != nil })
 	if at < 0 {
@@ -32,7 +32,7 @@ func DeviceClasses(spec *Spec) []string {
 	return slices.DeleteFunc(slices.Compact(classes), func(class string) bool { return class == "" })
 }
 
-// deviceClassValue returns the template's device class.
+// deviceClassValue returns the template's device class, or an error if the template does not name one.
 func deviceClassValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	pool := spec.Template.Target.ScratchPool
 	if pool == nil || pool.DeviceClass == "" {

@@ -17,8 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// These durations are rough guesses. The planner uses the durations of past runs as soon as it has
-// some.
+// These figures are rough guesses. The planner uses the costs of past runs as soon as it has some.
 const (
 	podsTime     = 20 * time.Second        // until clients are ready, and until they are removed
 	askTime      = 10 * time.Second        // five polls until the cluster has settled, and the proofs
@@ -57,13 +56,14 @@ type estimator struct {
 	// that a run writes. Each is the maximum over the configurations.
 	duration time.Duration
 	bytes    int64
-	// largest is the maximum effort of one change from the baseline to a configuration and back.
-	// total is the effort of a sweep with the maximum number of blocks.
+	// largest is the maximum effort of a block of the baseline and one candidate: the changes from
+	// one to the other and back, and new scratch pools. total is the effort of a sweep with the
+	// maximum number of blocks.
 	largest, total effort
 	maxRuns        int
 	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates.
 	pools int
-	// datasetPer says whether data are prefilled for each run or each block, and datasetReason why.
+	// datasetPer and datasetReason are the results of the function datasetPer.
 	datasetPer    v1alpha1.MadeFor
 	datasetReason string
 }
@@ -102,8 +102,8 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	return e, nil
 }
 
-// fix writes the estimated costs of one run and of the restore into the plan. The planner uses them
-// until it has measured runs.
+// fix writes the estimated costs of one run and of the restore into the plan. The planner uses the
+// costs of a run until it has measured runs.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
@@ -150,7 +150,8 @@ func (e *estimator) removal() time.Duration {
 	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
-// ofTemplate returns the duration of a run of a template, and the number of bytes that it writes.
+// ofTemplate returns the time that a run of a template needs for its prefill and phases, and the
+// number of bytes that it writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -179,8 +180,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
 }
 
-// prefilled returns the bytes that a run prefills. If the runs of a block share their data, it
-// returns the average over the block.
+// prefilled returns the bytes that a run prefills. If the runs of a block share data, it returns the
+// average over all runs.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {
@@ -206,8 +207,8 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 }
 
 // PrefillBytes returns the number of bytes that all clients and the background load write before
-// the phases of a run. datasetBytes is the size of each dataset. Phases of rados bench need
-// prefilled objects only if they read, but every phase on images or files needs prefilled data.
+// the phases of a run, if each dataset has the given size. Phases of rados bench need prefilled
+// objects only if they read, but every phase on images or files needs prefilled data.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
@@ -269,8 +270,8 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns the effort of a block that visits configurations in this order, including the change
-// back from the last to the first.
+// walk returns the effort of a block that visits configurations in this order, including new scratch
+// pools and the change back from the last configuration to the first.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]cephvalue.Value
@@ -313,7 +314,8 @@ func (e *estimator) step(from, to map[string]cephvalue.Value) effort {
 	return sum
 }
 
-// scratchPGs returns the number of PGs of the pools that are created for a run.
+// scratchPGs returns the number of PGs of the scratch pools of a configuration; 0 if its template is
+// invalid.
 func (e *estimator) scratchPGs(values map[string]cephvalue.Value) int64 {
 	template, err := Template(e.spec, values, 1)
 	if err != nil {

@@ -94,8 +94,8 @@ func NextRun(s *v1alpha1.CephTuningSweep) int {
 	return next
 }
 
-// LedgerOf returns the ledger of a sweep's runs. An interleaved sweep has a ledger of sessions
-// instead.
+// LedgerOf returns the ledger of a sweep's runs. For an interleaved sweep it returns nil, because that
+// has a ledger of sessions.
 func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	if IsInterleaved(s.Status.Plan) {
 		return nil, nil
@@ -156,7 +156,8 @@ func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int
 	return int32(looks[0]) //nolint:gosec // It is 8.
 }
 
-// describeSessions adds the cost of all sessions and the smallest effect that they can prove.
+// describeSessions adds the cost of all sessions, the smallest effect that they can prove, and the
+// refusals that follow from the budget.
 func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
 	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
@@ -207,7 +208,7 @@ func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.RestoreDuration.Duration
 }
 
-// windowsCost returns the cost of a session whose windows have another length than planned.
+// windowsCost returns the cost of a session with windows of this length.
 func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 	return costOf(plan, underLoad(plan, window))
 }

@@ -39,7 +39,8 @@ func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []floa
 	return Entry{Run: run.Rounded(), Validity: validity}
 }
 
-// outcomeOf returns the planner's outcome for a validity, if the run has no values.
+// outcomeOf returns the planner's outcome for a validity. A discarded run that has values is an
+// exception: its outcome is Valid.
 func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	switch v {
 	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
@@ -66,7 +67,7 @@ func Runs(ledger []Entry) []sweep.Run {
 
 // Interrupt returns an entry that discards the current block's runs. A sweep needs this entry when
 // it continues after a suspension or a restore, since the block's later runs would come from
-// another time. Interrupt returns false if the block has not begun.
+// another time. Interrupt returns false if the block has no run yet, or if the sweep has ended.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false
@@ -74,9 +75,9 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
 }
 
-// WriteLedger encodes the ledger for status. It marks the runs of rejected attempts at
-// a block: Discarded if the attempt was interrupted or never completed, and otherwise
-// Drifted. now is the planner's decision after these entries.
+// WriteLedger encodes the ledger for status. It marks the valid runs of attempts at a block that do
+// not count: Discarded if the attempt was interrupted, or if the sweep ended before it was complete,
+// and otherwise Drifted. The decision has to be the planner's after these entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}
@@ -123,7 +124,7 @@ func (e Entry) line(id int) v1alpha1.SweepRun {
 }
 
 // shortest formats a number above 0 in at most nine bytes, with six significant
-// digits, or five below 0.00001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
+// digits, or five below 0.0001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
 func shortest(v float64) string {
 	const room = 9
 	text := ""

@@ -16,9 +16,9 @@ type Evidence struct {
 	// Child is the run's benchmark, or nil if the benchmark was not created.
 	Child *v1alpha1.CephBenchmark
 	// Failure, Inert and Changed describe faults around the run; each is "" without one. Failure:
-	// the cluster did not settle, or a guardrail ended the run. Inert: the proof before or after
-	// the run showed that daemons did not have the values. Changed: another client changed the
-	// settings of the cluster.
+	// for example, the cluster did not settle, or a guardrail ended the run. Inert: the proof before
+	// or after the run showed that daemons did not have the values. Changed: another client changed
+	// the settings of the cluster.
 	Failure, Inert, Changed string
 	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool

@@ -66,9 +66,9 @@ func osdCountValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	return number(pool.OSDs.Count), nil
 }
 
-// drawOSDs gives a run the seed with which its block draws OSDs. Each block draws its own OSDs:
-// with one draw for all blocks, the verdict would describe only the drawn OSDs, and a slow OSD
-// would count as an effect.
+// drawOSDs gives a run the seed with which its block draws OSDs, unless the spec sets a seed. Each
+// attempt at a block draws its own OSDs: with one draw for all blocks, the verdict would describe
+// only the drawn OSDs, and a slow OSD would count as an effect.
 func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
 		return

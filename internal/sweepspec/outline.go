@@ -11,8 +11,8 @@ import (
 type Outline struct {
 	// Duration is the time of the whole run: pods, scratch pool, prefill and phases.
 	Duration time.Duration
-	// BytesWritten is the maximum number of bytes that all clients write, before replication,
-	// including the prefill.
+	// BytesWritten is the number of bytes that all clients and the background load write, before
+	// replication, including the prefill.
 	BytesWritten int64
 	// BytesPrefilled is the prefill's share of BytesWritten.
 	BytesPrefilled int64

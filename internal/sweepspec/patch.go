@@ -23,9 +23,10 @@ const (
 )
 
 // Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
-// minimal and carry the necessary comments. Parameters of the load have no patch. Options of a
-// scratch pool become a patch without an object's name, for the production pool that serves such a
-// load. pools is the same as for Conclude.
+// minimal, and carry the necessary comments as far as status has room. Only options of Ceph and of
+// pools have a patch, and at most three objects get one. Options of a scratch pool become a patch
+// without an object's name, for the production pool that serves such a load. The names of pools are
+// the same as for Conclude.
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {
@@ -148,8 +149,8 @@ func (d *patchDraft) render(objects int) (v1alpha1.WinnerPatch, error) {
 	return v1alpha1.WinnerPatch{Kind: d.kind, Namespace: d.namespace, Name: name, Merge: d.commented(string(text))}, nil
 }
 
-// commented writes the notes before a patch. It does not truncate a patch that is too long for
-// status, because half a patch would be another configuration.
+// commented writes the notes before a patch, and omits notes that do not fit into status. If the patch
+// itself is too long, it returns only a comment, because half a patch would be another configuration.
 func (d *patchDraft) commented(text string) string {
 	if len(text) > maxPatch {
 		return fmt.Sprintf("# The patch has %d bytes, and status has room for %d: see the winner's values.\n", len(text), maxPatch)

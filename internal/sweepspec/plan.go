@@ -48,8 +48,8 @@ const (
 	maxPlanReason = 88  // bytes, of designReason and datasetReason
 )
 
-// Draft returns the plan of a run that has not begun, for status.plan: the fixed choices, and
-// rough estimates of the cost. Its refusals say why the sweep cannot run. Draft fails only for
+// Draft returns the plan of a sweep that has not begun, for status.plan: the fixed choices, and
+// rough estimates of the cost. The plan's refusals say why the sweep cannot run. Draft fails only for
 // a spec from which no plan can be made; the error wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	baseline, err := Baseline(spec, facts.Present)
@@ -89,7 +89,7 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	return plan, describe(plan, planner, planned.Settings, e)
 }
 
-// describe adds the planner's estimates to the plan.
+// describe adds the planner's estimates to the plan, and the refusals that follow from them.
 func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
 	smallest, largest := planner.Estimate()
 	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.
@@ -112,9 +112,9 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	return nil
 }
 
-// Strength says in one sentence which effect a plan can prove. With few blocks and a high
-// confidence, a plan can prove only huge effects. The sentence then says how to prove smaller
-// ones.
+// Strength says in one sentence which effect a plan can prove; "" for a plan without an estimate.
+// With few blocks and a high confidence, a plan can prove only huge effects. The sentence then says
+// how to prove smaller ones.
 func Strength(plan *v1alpha1.SweepPlan) string {
 	switch plan.SmallestEffect {
 	case "":
@@ -129,12 +129,12 @@ func Strength(plan *v1alpha1.SweepPlan) string {
 func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 	var all []string
 	if !(sweep.Budget{Time: b.Time, Reserve: b.Reserve}).Affordable(smallest) {
-		all = append(all, fmt.Sprintf("budget.duration %v is too short: the %d runs that are needed at least, and the restore, take about %v.",
-			b.Time, smallest.Runs, (smallest.Time+b.Reserve).Round(time.Minute)))
+		all = append(all, fmt.Sprintf("budget.duration %v is too short: it has to suffice for at least %s and the restore, about %v.",
+			b.Time, plural(smallest.Runs, "run"), (smallest.Time+b.Reserve).Round(time.Minute)))
 	}
 	if !(sweep.Budget{Bytes: b.Bytes}).Affordable(smallest) {
-		all = append(all, fmt.Sprintf("budget.bytesWritten %s is too small: the %d runs that are needed at least write about %s.",
-			resource.NewQuantity(b.Bytes, resource.BinarySI), smallest.Runs, wholeQuantity(smallest.Bytes)))
+		all = append(all, fmt.Sprintf("budget.bytesWritten %s is too small: it has to suffice for at least %s, about %s.",
+			resource.NewQuantity(b.Bytes, resource.BinarySI), plural(smallest.Runs, "run"), wholeQuantity(smallest.Bytes)))
 	}
 	return all
 }
@@ -161,7 +161,7 @@ func boundedRefusals(all []string) []string {
 	return out
 }
 
-// percentOf formats a fraction from 0 to 1 as a percentage with two decimals; larger ones
+// percentOf formats a fraction from 0 to 1 as a percentage with at most two decimals; larger ones
 // become 100 %.
 func percentOf(fraction float64) v1alpha1.Percent {
 	percent := math.Round(min(max(fraction, 0), 1)*1e4) / 100

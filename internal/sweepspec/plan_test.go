@@ -135,8 +135,8 @@ func TestEstimates(t *testing.T) {
 			"OSDs start anew for each change": "OSDs restart",
 			"PGs in place are those between":  "PGs split and merge",
 			"a budget of too little": "The cluster is not healthy.\n" +
-				"budget.duration 5m0s is too short: the 14 runs that are needed at least, and the restore, take about 48m0s.\n" +
-				"budget.bytesWritten 1Mi is too small: the 14 runs that are needed at least write about 82Gi.",
+				"budget.duration 5m0s is too short: it has to suffice for at least 14 runs and the restore, about 48m0s.\n" +
+				"budget.bytesWritten 1Mi is too small: it has to suffice for at least 14 runs, about 82Gi.",
 			"PGs of pools that name no number": "64", // 128 for each pair
 		}[name]
 		t.Run(name, func(t *testing.T) {

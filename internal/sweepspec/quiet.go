@@ -15,9 +15,9 @@ const (
 	maxAllowedWarnings = 32
 )
 
-// expectOwnWarnings allows the health warnings that the measured configuration causes. It skips
-// scratch pools, because a benchmark expects the warnings of pools that it creates. For an existing
-// pool, the benchmark cannot know that the sweep set the value.
+// expectOwnWarnings allows the health warning that pg_num of the measured configuration may cause. It
+// skips scratch pools, because a benchmark expects the warnings of pools that it creates. For an
+// existing pool, the benchmark cannot know that the sweep set the value.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
 		if change.Config != nil || change.Option != optionPGNum || !change.Value.Set {

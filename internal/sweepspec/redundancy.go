@@ -52,8 +52,9 @@ func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	return strconv.Itoa(int(pool.Replicated.Size))
 }
 
-// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client,
-// over the scratch pools of all configurations.
+// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client, over
+// the template's scratch pool and all values of a redundancy parameter. The target must be a scratch
+// pool.
 func RawBytesPerByte(spec *Spec) float64 {
 	pool := *spec.Template.Target.ScratchPool
 	most := rawBytesPerByte(pool)

@@ -15,7 +15,7 @@ import (
 const minGroups = 2
 
 // EnterSession returns the ledger entries of a session from the results of
-// [session.Evidence.Summarize]. why is empty unless the session is void.
+// [session.Evidence.Summarize], and why the session is void, if it is.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -38,8 +38,7 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
-// EnterDwells returns the ledger entry of a session of dwells. why is empty unless the session is
-// void.
+// EnterDwells returns the ledger entry of a session of dwells, and why the session is void, if it is.
 func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	if err != nil {
 		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
@@ -52,7 +51,7 @@ type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
 	// Dwells returns the ratio that a session of dwells measured, and the candidate that it
-	// compared with the baseline. is reports whether the session consists of dwells.
+	// compared with the baseline. It returns false if the session does not consist of dwells.
 	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
 }
 
@@ -66,8 +65,9 @@ type Replayed struct {
 type ReplayedSession struct {
 	Number  int
 	Entries []SessionEntry // recomputed; without evidence, those of the ledger
-	Why     string         // why the session is void; "" if it is not
-	// Kept reports whether the evidence exists, and Same whether Entries equal those of the ledger.
+	Why     string         // why the session is void according to its evidence; "" otherwise
+	// Kept reports whether Entries were recomputed. Same reports whether they then equal those of
+	// the ledger.
 	Kept, Same bool
 }
 

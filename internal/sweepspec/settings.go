@@ -22,9 +22,8 @@ func Seed(spec *Spec, drawn uint64) int64 {
 	return int64(drawn & maxSeed)
 }
 
-// PlanOf returns the planner's plan of a run that has begun, from the spec and the choices that
-// status.plan has fixed. The same arguments give the same plan, so another manager can continue the
-// run.
+// PlanOf returns the planner's plan of a sweep, from the spec and the choices that status.plan has
+// fixed. The same arguments give the same plan, so another manager can continue the sweep.
 //
 // Errors wrap ErrSpec. PlanOf accepts a plan from another version of the planner, which sweep.New
 // then refuses with sweep.ErrPlan.
@@ -64,7 +63,7 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		Budget:             budgetOf(spec, fixed),
 		Expected:           expectedOf(fixed),
 	}
-	// The check for drift rejects one in forty blocks even in a steady cluster.
+	// The check for drift rejects up to 4 % of the blocks that it checks even in a steady cluster.
 	out.MaxRejectedBlocks = max(3, (out.MaxBlocks+out.ConfirmationBlocks)/4)
 	if limit := spec.Guardrails.MaxFailedRuns; limit != nil {
 		out.MaxFailedRuns = int(*limit)
@@ -127,7 +126,7 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 }
 
 // constraintOf converts a constraint, and names it after its figure. An upper limit implies that
-// lower is better, whatever the metric.
+// lower is better, and a lower limit that higher is better, whatever the metric.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error
@@ -135,7 +134,7 @@ func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	case c.MaximumRegression != "":
 		out.MaximumRegression, err = fraction(c.MaximumRegression)
 		if err == nil && out.MaximumRegression >= 1 {
-			err = refuse("the constraint on %s allows a regression of %s, which limits nothing", out.Name, c.MaximumRegression)
+			err = refuse("the constraint on %s allows a regression of %s, but less than 100%% is required", out.Name, c.MaximumRegression)
 		}
 	default:
 		out.Direction = stats.HigherIsBetter

@@ -42,7 +42,7 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
 // datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase
-// needs data. why says why some or all data are prefilled for each run. needRestart lists the
+// needs data. It also returns why some or all data are prefilled for each run. The list has the
 // parameters that OSDs read only when they start.
 //
 // Runs do not share data if a value decides how data are stored, because reading data that were

@@ -64,7 +64,7 @@ func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValu
 
 // Baseline returns the baseline's value of each parameter, in the order of the parameters.
 // The value comes from the spec, or else from the template, or else from Ceph. It is fixed
-// when a run begins, since the sweep then changes Ceph's values.
+// when a sweep begins, since the sweep then changes Ceph's values.
 func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
 	given := givenBaseline(spec)
 	var all []v1alpha1.BaselineValue
@@ -123,8 +123,8 @@ func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValu
 	return value
 }
 
-// SpaceOf returns the configurations that a sweep compares. Their names come from the
-// spec, or else from their values. The seed determines the sample of a Latin hypercube.
+// SpaceOf returns the space of configurations that a sweep compares. Their names come from
+// the spec, or else from their values. The seed determines the sample of a Latin hypercube.
 //
 // Errors wrap ErrSpec.
 func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.Space, error) {
@@ -207,8 +207,8 @@ func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 	return out
 }
 
-// sampleDraws is the number of Latin hypercubes that are drawn to find one without the
-// baseline and without duplicates.
+// sampleDraws is the maximum number of Latin hypercubes that are drawn to find one without
+// the baseline and without duplicates.
 const sampleDraws = 64
 
 // sample returns a Latin hypercube of n combinations: the values of a parameter occur equally

@@ -20,9 +20,9 @@ import (
 const LabelSweep = "cephtune.dev/sweep"
 
 // Template returns the spec's template for one configuration: with the configuration's values for
-// the load and the scratch pool. Its phases are lengthFactor times as long.
+// the load, the scratch pool and the claim. Its phases are lengthFactor times as long.
 //
-// Errors wrap ErrSpec, for values that the load cannot combine.
+// Errors wrap ErrSpec, for example for values that the load cannot combine.
 func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
 	out := *spec.Template.DeepCopy()
 	for _, p := range spec.Parameters {
@@ -55,7 +55,7 @@ func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (
 	return out, lengthen(out.Phases, lengthFactor)
 }
 
-// lengthen makes phases lengthFactor times as long, and checks them.
+// lengthen makes phases lengthFactor times as long, up to the schema's maximum, and checks them.
 func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
 	for i := range phases {
 		if spec := engine.SpecOf(&phases[i]); spec != nil && lengthFactor > 1 {
@@ -68,8 +68,8 @@ func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
 	return nil
 }
 
-// setLoad sets a field of the load. It skips phases of other engines, which admission has
-// refused.
+// setLoad sets a field of the load. A phase whose engine lacks the field does not change;
+// admission has refused such a parameter.
 func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int64, text string) {
 	value := engine.FieldValue{Number: n}
 	if p.Field == v1alpha1.WorkloadClients {
@@ -157,11 +157,11 @@ func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) ce
 	return plannerValue(pool.Parameters[string(p.Option)])
 }
 
-// Child is one run of a sweep, which becomes one ledger entry.
+// Child is one run of a sweep, which becomes one ledger entry, or one session.
 type Child struct {
 	Sweep *v1alpha1.CephTuningSweep
 	Slot  sweep.Slot
-	// Run is the number of the ledger entry, from 1.
+	// Run is the number of the ledger entry or of the session, from 1.
 	Run           int
 	Configuration sweep.Configuration
 	// Nodes are the nodes of the first run's clients, BackgroundNodes those of its background

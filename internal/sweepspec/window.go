@@ -9,12 +9,13 @@ import (
 )
 
 // WindowAt reports whether changes to Ceph may start at the given time, and when the window next
-// opens or closes. Without a window it is always open, and next is the zero time.
+// opens or closes. Without a window, changes may start at any time, and the second result is zero.
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a
 // window around that moment is an hour shorter or longer. A time of day that the clock skips counts
-// as an hour later. A time of day that comes twice counts once. WindowAt fails for an unknown time
-// zone.
+// as an hour later. A time of day that comes twice counts once.
+//
+// Errors wrap ErrSpec, for example for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
 	if w == nil {
 		return true, time.Time{}, nil

@@ -6,14 +6,15 @@
 //
 //	Assign → the order of settings, in groups: quads, or rounds of several candidates
 //	→ Cut: windows, from the switches and the clients' counts, without wash-out
-//	→ Faults: whole groups that are void, decided without their figures
-//	→ Summarize: a session as one Entry for each candidate
+//	→ Faults: windows that void their groups, decided without their figures
+//	→ Session.Entries: a session as one Entry for each candidate
 //	→ Judge: the verdict, from entries alone
 //
-// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window).
-// Within a session, its noise is the variation between quads. If the effect
-// differs between pools or hours, the quads of one session do not show that. So a
-// claim beyond the session uses Student's t over the means of sessions.
+// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window),
+// where A is the baseline and B the candidate. In rounds it is the mean of B − A.
+// Within a session, the noise of the estimate is the variation between groups. If
+// the effect differs between pools or hours, the groups of one session do not show
+// that. So a claim beyond the session uses Student's t over the means of sessions.
 //
 // The package tests for effects that windows hide. The after-effect of the
 // previous setting appears inside windows or in the next window (Carryover). Work

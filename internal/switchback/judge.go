@@ -18,8 +18,9 @@ const (
 	DefaultPairs    = 8
 )
 
-// QuickLooks returns the numbers of pairs at which a session in quick mode is evaluated, including last. A
-// quad has two pairs, a round one.
+// QuickLooks returns the numbers of pairs at which a session in quick mode is evaluated, up to and
+// including the given one, which must be one of them; for another number it returns none. A quad has
+// two pairs, a round has one pair for each candidate.
 func QuickLooks(last int) []int {
 	looks := quickLooks()
 	return looks[:slices.Index(looks, last)+1]
@@ -33,8 +34,8 @@ func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 // quickLevel returns the level for p-values at each look, so that the error over all looks is
 // alpha. The shares of alpha were simulated for quads. With these shares, rounds stay below alpha
 // too, since the same number of pairs takes more rounds. Each of several candidates gets a part of
-// alpha. Repeated looks inflate that smaller error relatively more, so its shares are lower
-// (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
+// alpha. Repeated looks inflate a small error relatively more than a large one, so the shares are
+// lower if that part is below 0.05 (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
 		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
@@ -52,7 +53,7 @@ const (
 	SwitchedWindows Claim = "switched windows only"      // no setting has stayed applied for minutes
 )
 
-// Remedy is the required action after carry-over.
+// Remedy is the action that makes a verdict possible after carry-over.
 type Remedy string
 
 // The remedies.
@@ -62,7 +63,7 @@ const (
 	UseBlocks    Remedy = "UseBlocks"
 )
 
-// Question has the choices that are fixed before the first session.
+// Question has the choices that are fixed before the first session, and the length of windows.
 type Question struct {
 	Criteria    stats.Criteria // its Looks stay empty
 	Candidates  int
@@ -86,8 +87,9 @@ type Finding struct {
 // design.
 const MaxWindow = time.Minute
 
-// Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it has
-// any. Void entries do not count. In quick mode each candidate has one entry, whose number of pairs is one of the QuickLooks.
+// Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it
+// has any. Void entries do not count. In quick mode each candidate must have at most one valid entry,
+// whose number of pairs is one of the QuickLooks.
 func Judge(q Question, entries []Entry, dwells map[int]stats.Contrast) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -139,8 +141,8 @@ func (q Question) criteria() stats.Criteria {
 	return c
 }
 
-// Contrast returns a candidate's effect from the valid entries. Its noise is that of quads in quick mode, and
-// that of sessions otherwise.
+// Contrast returns a candidate's effect from the valid entries. Its noise is that of groups in quick
+// mode, and that of sessions otherwise.
 func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
 	entries = of(entries, candidate)
 	if len(entries) == 0 {
@@ -195,8 +197,8 @@ func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bo
 	return f, nil
 }
 
-// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It uses two
-// tests at 2.5% each, over all sessions together.
+// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It
+// uses two tests at 2.5% each, over all sessions together.
 func Carryover(entries []Entry, candidate int) bool {
 	sessions := of(entries, candidate)
 	if len(sessions) == 0 {
@@ -211,13 +213,13 @@ func Carryover(entries []Entry, candidate int) bool {
 }
 
 // Dwells has the figures of four periods of some minutes, with the baseline and the candidate
-// alternately. Each period has equally many pieces of equal length, such as four of 30 s, after the time in
-// which the setting takes effect.
+// alternately. Each period has equally many pieces of equal length, such as four of 30 s, after the
+// time in which the setting takes effect.
 type Dwells [4][]float64
 
-// Contrast returns the ratio of the two settings. Weights of −¼, ¾, −¾ and ¼ cancel a steady drift. The
-// noise is the difference between pieces at the same position in two dwells of one setting. The trend within
-// dwells does not count as noise, since dwells exist to show it.
+// Contrast returns the ratio of the two settings. Weights of −¼, ¾, −¾ and ¼ cancel a steady drift.
+// The noise is the spread of the differences between pieces at the same position in two dwells of one
+// setting. The trend within dwells does not count as noise, since dwells exist to show it.
 func (d Dwells) Contrast() (stats.Contrast, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -265,8 +267,8 @@ func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (
 	}
 }
 
-// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch and
-// Satterthwaite.
+// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch
+// and Satterthwaite. Without an estimate of either's noise, the error wraps stats.ErrTooFew.
 func compatible(dwells, windows stats.Contrast) (float64, error) {
 	own, se2 := dwells.StdErr*dwells.StdErr, windows.StdErr*windows.StdErr
 	if own+se2 == 0 || windows.DF == 0 || dwells.DF == 0 {

@@ -11,8 +11,8 @@ import (
 const tiny = 1e-12
 
 // randomise returns the one-sided p-value of the sum of contrasts: the share of orders with an equal or
-// larger sum. It enumerates at most exactOrders orders, and draws from more. The draws count the actual
-// order once.
+// larger sum. It enumerates the orders if they are at most exactOrders, and otherwise draws some at
+// random. Then the actual order counts as one more draw.
 func randomise(groups []choice, rng *rand.Rand) float64 {
 	seen := 0.0
 	for _, g := range groups {
@@ -53,7 +53,8 @@ func asMuch(groups []choice, missing float64) int {
 	return n
 }
 
-// carryoverDraws is smaller than draws, because a score is compared with only one significance level.
+// carryoverDraws is the number of draws of score. It is smaller than draws, because a score is compared
+// with only one significance level.
 const carryoverDraws = 1999
 
 // score compares a statistic with drawn ones, and returns the normal score of its mid-p. Scores of
@@ -71,8 +72,9 @@ func score(seen float64, drawn func() float64) float64 {
 	return distuv.UnitNormal.Quantile(below / (carryoverDraws + 1))
 }
 
-// lateScore tests whether the difference between late and early halves of windows depends on the setting.
-// It does if a setting needs longer than the wash-out to take effect.
+// lateScore tests whether the difference between late and early halves of windows depends on the
+// setting. It does if a setting needs longer than the wash-out to take effect. lateScore returns a
+// normal score.
 func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	cs := choices(groups, candidate, func(g group) []float64 { return g.late })
 	seen := 0.0
@@ -88,8 +90,9 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-// lagScore tests whether the previous setting predicts a window. It subtracts the estimated effect from
-// the figures. For each drawn order, it then fits the effects of the current and of the previous setting.
+// lagScore tests whether the previous setting predicts a window, and returns a normal score. It
+// subtracts the estimated effect from the figures. For the actual and for each drawn order, it then
+// fits the effects of the current and of the previous setting.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	for _, x := range effects(groups, candidate) {
@@ -123,8 +126,8 @@ func sign(setting, candidate int) float64 {
 }
 
 // lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and
-// the current setting, within groups. It omits the first window of a group, because a void group may
-// precede it.
+// the current setting, within groups; 0 if the order does not determine it. It omits the first window of
+// a group, because a void group may precede it.
 func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
 	for i, order := range orders {

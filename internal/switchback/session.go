@@ -30,7 +30,7 @@ type Entry struct {
 	Session   int     `json:"s"`
 	Candidate int     `json:"c"`
 	Groups    int     `json:"n"` // valid quads or rounds
-	Mean      float64 `json:"m"` // mean of ln(candidate ÷ baseline) over groups
+	Mean      float64 `json:"m"` // mean of ln(candidate ÷ baseline) over groups; from Levels, of ln(figure)
 	StdDev    float64 `json:"d"` // standard deviation between groups
 	P         float64 `json:"r"` // p-value of the randomisation test of "no increase of the figure"
 	Late      float64 `json:"l"` // difference between late and early halves of windows, as a normal score
@@ -38,8 +38,10 @@ type Entry struct {
 	Void      bool    `json:"v,omitempty"`
 }
 
-// Entries summarizes a session. A window without any operation has no logarithm, and omitting it would
-// select windows by their figures. So the session fails, with an error that wraps stats.ErrStalled.
+// Entries summarizes a session, with one entry for each candidate. All entries are void if fewer than
+// two groups are valid, or if faults hit some settings more often than chance allows. A window without
+// any operation has no logarithm, and omitting it would select windows by their figures. So the session
+// fails, with an error that wraps stats.ErrStalled.
 func (s Session) Entries() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -192,7 +194,7 @@ type choice struct {
 	all  []float64
 }
 
-// choices returns the choices of groups. values has a value for each window of a group.
+// choices returns the choices of groups. The function returns a value for each window of a group.
 func choices(groups []group, candidate int, values func(group) []float64) []choice {
 	out := make([]choice, len(groups))
 	for i, g := range groups {

@@ -75,9 +75,9 @@ const (
 // Figure computes a piece's figure; it is 0 if no operation finished.
 type Figure func(Piece) (float64, error)
 
-// Cut returns the window of each switch, which begins after the wash-out. A row counts if it lies
-// inside the window for every clock error within the bound. covered reports the windows with enough
-// rows; it depends only on times. Windows without enough rows have no figures.
+// Cut returns the window of each switch. The window begins after the wash-out. A row counts if it lies
+// inside the window for every clock error within the bound. Cut also returns which windows are covered
+// by enough rows of each client; this depends only on times. Other windows have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)
 	if err != nil {
@@ -97,7 +97,8 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 	return windows, covered, nil
 }
 
-// Pieces returns the whole and the halves of each window, and whether rows cover the window.
+// Pieces returns the whole and the halves of each window, and whether rows of each client cover the
+// window and lie in both halves.
 func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Piece, covered []bool, err error) {
 	if err := checkInput(switches, clients, timing); err != nil {
 		return nil, nil, err
@@ -145,8 +146,8 @@ func checkInput(switches []Switch, clients []Client, timing Timing) error {
 	return nil
 }
 
-// within selects the rows of each client that lie in a span. It returns false if a client has too
-// few rows in the span.
+// within selects the rows of each client that lie in a span. It returns false if the span is empty, or
+// if a client's rows cover less than the given share of it or none of it.
 func within(span Span, clients []Client, coverage float64) (parts []Part, known bool) {
 	known = span.To > span.From
 	for _, c := range clients {

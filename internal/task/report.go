@@ -11,7 +11,7 @@ type State string
 
 // The states, in order. Done, Failed and Cancelled are final.
 const (
-	// Preparing: the steps are being run.
+	// Preparing: the client rests, or runs the steps.
 	Preparing State = "Preparing"
 	// Ready: the measurement waits for the signal to start.
 	Ready State = "Ready"
@@ -21,7 +21,7 @@ const (
 	Done State = "Done"
 	// Failed: see Failure.
 	Failed State = "Failed"
-	// Cancelled: the manager requested it, or the pod was terminated.
+	// Cancelled: the manager requested it, or the runner ended.
 	Cancelled State = "Cancelled"
 )
 
@@ -37,15 +37,15 @@ const (
 	// StepFailed: a command before the measurement ended with an exit code that is
 	// not accepted.
 	StepFailed FailureReason = "StepFailed"
-	// ToolFailed: the engine ended with a non-zero exit code.
+	// ToolFailed: the engine ended with an exit code that is not accepted.
 	ToolFailed FailureReason = "ToolFailed"
-	// ToolKilled: a signal that the runner did not send ended the engine.
+	// ToolKilled: a signal that the runner did not send ended the engine or a step.
 	ToolKilled FailureReason = "ToolKilled"
 	// DeadlineExceeded: the runner ended the task, because its time was up.
 	DeadlineExceeded FailureReason = "DeadlineExceeded"
 	// NotStarted: the program could not be started.
 	NotStarted FailureReason = "NotStarted"
-	// BadOutput: the parser does not understand the engine's output.
+	// BadOutput: the engine's output is too long, or could not be stored, read or parsed.
 	BadOutput FailureReason = "BadOutput"
 )
 
@@ -71,7 +71,7 @@ type Status struct {
 	EndTime   *time.Time `json:"endTime,omitempty"`
 }
 
-// Report is one client's report of a measurement. Its size is at most MaxReportBytes.
+// Report is one client's report of a task. Its size is at most MaxReportBytes.
 type Report struct {
 	Status
 	// Client is the index of the client, from 0.
@@ -80,7 +80,8 @@ type Report struct {
 	Result *result.Result `json:"result,omitempty"`
 	// Usage holds the resources that the client used during the measurement.
 	Usage Usage `json:"usage"`
-	// Output is the engine's output. If it is longer than MaxOutputBytes, its middle is cut out.
+	// Output is the output of the engine, or of the step that failed. It has at most
+	// MaxOutputBytes: the middle of a long output is cut out.
 	Output string `json:"output,omitempty"`
 }
 

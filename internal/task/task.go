@@ -32,8 +32,8 @@ type Task struct {
 	Always bool `json:"always,omitempty"`
 	// Steps run one after another as soon as the task arrives. They are not measured.
 	Steps []Command `json:"steps,omitempty"`
-	// Measure is the engine whose output becomes the result. It waits for the start signal, which all
-	// clients get at the same time. Nil for tasks that only prepare or clean up.
+	// Measure is the engine whose output becomes the result. It waits for the start signal, which
+	// all clients get at the same time. Nil for tasks that only prepare or tear down.
 	Measure *Measurement `json:"measure,omitempty"`
 	// StepsTimeoutSeconds and MeasureTimeoutSeconds are the deadlines of the two parts. Each is
 	// above 0 if the task has that part.

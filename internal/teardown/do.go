@@ -51,10 +51,10 @@ func (r Remover) do(ctx context.Context, next Next, v View) (reconcile.Wait, err
 	case PartCancelClients:
 		return next.Waits, clientview.CancelAll(ctx, v.Clients.Runners, v.Clients.Tasks)
 	case PartCleanBackground:
-		r.backgroundFailed = logged(ctx, v.Background.assignCleanup(ctx), "The background load could not remove its data, so the manager does")
+		r.backgroundFailed = logged(ctx, v.Background.assignCleanup(ctx), "The background load could not be asked to remove its data, so the manager removes it")
 		return next.Waits, nil
 	case PartCleanClients:
-		r.clientsFailed = logged(ctx, v.Clients.assignCleanup(ctx), "The clients could not remove their data, so the manager does")
+		r.clientsFailed = logged(ctx, v.Clients.assignCleanup(ctx), "Not all clients could be asked to remove their data, so the manager removes it")
 		return next.Waits, nil
 	case PartFinish:
 		err := errors.Join(clientview.Each(ctx, v.Clients.Runners, finish), clientview.Each(ctx, v.Background.Runners, finish))

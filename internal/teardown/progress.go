@@ -13,7 +13,8 @@ type Progress struct {
 	// finishedAt is when the runners were asked to end. orphansSince is when the teardown first saw
 	// running pods of a deleted Job.
 	finishedAt, orphansSince time.Time
-	// JobRemoved says that the teardown has removed the Job, after everything else.
+	// JobRemoved says that the teardown has deleted the Job, after everything that the session left in
+	// Ceph except the lock.
 	JobRemoved bool
 }
 
@@ -28,8 +29,9 @@ func (p *Progress) OrphansRun(now time.Time) {
 	}
 }
 
-// note records whether a part is complete. After a part that ends clients or pods, the removals
-// have to be repeated, because clients and pods may have undone them.
+// note records whether a part is complete. After a part that ends clients or pods, or waits for them,
+// the removals and the release of the lock have to be repeated, because clients and pods may have
+// undone the removals.
 func (p *Progress) note(part Part, complete bool) {
 	switch part {
 	case PartWait, PartCancelBackground, PartCancelClients, PartCleanBackground, PartCleanClients, PartFinish, PartSuspend:

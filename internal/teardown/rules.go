@@ -1,5 +1,5 @@
 // Package teardown ends the session of a benchmark, and removes everything that the session has
-// made: [Rules] decide on the next part, and a [Remover] carries it out.
+// made, except its results: [Rules] decide on the next part, and a [Remover] carries it out.
 package teardown
 
 import (
@@ -42,7 +42,8 @@ const (
 	PartLeftovers Part = "RemoveLeftovers"
 	// PartPool removes the scratch pool.
 	PartPool Part = "RemoveScratchPool"
-	// PartJob removes the Job last, because it has the facts about the session.
+	// PartJob removes the Job after the session's data and pools, because the Job has the facts about
+	// the session.
 	PartJob Part = "RemoveJob"
 	// PartPrune deletes results beyond the history limit.
 	PartPrune Part = "PruneResults"
@@ -92,9 +93,9 @@ type Facts struct {
 	View
 }
 
-// Rules returns the rules of a teardown in order. First, the clients remove their data, because
-// they work in parallel and have access to files. Then the manager checks for leftovers and removes
-// them. If no rule applies, the teardown is complete. Every part can be repeated.
+// Rules returns the rules of a teardown in order. Once the OSDs are up, the clients remove their data,
+// because they work in parallel and have access to files. Then the manager checks for leftovers and
+// removes them. If no rule applies, the teardown is complete. Every part can be repeated.
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
@@ -170,7 +171,7 @@ func waitForStandalone(f Facts) (Next, bool) {
 }
 
 // OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
-// grace period, so Kubernetes has ended them unless they are kept on purpose.
+// grace period, so Kubernetes has ended them by then, unless their node is lost or something keeps them.
 const OrphansWithin = 2 * clientjob.StandaloneGrace
 
 // waitForOrphans waits for the pods of a deleted Job. Otherwise, data that they still write would

@@ -9,7 +9,7 @@ import (
 
 // HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
 // pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It returns no
-// change for an activity that is already off. facts must include the OSD map and the balancer's
+// change for an activity that is already off. It needs facts with the OSD map and the balancer's
 // state.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
 	var changes []Change
@@ -37,7 +37,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 	for _, flag := range []string{ceph.FlagNoScrub, ceph.FlagNoDeepScrub} {
 		setting := Setting{Kind: KindScrubFlag, Option: flag}
 		if set, err := facts.Value(setting); err != nil || set.Set {
-			continue // the OSD map was checked above
+			continue // The flag is set already. With an OSD map, err is nil.
 		}
 		changes = append(changes, Change{Setting: setting, To: cephvalue.Of(yes), Type: cephvalue.Bool})
 	}

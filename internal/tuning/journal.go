@@ -51,7 +51,7 @@ func (j *Journal) IsOutage() bool {
 
 // Sweep names the object on whose behalf settings are changed, in the form that journals use.
 type Sweep struct {
-	// Kind is the object's kind; "" for a CephTuningSweep.
+	// Kind is the object's kind; "" or CephTuningSweep for a sweep.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -86,7 +86,8 @@ type Entry struct {
 	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
 	State   State          `json:"state"`
-	// Found is the value that another client set, if the setting was left alone.
+	// Found is the value that another client set, if the setting was left alone. A long value is
+	// shortened: see maxFound.
 	Found *cephvalue.Value `json:"found,omitempty"`
 }
 
@@ -117,7 +118,8 @@ const (
 	Abandoned State = "Abandoned"
 )
 
-// ForeignChangeError says that a setting has neither its original value nor one that the tuner set.
+// ForeignChangeError says that a setting has a value that the journal, or the running configuration,
+// does not explain: another client has changed it.
 type ForeignChangeError struct {
 	Setting Setting
 	Found   cephvalue.Value
@@ -133,7 +135,8 @@ func newJournal(fsid string, sweep Sweep) *Journal {
 	return &Journal{SchemaVersion: SchemaVersion, FSID: fsid, Sweep: sweep}
 }
 
-// clone returns a deep copy.
+// clone returns a copy whose entries can change independently. Both journals share the values that
+// Found and Stored point to, which are never modified.
 func (j *Journal) clone() *Journal {
 	twin := *j
 	twin.Entries = slices.Clone(j.Entries)
@@ -321,9 +324,9 @@ func (e Entry) judge(now cephvalue.Value) action {
 }
 
 // ToRestore returns the open entries in the order of their restore. First come the varied settings:
-// those that unlock others in mClock, and then the others in reverse order of their changes. The
-// autoscaler, the balancer, the scrub flags and noup come last, because an active autoscaler would
-// change the number of PGs itself.
+// those whose original value unlocks others in mClock, and then the rest, in reverse order of their
+// changes. The autoscaler, the balancer, the scrub flags and noup come last, because an active
+// autoscaler would change the number of PGs itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {

@@ -16,7 +16,8 @@ const (
 )
 
 // HelpFor returns the options for which Ceph's help is needed to judge settings: the settings' own
-// options, and those that unlock others in mClock.
+// options, and those that unlock others in mClock. Without options of the central configuration, it
+// returns nil.
 func HelpFor(settings []Setting) []string {
 	var options []string
 	for _, s := range settings {

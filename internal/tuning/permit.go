@@ -11,10 +11,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Permit returns the check that the executing process makes before each command: whether the
-// administrator allows the setting in the cluster of the requesting tuner. The controller makes the
-// same check with more facts, but this check does not rely on the controller. Only the controller
-// checks the value that an unset option falls back to.
+// Permit returns the check that the sidecar makes before each command that changes an option, unless
+// the command restores an original: whether the administrator allows the setting in the cluster of
+// the requesting tuner. The controller makes the same check with more facts, but this check does not
+// rely on the controller. Only the controller checks the value that an unset option falls back to.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {
@@ -39,7 +39,7 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	}
 }
 
-// refusal says why a value is not allowed in a cluster; "" if it is.
+// refusal says why a value is not allowed in a cluster; "" if it is allowed.
 func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Cluster) string {
 	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
 		return "" // HoldStill turns the autoscaler off while pg_num is varied.

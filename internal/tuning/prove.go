@@ -19,7 +19,7 @@ const (
 	InertMClock InertReason = "RevertedByMClock"
 	// InertAutoscaler: the autoscaler of the pool set another number of PGs.
 	InertAutoscaler InertReason = "RevertedByAutoscaler"
-	// InertRook: Rook set the value in its custom resource.
+	// InertRook: Rook set the value that its custom resource has.
 	InertRook InertReason = "RevertedByRook"
 	// InertReverted: an unknown client set another value.
 	InertReverted InertReason = "Reverted"
@@ -30,7 +30,7 @@ const (
 	InertOverridden InertReason = "Overridden"
 	// InertRestart: OSDs read the option only when they start.
 	InertRestart InertReason = "NeedsRestart"
-	// InertUnproven: an OSD did not answer, or has another value for no known reason.
+	// InertUnproven: the value is unknown, or an OSD has another value for no known reason.
 	InertUnproven InertReason = "Unproven"
 )
 
@@ -39,10 +39,11 @@ type Inert struct {
 	Reason  InertReason
 	Setting Setting
 	Want    cephvalue.Value
-	// Got is the actual value in the central configuration, the OSD map or the OSDs.
+	// Got is the actual value in the central configuration, the OSD map or the OSDs; unset if it is
+	// unknown.
 	Got  cephvalue.Value
 	OSDs []int
-	// Message tells the user what happened and what to do.
+	// Message says what happened, and what to do if that is known.
 	Message string
 }
 
@@ -79,7 +80,7 @@ type Known struct {
 	// OSDs has all OSDs, with their device classes.
 	OSDs  []ceph.OSD
 	Owned Owned
-	// OpQueue is the scheduler of the running OSDs.
+	// OpQueue is the scheduler of a running OSD; "" if no OSD is up.
 	OpQueue string
 	// Journal has the values from before the sweep; nil if the sweep has not changed anything yet.
 	Journal *Journal
@@ -185,9 +186,10 @@ type Proof struct {
 // Proven reports whether no change is inert.
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
-// Prove reads back the values that the affected daemons run with. It is read-only and can be
-// repeated. If it returns InertUnproven, repeat it: for some seconds after a change, the manager
-// may not know the new value.
+// Prove reads values back from Ceph, and options of the central configuration also from the OSDs: in
+// a large cluster from a sample of them, which depends on turn. It is read-only and can be repeated.
+// If it returns InertUnproven, repeat it: for some seconds after a change, the manager may not know
+// the new value.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
 	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
@@ -212,8 +214,8 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 	return Proof{Inert: Judge(want, about, running)}, nil
 }
 
-// Judge returns the inert changes: those whose value Ceph's configuration no longer has, and those
-// that running OSDs do not use.
+// Judge returns the inert changes: those whose value Ceph no longer has, and those that running OSDs
+// do not use or may not use.
 func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	inert := lostValues(want, about)
 	for _, change := range want {
@@ -245,7 +247,7 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 	return found
 }
 
-// judgeOSD reports whether an OSD runs without a change, and why.
+// judgeOSD reports whether an OSD runs without a change or may do so, and why.
 func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if !concerns(change.Setting, about.OSDs, osd) {
 		return Inert{}, false

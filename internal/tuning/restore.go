@@ -16,7 +16,8 @@ type Report struct {
 	Done bool
 	// Entries has the journal's entries in their current state.
 	Entries []Entry
-	// Waiting says why open entries have to wait, one sentence each.
+	// Waiting says why entries are still open. After an error that concerns all entries, it omits the
+	// entries that were not tried.
 	Waiting []string
 }
 
@@ -37,7 +38,7 @@ func (r Report) LeftAlone() []Entry {
 	return left
 }
 
-// Message describes the outcome of an entry, and what to do if it was not restored.
+// Message describes the outcome of an entry.
 func (e Entry) Message() string {
 	switch e.State {
 	case Restored:

@@ -1,6 +1,6 @@
 // Package tuning changes settings of a Ceph cluster and restores them.
 //
-// Functions without side effects decide:
+// Functions and methods without side effects decide:
 //
 //   - Validate: whether a change is allowed
 //   - HoldStill: which of Ceph's own activities to stop
@@ -9,8 +9,8 @@
 //   - Journal: how each setting is restored
 //
 // The Engine reads and changes Ceph. It writes each change to the journal first, so that the next
-// process can restore everything after a crash. Steps lists the points at which tests simulate a
-// crash.
+// process can restore everything after a crash. Changes of a session's own pool are an exception: the
+// pool is removed after the session. Steps lists the points at which tests simulate a crash.
 package tuning
 
 import (
@@ -26,8 +26,9 @@ import (
 // Kind is the kind of a setting.
 type Kind string
 
-// The kinds of settings. Autoscaler, Balancer and ScrubFlag are not varied, but turned off
-// during a sweep. NoUp keeps an OSD down during an outage.
+// The kinds of settings. Sweeps do not vary Autoscaler, Balancer and ScrubFlag. HoldStill returns the
+// changes with which a sweep stops autoscalers, the balancer and scrubs. NoUp keeps an OSD down during
+// an outage.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"
@@ -91,19 +92,17 @@ func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option ==
 type Change struct {
 	Setting Setting         `json:"setting"`
 	To      cephvalue.Value `json:"to"`
-	// Type determines how values are compared. It comes from the option's help, or from
-	// PoolOptionType.
+	// Type determines how values are compared. Known.Type returns it.
 	Type string `json:"type"`
 }
 
 // String returns the change as "setting = value".
 func (c Change) String() string { return fmt.Sprintf("%s = %s", c.Setting, c.To) }
 
-// Facts are the settings as read from Ceph.
+// Facts are the settings as read from Ceph. A field that was not requested is nil.
 type Facts struct {
-	OSDMap *ceph.OSDMap
-	Config []ceph.ConfigEntry
-	// Balancer is nil if it was not requested.
+	OSDMap   *ceph.OSDMap
+	Config   []ceph.ConfigEntry
 	Balancer *ceph.Balancer
 }
 

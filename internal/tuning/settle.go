@@ -58,7 +58,7 @@ type Settled struct {
 	Failed bool
 	// Inert lists the changes whose value Ceph no longer has. Waiting does not help then.
 	Inert []Inert
-	// Progress tells the user what the wait is for.
+	// Progress says what the wait is for, or how it ended.
 	Progress string
 }
 
@@ -98,7 +98,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	case len(pending) > 0:
 		return Settled{Progress: strings.Join(pending, "; ")}
 	default:
-		return Settled{Progress: fmt.Sprintf("quiescent for %s, in %d samples", soaked.Round(time.Second), s.Agreeing)}
+		return Settled{Progress: fmt.Sprintf("quiescent for %s (samples: %d)", soaked.Round(time.Second), s.Agreeing)}
 	}
 }
 
@@ -124,10 +124,10 @@ func unrest(status *ceph.Status, counts bool) []string {
 		pending = append(pending, fmt.Sprintf("PGs that are not active+clean: %s", texts))
 	}
 	if status.MisplacedObjects > 0 {
-		pending = append(pending, fmt.Sprintf("%d copies of objects to move", status.MisplacedObjects))
+		pending = append(pending, fmt.Sprintf("copies of objects to move: %d", status.MisplacedObjects))
 	}
 	if status.DegradedObjects > 0 {
-		pending = append(pending, fmt.Sprintf("%d copies of objects to create", status.DegradedObjects))
+		pending = append(pending, fmt.Sprintf("copies of objects to create: %d", status.DegradedObjects))
 	}
 	if counted := total(status.PGsByState); counts && len(pending) == 0 && counted != status.PGs {
 		pending = append(pending, fmt.Sprintf("the state of %d of %d PGs is unknown yet", status.PGs-counted, status.PGs))

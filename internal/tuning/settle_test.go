@@ -148,8 +148,8 @@ func TestUnrest(t *testing.T) {
 		"scrubbing is rest":    {func(s *Sample) { s.Status.PGsByState = map[string]int{"active+clean+scrubbing+deep": s.Status.PGs} }, ""},
 		"peering":              {func(s *Sample) { s.Status.PGsByState = map[string]int{"peering": s.Status.PGs} }, "64 peering"},
 		"active and not clean": {func(s *Sample) { s.Status.PGsByState = map[string]int{"active": s.Status.PGs} }, "64 active"},
-		"misplaced":            {func(s *Sample) { s.Status.MisplacedObjects = 7 }, "7 copies of objects to move"},
-		"degraded":             {func(s *Sample) { s.Status.DegradedObjects = 7 }, "7 copies of objects to create"},
+		"misplaced":            {func(s *Sample) { s.Status.MisplacedObjects = 7 }, "copies of objects to move: 7"},
+		"degraded":             {func(s *Sample) { s.Status.DegradedObjects = 7 }, "copies of objects to create: 7"},
 		"unknown PGs": {func(s *Sample) {
 			s.Status.PGsByState = map[string]int{"active+clean": s.Status.PGs - 2}
 		}, "the state of 2 of 64 PGs"},

@@ -15,8 +15,8 @@ type Store interface {
 	Load(ctx context.Context, fsid string) (*Journal, error)
 	// Save replaces the kept journal, if Follows allows it.
 	Save(ctx context.Context, j *Journal) error
-	// Remove removes the journal of a cluster, if Outlives allows it. last is the journal's
-	// newest copy. A missing journal is not an error.
+	// Remove removes the kept journal of a cluster, if Outlives allows it for the newest copy, last.
+	// A missing journal is not an error.
 	Remove(ctx context.Context, last *Journal) error
 }
 
@@ -27,8 +27,8 @@ var ErrOvertaken = errors.New("another process has written the journal meanwhile
 // Follows returns an error if next may not replace the kept journal. A kept journal of another
 // sweep has to be done. A kept journal of the same sweep must have a lower revision and no higher
 // epoch: if the kept revision is not lower, another writer has continued from the journal that next
-// continues. next may skip revisions, because the store may have missed a write. Writing the same
-// journal again is allowed, because the answer to the first write may have been lost.
+// continues. The revision may rise by more than one, because the store may have missed a write.
+// Writing the same journal again is allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || kept.equal(next):
@@ -70,9 +70,9 @@ const (
 // ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the Kubernetes cluster.
 //
 // Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first, and
-// checks with Follows or Outlives whether it may be replaced or removed. If another writer writes
-// between that read and the command, that journal is lost. The lock keeps other writers away, and
-// the copy in Kubernetes, which is written first, has no such window.
+// checks with Follows or Outlives whether it may be replaced or removed. If another writer writes a
+// journal between the read and the command, the other writer's journal is lost. The lock keeps other
+// writers away, and the copy in Kubernetes, which is written first, has no such window.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
@@ -249,8 +249,8 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 }
 
 // removals returns the stores in the order of a removal, the reverse of the order of a save.
-// Otherwise a process that dies in between would leave a copy that no reader finds and no
-// process removes.
+// Otherwise a process that dies in between would leave a copy only in the second store. Readers of the
+// first store would not see it, so no process would remove it.
 func removals(from Store) []Store {
 	if both, is := from.(*Mirrored); is {
 		return []Store{both.second, both.first}
@@ -263,10 +263,12 @@ func removals(from Store) []Store {
 //   - A missing copy is ignored. Its object may have been deleted with its namespace,
 //     or its key by hand. Or an interrupted removal has left only the other copy; the
 //     removal is then repeated.
-//   - Of two copies of one sweep's journal, the later one counts, by epoch of the lock
-//     and then by revision.
+//   - Of two copies of one sweep's journal, or of two sweeps' done journals, the later
+//     one counts, by epoch of the lock and then by revision. If both are equally late
+//     but differ, that is an error.
 //   - Of two sweeps' journals, the one that is not done counts. Two open journals are an
 //     error: a sweep does not begin before the previous sweep's journal is done.
+//   - Journals of two Ceph clusters are an error.
 func Newest(a, b *Journal) (*Journal, error) {
 	switch {
 	case a == nil:

@@ -16,17 +16,17 @@ import (
 
 // SwitchDeadline bounds all commands of one switch together. A switch that it ends leaves an unknown
 // value, so the whole session is void. It is longer than a good switch takes, because a slow switch
-// that ends by itself voids only its group of windows (switchback.Timing). On the lab, monitors take
+// that ends by itself voids only its group of windows (switchback.Timing). In the lab, monitors take
 // 0.3 to 1.4 s for an option of a pool, and sometimes more than 2 s.
 const SwitchDeadline = 5 * time.Second
 
-// lookDeadline bounds reading the lock and the settings before a switch. Until the switch,
-// the load runs on with the previous configuration, so a slow answer costs only time.
+// lookDeadline bounds reading the lock, the journal and the settings before a switch. Until the
+// switch, the load runs on with the previous configuration, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
-// ErrNotRehearsed says that this process has not applied a configuration before the switch to it:
-// the journal does not list one of its values with Ceph's notation, or another process wrote the
-// journal.
+// ErrNotRehearsed says that this process has not applied both configurations of a switch before: the
+// journal is missing, another process wrote it, or it has no open entry that lists one of the values
+// in Ceph's notation.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
 // OwnPool is the scratch pool of a session. It is removed after the session, so its options need no
@@ -117,8 +117,9 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to
 
 // Try applies each configuration's options of the session's own pool, in order, and reads them
 // back. The last configuration stays. Before each session, call Apply, which records the lock's
-// epoch and waits for commands whose outcome is unknown. Without that wait, a late command of an
-// earlier session could change this pool, because both pools have the same name.
+// epoch, and returns a *WaitError while Ceph may still execute a command with an unknown outcome.
+// Without that wait, a late command of an earlier session could change this pool, because both pools
+// have the same name.
 func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -39,8 +39,8 @@ func (d *Doubts) of(fsid string) time.Time {
 	return d.until[fsid]
 }
 
-// enter verifies the lock, and records its epoch, before the engine reads any state that it acts
-// upon.
+// enter verifies the lock and records its epoch. If the epoch has changed, the wait of inherit starts
+// over.
 func (e *Engine) enter(ctx context.Context) error {
 	fence, err := e.guard(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	return j, e.inherit(ctx, j)
 }
 
-// locked reads the journal under the lock. It first waits until every command of this process
-// with an unknown outcome has ended.
+// locked reads the journal under the lock. It returns a *WaitError while Ceph may still execute a
+// command of this process with an unknown outcome.
 func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	if err := e.enter(ctx); err != nil {
 		return nil, err
@@ -92,9 +92,10 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 }
 
 // inherit takes over the journal of an earlier process, once all changes that the earlier process
-// may have requested have ended. It compares the closed entries with Ceph again, and reopens those
-// whose setting has a value of the tuner. If this process ends before the journal names it as the
-// writer, the next process repeats the wait and the comparison.
+// may have requested have ended; until then it returns a *WaitError. It compares the entries in the
+// states Restored and LeftAlone with Ceph again, and reopens those whose setting has a value of the
+// tuner. If this process ends before the journal names it as the writer, the next process repeats the
+// wait and the comparison.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

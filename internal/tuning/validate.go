@@ -52,8 +52,9 @@ type request struct {
 	values  []cephvalue.Value
 }
 
-// Validate checks configurations (changes that are applied together) against what Ceph supports
-// and the administrator allows. It returns every problem, by setting and in a fixed order.
+// Validate checks configurations (changes that are applied together) against the limits of Ceph and
+// of the administrator. It returns the problems by setting, in a fixed order, and problems with mClock
+// last. For a setting that cannot be varied at all, it returns only the first problem.
 func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
 	var problems []Problem
 	for _, w := range requests(configurations) {
@@ -78,8 +79,9 @@ func requests(configurations [][]Change) []request {
 }
 
 // Forbidden checks intended changes against the operator config, Ceph's bounds and the list of
-// options that are never varied. Unlike Validate, it omits checks that would fail because the sweep
-// itself has changed settings. A setting's original value is never forbidden.
+// options that are never varied. It returns the problems of the first rule that a setting breaks.
+// Unlike Validate, it omits checks that would fail because the sweep itself has changed settings. A
+// setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
 		return same(c.Setting, c.Type, c.To, about.original(c.Setting))
@@ -274,7 +276,7 @@ func keepsCephsBounds(w request, about Known, _ Permissions) []Problem {
 	return w.outside(about, help.Min, help.Max, "Ceph takes")
 }
 
-// keepsTheBounds checks values against the bounds in the administrator's list.
+// keepsTheBounds checks values against the bounds and the allowed values in the administrator's list.
 func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	option, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask)
 	if !listed {
@@ -326,7 +328,7 @@ func (k Known) original(of Setting) cephvalue.Value {
 }
 
 // whenUnset returns the value that OSDs use for an unset option: the value of a broader section,
-// or Ceph's default. For a pool option it is unknown.
+// or Ceph's default; false if the value is unknown, as for a pool option.
 func (k Known) whenUnset(of Setting) (string, bool) {
 	if of.Kind != KindConfig {
 		return "", false
@@ -348,7 +350,7 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 
 // outside rejects values below a minimum or above a maximum; "" means no bound. A bound that is not
 // a number rejects all values, because it was meant to limit them. A bound on an option whose
-// values are words does the same.
+// values are words does the same. In messages, who stands before the limit, as in "Ceph takes".
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
@@ -380,7 +382,7 @@ func changesAtRuntime(w request, about Known, allowed Permissions) []Problem {
 	if !takenAtStart(w.setting, about) {
 		return nil
 	}
-	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them", w.setting.Option)
+	return w.problem(ProblemRestart, "OSDs read %s only when they start, and this sweep may not restart them: set guardrails.osdRestarts to Allow, which also needs the power restartOSDs", w.setting.Option)
 }
 
 func isNotRooks(w request, about Known, _ Permissions) []Problem {

@@ -1,6 +1,7 @@
 // Package turn gives a benchmark its turn at a Ceph cluster. The benchmark waits until no object is
 // ahead in the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and
-// keeps it until its teardown is complete.
+// keeps it until its teardown is complete. A sweep's benchmark waits for neither, and uses the lock of
+// its sweep.
 package turn
 
 import (
@@ -25,8 +26,8 @@ const searchAgain = 30 * time.Second
 
 // Turn is what a process knows about the turn of a session. The zero value knows nothing.
 type Turn struct {
-	// Grant is the grant of the cluster's lock, while the session has it. askedAt is when the lock
-	// was last requested.
+	// Grant is the grant of the cluster's lock, while the session has it. askedAt is when the session
+	// last took or renewed the lock, or found during the teardown that it has lost it.
 	Grant   *lock.Grant
 	askedAt time.Time
 	// Had says that the session has or had the lock.
@@ -91,7 +92,8 @@ func (t Taker) Take(ctx context.Context) (Answer, error) {
 	return t.begin(ctx, grant)
 }
 
-// begin brings back orphaned OSDs before anything else is done under the lock.
+// begin brings back orphaned OSDs before anything else is done under the lock. A new holder also
+// searches Ceph for unrestored settings. Then begin records the grant.
 func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 	waits, err := t.RestoreOSDs(ctx, t.Grant == nil && t.isOwn())
 	if err != nil || !waits.IsDone() {

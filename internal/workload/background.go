@@ -30,7 +30,7 @@ func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	return p
 }
 
-// NewBackground returns the background load of a template, or nil if it has none.
+// NewBackground returns the background load of a template; nil without one.
 func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, error) {
 	if spec == nil {
 		return nil, nil //nolint:nilnil // The doc comment explains nil.
@@ -57,8 +57,8 @@ func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 	}
 }
 
-// failBackground ends a run that has lost its background load. It also applies to a cancelled
-// load, because only endBackground may cancel it.
+// failBackground returns the move that ends a run without its background load. A load that was
+// cancelled before the last phase counts as failed too, because only endBackground may cancel it.
 func failBackground(id, step string, status task.Status) Move {
 	failure := task.Failure{Reason: Cancelled, Message: "it was stopped before the last phase"}
 	switch {

@@ -15,8 +15,8 @@ const (
 	DevicePath    = "/dev/cephtune"
 )
 
-// Places returns the place of each client of a session. owner begins the names of everything
-// that the clients create.
+// Places returns the place of each client of a session. The names of everything that the clients create
+// begin with owner.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,

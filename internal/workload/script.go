@@ -31,7 +31,7 @@ type Script struct {
 	DropCaches, warm bool
 	// Background is the background load, or nil.
 	Background *Background
-	// outagePhase is the phase in which OSDs go down; "" if there is none.
+	// outagePhase is the phase in which OSDs go down; "" without an outage.
 	outagePhase v1alpha1.PhaseName
 	// Switched says that a sweep switches settings during the run, so clients report each
 	// second.
@@ -117,8 +117,8 @@ const (
 	MoveRest       moveKind = "Rest"       // until a time
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
-	MoveCancel     moveKind = "Cancel"     // cancel a task that failed on another client
-	MoveFail       moveKind = "Fail"       // the session cannot continue
+	MoveCancel     moveKind = "Cancel"     // cancel a task
+	MoveFail       moveKind = "Fail"       // the run, and perhaps the session, cannot continue
 	MoveEnd        moveKind = "End"        // all phases of the run are done
 )
 
@@ -130,7 +130,7 @@ type Move struct {
 	Until time.Time   // for MoveRest
 	// Step describes the current step, for the progress in status.
 	Step string
-	// Failure is the cause, for MoveFail and for a run that failed.
+	// Failure is the cause, for MoveFail.
 	Failure *Failure
 	// Background says that the move concerns the background load, not the clients.
 	Background bool
@@ -511,5 +511,6 @@ func (mv Move) aside() Move {
 	return mv
 }
 
-// ReportLost is the failure reason of a task whose report is missing in the log.
+// ReportLost is the failure reason of a task whose report is missing in the log, or that its runner no
+// longer knows.
 const ReportLost task.FailureReason = "ReportLost"

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// StartTime returns when a task began on the first client.
+// StartTime returns when a task began on the client that began first; zero if unknown.
 func (t Tasks) StartTime(id string) time.Time {
 	var first time.Time
 	for _, of := range t {
@@ -21,7 +21,7 @@ func (t Tasks) StartTime(id string) time.Time {
 	return first
 }
 
-// usedBefore reports whether a phase of an earlier run, or a pilot, has worked on the
+// usedBefore reports whether a phase of an earlier run, or a pilot, may have worked on the
 // data that these clients have prefilled.
 func (t Tasks) usedBefore(run int32) bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
@@ -36,7 +36,7 @@ func (t Tasks) usedBefore(run int32) bool {
 	})
 }
 
-// EndTime returns when a measurement ended on the last client.
+// EndTime returns when a task ended on the client that ended last; zero if unknown.
 func (t Tasks) EndTime(id string) time.Time {
 	var last time.Time
 	for _, of := range t {
@@ -92,7 +92,7 @@ func (t Tasks) hasAll(id string) bool {
 	return t.All(id, func(task.State) bool { return true })
 }
 
-// All reports whether every client has the task in a state that satisfies is.
+// All reports whether every client has the task in a state that satisfies is; false without clients.
 func (t Tasks) All(id string, is func(task.State) bool) bool {
 	for _, of := range t {
 		if status, ok := of[id]; !ok || !is(status.State) {

@@ -207,9 +207,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert imitates OSDs whose scheduler locks an option. They remove each value that was set in
-// section osd during the lock, even if the lock has ended or a value with a mask was set too. They
-// keep values that were set before the lock.
+// revert imitates OSDs whose scheduler locks an option. They remove the value in section osd of
+// each option that was set during the lock, with or without a mask, even if the lock has ended.
+// They keep values with a mask, and options that were set only before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)
@@ -235,7 +235,7 @@ func orDefault(value string, set bool) func(string) string {
 	}
 }
 
-// countPGs derives the status from the pools.
+// countPGs derives the PG counts of the status from the pools.
 func (c *Cluster) countPGs() {
 	status := &c.Answers.Status
 	status.PGs, status.MisplacedObjects = 0, 0

@@ -19,8 +19,8 @@ const FSID = "11111111-2222-3333-4444-555555555555"
 var ErrKilled = errors.New("killed")
 
 // Cluster is a Ceph cluster in memory. Changes take time, daemons change settings by themselves,
-// and answers can be lost. The Answers of the Fake hold its state. The state changes by itself
-// only in Tick.
+// and answers can be lost. The Answers of the Fake hold its state. The state changes by itself only
+// in Tick, except that each call of Status advances a recovery.
 type Cluster struct {
 	Fake
 	Behaviour
@@ -43,7 +43,7 @@ type Cluster struct {
 // Behaviour configures what a Cluster does by itself. Like Answers, it may be changed only within
 // Act.
 type Behaviour struct {
-	// PGStep is the number of PGs by which ceph-mgr changes a pool in one tick.
+	// PGStep is the largest number of PGs by which ceph-mgr changes a pool in one tick.
 	PGStep int
 	// MaxPGs is the number of PGs above which pg_num is refused with ERANGE.
 	MaxPGs int
@@ -61,13 +61,14 @@ type Behaviour struct {
 	Inactive map[string]string
 	// StayDown holds the OSDs that do not come up again by themselves.
 	StayDown map[int]bool
-	// Now returns the current time, for deadlines and for OSDs that go down; nil means time.Now.
+	// Now returns the current time, for deadlines and for OSDs that go down. If nil, deadlines are
+	// not checked, and OSDs use time.Now.
 	Now func() time.Time
 	// RecoveryLooks is the number of status calls that report recovery after an OSD came up.
 	RecoveryLooks int
-	// Before and After are called for each verb with the name of its method, without any lock
-	// held. An error of Before prevents the verb. An error of After is returned for a verb that
-	// was carried out.
+	// Before and After are called for each verb that Cluster itself implements, with the name of
+	// its method, without any lock held. An error of Before prevents the verb. An error of After is
+	// returned for a verb that was carried out.
 	Before, After func(verb string) error
 	// Lose names a verb whose next call gets no answer. Only Land carries out that call.
 	Lose string
@@ -175,7 +176,8 @@ func (c *Cluster) SetLocally(osd int, option, value string) {
 	c.Change(func(*Answers) { c.local[key(osd, option)] = value })
 }
 
-// Restart makes an OSD use the new values of options that only a restart changes.
+// Restart makes an OSD use the new values of options that only a restart changes, and drops the
+// values that SetLocally has set.
 func (c *Cluster) Restart(osd int) {
 	c.Change(func(a *Answers) {
 		a.OSDMap.Epoch++

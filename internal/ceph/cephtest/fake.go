@@ -80,7 +80,8 @@ func (f *Fake) Calls(verb string) []Call {
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return verb != "" && c.Verb != verb })
 }
 
-// answer records a call. It carries the call out unless Errors makes the verb fail.
+// answer records a call. It carries the call out unless the context has ended or Errors makes the
+// verb fail.
 func (f *Fake) answer(ctx context.Context, verb string, at ceph.Connection, do func(), args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +129,7 @@ func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSD
 	return osds, err
 }
 
-// PlacePGs places placement groups at once, with the checks of ceph.Tuner.
+// PlacePGs places placement groups at once, with the checks of ceph.Tuner except that of the fence.
 func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
 	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.place(pool, pgs) }, pool, pgs)
 	return errors.Join(failed, err)

@@ -10,7 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up.
+// SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up, unless StayDown
+// has it.
 func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
 	if err := ceph.ValidOSDs([]int{osd}); err != nil {
 		return err
@@ -29,7 +30,8 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 	}, osd, on)
 }
 
-// MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again at once.
+// MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again at once, unless
+// StayDown has them.
 func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
 	if err := ceph.ValidOSDs(osds); err != nil {
 		return err
@@ -60,7 +62,7 @@ func (c *Cluster) LoseOSD(osd int) {
 	})
 }
 
-// BringUp brings up an OSD that stayed down.
+// BringUp brings up an OSD that stayed down, unless it has the flag noup.
 func (c *Cluster) BringUp(osd int) {
 	c.Act(func(c *Cluster) {
 		delete(c.StayDown, osd)
@@ -100,8 +102,8 @@ func (c *Cluster) comeUp(state *ceph.OSDState) {
 	c.recovering = c.RecoveryLooks
 }
 
-// Status implements ceph.Client. It accounts for OSDs that are down and for the recovery of OSDs
-// that came back.
+// Status implements ceph.Client. It accounts for the PGs of Inactive, for OSDs that are down or
+// have flags, and for the recovery of OSDs that came back.
 func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
 	err = c.verb(ctx, "Status", at, func() error {
 		seen := c.Answers.Status

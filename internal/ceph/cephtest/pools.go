@@ -84,7 +84,7 @@ func storePool(pool *ceph.Pool, option, value string) (string, error) {
 	return stored, nil
 }
 
-// fastRead sets fast_read, which only erasure-coded pools have.
+// fastRead returns the form in which a pool keeps fast_read. Only erasure-coded pools have it.
 func fastRead(pool *ceph.Pool, value string) (string, error) {
 	switch {
 	case pool.Type == "replicated":

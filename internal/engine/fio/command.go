@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
-	// keeps the lock of a killed client, because a step may wait for that lock. stepSeconds is the
-	// additional time for each image.
+	// The time limit of the steps of a task is stepsSeconds, plus stepSeconds for each step. It
+	// exceeds the time for which Ceph keeps the lock of a killed client, because a step may wait
+	// for that lock.
 	stepsSeconds, stepSeconds = 120, 2
 	// maxMapBlocks is the largest number of blocks of a job with a map of visited blocks. fio
 	// keeps one bit for each block in it.
@@ -27,7 +27,8 @@ const (
 // phase is a phase of fio.
 //
 // All options are on the command line: in a job file, a line break in a value would begin
-// another option. Each copy of a job is a section of its own, with its own data if it writes.
+// another option. Each copy of a job is a section of its own, with its own data if it writes,
+// unless all clients share one image.
 // The sections report as one group, so that fio itself adds them up. The seed depends on the
 // run. With a fixed seed, such as fio's default, each run would visit the same blocks in the
 // same order, and find them in the caches that the previous run filled.
@@ -194,8 +195,8 @@ func (f *phase) logOptions(run load.Run) []string {
 	}
 }
 
-// offered returns the largest number of operations that a client can do, if all its jobs have a
-// rate limit.
+// offered returns how many operations the rate limits let a client do in one direction, in blocks of
+// blockSize; false if a job has no rate limit.
 func (f *phase) offered() (operations float64, limited bool) {
 	jobs := f.spec.Jobs
 	if len(jobs) == 0 {
@@ -225,8 +226,8 @@ func (f *phase) offered() (operations float64, limited bool) {
 	return operations * f.seconds, true
 }
 
-// medium returns the kind of data that the jobs use. If the spec names no engine, the place
-// decides.
+// medium returns the kind of data that the jobs use. The place decides, unless the spec names an
+// engine of Ceph.
 func (f *phase) medium(p place.Place) prefill.Medium {
 	switch {
 	case f.spec.Engine == v1alpha1.FioEngineRADOS:
@@ -295,7 +296,7 @@ func syncName(sync v1alpha1.FioSync) string {
 	return ""
 }
 
-// timeOption formats seconds for fio without loss.
+// timeOption formats seconds for fio, rounded up to whole milliseconds.
 func timeOption(seconds float64) string {
 	if whole := math.Trunc(seconds); whole == seconds {
 		return strconv.FormatFloat(whole, 'f', 0, 64) + "s"

@@ -21,8 +21,9 @@ const courseWindow = 1000
 const maxLogs = 3 * 1024
 
 // attachLogs adds the time series of a run to its result. It reads the logs of bandwidth,
-// operations and latency of all jobs, written with log_avg_msec=1000. The logs are in dir, and
-// their names begin with prefix, which may contain a subfolder.
+// operations and latency of all jobs, written with log_avg_msec=1000. From a log of the latency of
+// each operation, it also adds the latency windows. The logs are in dir, and their names begin with
+// prefix, which may contain a subfolder.
 //
 // The sum over some of the jobs would look like a series of the whole run. An unreadable log
 // therefore discards all logs of its kind, with a warning in the result. fio itself often leaves

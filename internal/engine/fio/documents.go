@@ -36,15 +36,15 @@ func readDocuments(r io.Reader) (*documents, error) {
 	return d, d.lines.Err()
 }
 
-// take handles one line. A document either fits on one line, or begins with a line that starts
-// with "{" and ends with the line "}": all lines between are indented.
+// take handles one line. A document either fits on one line, which starts with "{", or begins with
+// the line "{" and ends with the line "}": all lines between are indented.
 func (d *documents) take(line []byte) error {
 	switch inside := d.openLine > 0; {
 	case inside && len(line) > 0 && line[0] == ' ': // This is the case of nearly all lines.
 		return d.add(line)
 	case inside && isMessage(line):
 		d.message(line)
-		return d.add(nil) // An empty line keeps the numbers of the document's lines.
+		return d.add(nil) // An empty line in its place keeps the line numbers right.
 	case !inside && !bytes.HasPrefix(line, []byte("{")):
 		d.message(line)
 		return nil

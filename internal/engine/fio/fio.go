@@ -1,10 +1,10 @@
-// Package fio reads the output of fio 3: JSON and JSON+, the plain "normal" output,
-// and the logs of --write_bw_log, --write_iops_log, --write_lat_log and
-// --write_hist_log, as fio's stat.c and iolog.c write them and its HOWTO describes
-// them.
+// Package fio makes the command lines of phases of fio, and reads the output of fio 3: JSON and
+// JSON+, the plain "normal" output, and the logs of --write_bw_log, --write_iops_log,
+// --write_lat_log and --write_hist_log, as fio's stat.c and iolog.c write them and its HOWTO
+// describes them.
 //
-// Runs should request JSON+: only it has histograms, which are needed to combine the percentiles
-// of several clients.
+// Runs should request JSON+: of all reports, only JSON+ has histograms, which are needed to combine
+// the percentiles of several clients.
 package fio
 
 import (

@@ -104,12 +104,13 @@ func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	return selected, nil
 }
 
-// jobResult makes a result from one job. It returns an error if the job failed.
+// jobResult makes a result from one job. It returns an error if the job failed, did no I/O, or has
+// impossible figures.
 func (r *report) jobResult(j *job) (*result.Result, error) {
 	if j.errorCode != 0 || j.errorCount != 0 {
 		return nil, &parse.IncompleteError{
 			Reason: parse.ToolError, Line: j.line,
-			Detail: fmt.Sprintf("job %q ended with error %d, after %d ignored ones", j.name, j.errorCode, j.errorCount),
+			Detail: fmt.Sprintf("job %q: error code %d, ignored errors: %d", j.name, j.errorCode, j.errorCount),
 		}
 	}
 	res := &result.Result{
@@ -133,7 +134,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		if d.shortIOs > 0 || d.droppedIOs > 0 {
 			res.Warn(result.Warning{
 				Code: result.WarnShortIO, Line: j.line,
-				Message: fmt.Sprintf("%s: %d operations were short and %d dropped", name, d.shortIOs, d.droppedIOs),
+				Message: fmt.Sprintf("%s: short operations: %d, dropped operations: %d", name, d.shortIOs, d.droppedIOs),
 			})
 		}
 		checkHistograms(res, name, &d.Direction, j.line)
@@ -164,7 +165,8 @@ func checkHistograms(res *result.Result, name result.DirectionName, d *result.Di
 }
 
 // check compares the duration of a job with the requested one, or with the runtime in the job's
-// options if none was requested. It ignores a job that another limit ended.
+// options if none was requested. It ignores that runtime for a job that another limit ended. It also
+// compares the bytes with the requested ones.
 func (j *job) check(res *result.Result, options parse.Options) error {
 	var seconds float64
 	var done int64
@@ -201,7 +203,7 @@ func (j *job) endedByItself(done int64) bool {
 		size = parseBytes(j.options["size"])
 	}
 	members, _ := strconv.ParseInt(j.options["numjobs"], 10, 32)
-	// If the size is not a multiple of the block size, up to 1 % of it is not done.
+	// If the size is not a multiple of the block size, fio does not do the rest: allow 1 % for it.
 	near := func(whole float64) bool { return float64(done) <= whole && float64(done) >= 0.99*whole }
 	return size > 0 && (near(float64(size)) || near(float64(size)*float64(members)))
 }

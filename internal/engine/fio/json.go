@@ -88,8 +88,8 @@ func (d *documents) check(res *result.Result, err error) error {
 	return nil
 }
 
-// killed returns the error for a run that a signal stopped. It replaces an error about the short
-// duration, which only follows from the signal.
+// killed returns the error for a run that a signal stopped. It replaces any other
+// [parse.IncompleteError], such as one about the short duration, which only follows from the signal.
 func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	if inner != nil {
 		res = inner.Partial
@@ -310,7 +310,7 @@ func (d *decoder) job(j *job) error {
 	})
 }
 
-// errorCode reads an errno, which may be negative.
+// errorCode reads an errno, which may be negative, and drops its sign.
 func (d *decoder) errorCode(into *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {

@@ -181,7 +181,9 @@ type slot struct {
 //
 // Each copy that writes has a part of the data of its own. Copies that read share one part.
 // Copies that read sequentially divide this part into stretches: if all read the same stretch,
-// all but the first would find the data in the OSDs' caches.
+// all but the first would find the data in the OSDs' caches. Two exceptions: copies that read
+// objects sequentially have parts of their own, and an image that all clients share is one part,
+// whose stretches sequential copies of all clients divide, and random copies use as a whole.
 func (f *phase) slots(p place.Place) []slot {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {
@@ -226,7 +228,8 @@ func (f *phase) largestBlock() int64 {
 	return largest
 }
 
-// share gives the slot the i-th of n shares of the data.
+// share gives the slot the i-th of n shares of the data: a part of its own, a stretch of a part or,
+// for a random copy without its own part, the whole part.
 func (s *slot) share(i, n int, writes bool) {
 	shared := s.data.Medium == prefill.Image && s.data.Place.Image.Shared
 	if writes {
@@ -294,7 +297,7 @@ func (s *slot) check() (task.Command, bool) {
 	return task.Command{}, false
 }
 
-// seed returns a seed that the same copy has in no other run.
+// seed returns a seed from the run, the client and the copy. Two runs hardly ever have the same one.
 func seed(run string, client, slot int) uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // Writing to a hash never fails.

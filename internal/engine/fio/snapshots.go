@@ -12,8 +12,8 @@ import (
 const (
 	// maxSnapshot exceeds the size of a report of one group with all bins of reads and writes.
 	maxSnapshot = 1 << 20
-	// shortestSnapshot is the least time between two distinct reports: fio prints the last one
-	// twice.
+	// shortestSnapshot is the least time, in seconds, between two distinct reports: fio prints the
+	// last one twice.
 	shortestSnapshot = 0.1
 )
 
@@ -149,9 +149,10 @@ func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 	return counted, true
 }
 
-// done returns the difference of two counts. It counts the operations with a recorded latency,
-// so that operations and latencies agree: the number of all operations in a report may differ
-// from that number by a few.
+// done returns the difference of two counts, or false if the counters were reset in between. It
+// counts the operations with a recorded latency, so that operations and latencies agree: the number
+// of all operations in a report may differ from that number by a few. Without latencies, it counts
+// all operations.
 func done(before, after direction) (*result.Done, bool) {
 	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
 	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies in a ramp.

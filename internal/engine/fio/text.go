@@ -13,8 +13,8 @@ import (
 
 // ParseText reads the plain output of fio 3, --output-format=normal.
 //
-// This output is for people: bytes and latencies are rounded, and the result has a warning about
-// that. Operations and run times are exact, and so are bytes if all operations have the same size.
+// This output is for people: it rounds bytes and latencies, and the result has warnings about that.
+// Operations and run times are exact, and so are bytes if all operations have the same size.
 // There are no histograms, so percentiles of several jobs are lost. The number of latency samples
 // is missing too; the number of operations is used instead. For the errors see [parse.Format].
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
@@ -166,7 +166,7 @@ func (p *textParser) headLine(line []byte) error {
 	return nil
 }
 
-// blockBytes reads "4096B-4096B". It returns 0 if the two sizes differ.
+// blockBytes reads "4096B-4096B". It returns 0 if the two sizes differ or cannot be read exactly.
 func blockBytes(text []byte) int64 {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	size, ok := parseSize(from)
@@ -487,8 +487,9 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	return nil
 }
 
-// count sets the number of operations of a direction. It returns the size of each operation, or
-// 0 if sizes vary. unified_rw_reporting=mixed counts the operations of all directions together.
+// count sets the number of operations of a direction, also of short and dropped ones. It returns the
+// size of each operation; 0 if sizes vary or are unknown. unified_rw_reporting=mixed counts the
+// operations of all directions together.
 func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int64 {
 	blockBytes := int64(-1)
 	for k, kind := range []result.DirectionName{result.Read, result.Write, result.Trim} {
@@ -508,9 +509,9 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 }
 
 // bytes returns operations times block size, which is exact, if that agrees with the printed,
-// rounded sum. It returns the printed sum, with a warning, if operations differ in size, or if the
-// two sums differ by about 1 % at most, for example because of an incomplete block. A larger
-// difference is an error.
+// rounded sum. It returns the printed sum, with a warning, if operations differ in size, were short
+// or were dropped, or if the two sums differ by about 1 % at most, for example because of an
+// incomplete block. A larger difference is an error.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)

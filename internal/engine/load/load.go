@@ -39,7 +39,8 @@ type Piloted interface {
 	// NextPilot returns the bytes of the pilot to run next on each client, or, when done, the bytes
 	// to measure with. The result depends only on the pilots so far, in order.
 	NextPilot(pilots []Pilot) (bytes int64, done bool)
-	// PilotTask is Task for a pilot of the given number of bytes. It accepts any duration.
+	// PilotTask is Task for a pilot of the given number of bytes. A pilot is valid however soon it
+	// ends.
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
 }
 
@@ -66,7 +67,8 @@ type Run struct {
 	// IOTotalBytes is how many bytes rbd bench moves if the phase does not say.
 	IOTotalBytes int64
 	// EveryOperation requests a log of the latency of each operation instead of the mean of each
-	// second. It applies if the engine can do that and there are not too many operations.
+	// second. It applies if the engine can do that, and the phase's rates and duration keep the log
+	// small enough.
 	EveryOperation bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.

@@ -38,12 +38,13 @@ type Spec interface {
 	Lengthen(factor int)
 	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
-	// RunUntilStopped removes each limit of time or work. It returns the size of an operation if
-	// the engine, once stopped, does not report bytes; 0 for others.
+	// RunUntilStopped removes each limit of time or work, and the ramp. It returns the size of an
+	// operation if the engine, once stopped, does not report bytes; 0 for others.
 	RunUntilStopped() (operationBytes int64)
 }
 
-// Endless is the duration of a load that runs until it is stopped. It exceeds any run.
+// Endless is the duration of a load that runs until it is stopped. It exceeds most runs. The longest
+// run that the API allows, with 16 phases of a day each, is longer.
 const Endless = 7 * 24 * time.Hour
 
 // FieldValue is the value of a field that a sweep varies: a number or a size.
@@ -73,7 +74,7 @@ type Traits struct {
 	// OnImages says that the load works on RBD images, unless the target is a claim.
 	OnImages bool
 	// OfferedIOPS or OfferedBytesPerSecond is the rate that one client offers in each direction;
-	// both are 0 for a load without a rate, or with rates of its jobs.
+	// both are 0 for a load without a rate, or with a list of jobs.
 	OfferedIOPS, OfferedBytesPerSecond float64
 	// ClosedLoop says that the engine reports percentiles, and that the load or one of its jobs
 	// offers no rate. Its percentiles improve when fewer operations are in flight.

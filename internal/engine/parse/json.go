@@ -63,7 +63,7 @@ func lineAt(document []byte, offset, firstLine int) int {
 // LineAt returns the line, from 1, of an offset in a document.
 func LineAt(document []byte, offset int64) int { return lineAt(document, int(offset), 1) }
 
-// Unquoted returns the text of a JSON string without escapes, or of a number. Ceph prints some
+// Unquoted returns the text of a JSON string that has no escapes, or of a number. Ceph prints some
 // values in either form.
 func Unquoted(value []byte) []byte {
 	if len(value) >= 2 && value[0] == '"' {

@@ -74,7 +74,7 @@ func (l *Lines) unusual(line []byte, err error) []byte {
 		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
 		return nil
 	}
-	l.err = err // Next reports it after this last line.
+	l.err = err // If it is not nil, this is the last line.
 	return line
 }
 
@@ -117,8 +117,8 @@ func trimEnd(line []byte) []byte {
 	return line[:end]
 }
 
-// Bytes returns the current line without its end. It is valid until the next call
-// of Next.
+// Bytes returns the current line without its end. A reader from [NewLines] also removes text that
+// a terminal would have overwritten. The line is valid until the next call of Next.
 func (l *Lines) Bytes() []byte { return l.trim(l.line) }
 
 // Raw returns the current line without its newline, but with its carriage returns. It does not
@@ -143,8 +143,8 @@ func (l *Lines) Err() error {
 // maxExcerpt is the length to which a quoted line is cut.
 const maxExcerpt = 120
 
-// Excerpt quotes the beginning of a line for a message, as valid UTF-8 and
-// without control characters.
+// Excerpt quotes the beginning of a line for a message, as valid UTF-8. Tabs and other characters
+// below the space become spaces.
 func Excerpt(line []byte) string {
 	cut := len(line) > maxExcerpt
 	if cut {
@@ -163,7 +163,8 @@ func Excerpt(line []byte) string {
 	return text
 }
 
-// Quote is Excerpt within quotation marks, for the Found of a [SyntaxError].
+// Quote is Excerpt within quotation marks, for the Found of a [SyntaxError]. For an empty line it
+// returns "nothing".
 func Quote(line []byte) string {
 	if len(line) == 0 {
 		return "nothing"

@@ -1,5 +1,5 @@
-// Package parse has the parts that the parsers of all engines share: options, errors, a reader
-// of bounded lines, and number parsing without allocations.
+// Package parse has the parts that the parsers of all engines share: options, errors, readers of
+// bounded lines and documents, and number parsing without allocations.
 package parse
 
 import (
@@ -44,14 +44,14 @@ type Format struct {
 	// format. It is an [*IncompleteError] if the output has the format, but the run must not be
 	// compared with others. Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
-	// NewLive returns a reader of the output of one run while it runs; nil for a format whose
-	// engine prints nothing until the end.
+	// NewLive returns a reader of the output of one run while it runs; nil for a format that cannot
+	// be read before the run ends.
 	NewLive func() Live
 	// NewKeeper returns a [Keeper] for the output of a run that prints cumulative reports; nil for
-	// an engine that prints none. Lines outside of reports go to around.
+	// a format without a Keeper. Lines outside of reports go to around.
 	NewKeeper func(around io.Writer) Keeper
-	// AttachLogs adds the rows of the log files with a prefix to a result; nil for an engine that
-	// writes none.
+	// AttachLogs adds the rows of the log files with a prefix to a result; nil for a format without
+	// log files.
 	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
 }
 
@@ -92,7 +92,7 @@ const (
 	// Killed means that a signal stopped the engine.
 	Killed Reason = "Killed"
 	// EndedEarly means that the run was much shorter than requested, for instance because a
-	// sequential read ran out of objects.
+	// sequential read ran out of objects, or that it moved too few bytes.
 	EndedEarly Reason = "EndedEarly"
 	// NoIO means that the engine reports no I/O.
 	NoIO Reason = "NoIO"
@@ -109,7 +109,7 @@ type IncompleteError struct {
 	// Detail describes the evidence in the output.
 	Detail string
 	// Partial holds the measurements so far, for a diagnosis and never for a comparison; nil if
-	// there are none.
+	// the output has no usable measurements.
 	Partial *result.Result
 }
 
@@ -158,7 +158,7 @@ func (n *Notes) AppendTo(r *result.Result) {
 	if n.omitted > 0 {
 		r.Warn(result.Warning{
 			Code:    result.WarnUnrecognizedLine,
-			Message: fmt.Sprintf("%d more lines that are not part of the format", n.omitted),
+			Message: fmt.Sprintf("further lines that are not part of the format: %d", n.omitted),
 		})
 	}
 }

@@ -140,7 +140,7 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	r := &result.Result{}
 	notes.AppendTo(r)
-	if len(r.Warnings) != maxNotes+1 || !strings.HasPrefix(r.Warnings[maxNotes].Message, "84 more") {
+	if len(r.Warnings) != maxNotes+1 || !strings.HasSuffix(r.Warnings[maxNotes].Message, ": 84") {
 		t.Errorf("got %d warnings, the last one %v", len(r.Warnings), r.Warnings[len(r.Warnings)-1])
 	}
 }

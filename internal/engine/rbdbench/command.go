@@ -15,8 +15,7 @@ import (
 const (
 	// minimumSeconds is the shortest valid measurement.
 	minimumSeconds = 30
-	// patience is the timeout of a measurement, without its last minute, as a multiple of the
-	// intended duration.
+	// A measurement may take patience times the intended duration, plus a minute.
 	patience = 5
 	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
 	// keeps the lock of a killed client, because a step may wait for that lock.

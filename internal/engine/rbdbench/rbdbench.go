@@ -1,6 +1,6 @@
-// Package rbdbench reads the output of `rbd bench`, as src/tools/rbd/action/Bench.cc
-// of Ceph writes it: from the version that printed bytes per second as a number
-// (up to Nautilus) to the one that prints "43 MiB/s".
+// Package rbdbench makes the command lines of phases of `rbd bench`, and reads its output, as
+// src/tools/rbd/action/Bench.cc of Ceph writes it: from the version that printed bytes per second as
+// a number (up to Nautilus) to the one that prints "43 MiB/s".
 //
 // When SIGTERM stops rbd bench, it exits with 0 and a normal summary. A run is therefore valid
 // only if it moved all requested bytes. rbd bench reports no latency, and in readwrite mode no
@@ -39,7 +39,7 @@ const maxRows = 7 * 24 * 3600
 // operations per second, which is then printed to six digits. The printed elapsed time is
 // truncated to whole seconds. The series comes from the column of operations, since the printed
 // rates are means over five rows. A series belongs to one direction, so a readwrite run, whose
-// rows mix reads and writes, has none.
+// rows mix reads and writes, has no series.
 func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &parser{lines: parse.NewLines(r)}
 	for p.lines.Next() {
@@ -372,7 +372,7 @@ func (p *parser) build(seconds float64) *result.Result {
 	return res
 }
 
-// checkComplete distinguishes a complete run from one that SIGTERM stopped.
+// checkComplete distinguishes a complete run from one that SIGTERM stopped, and checks its duration.
 func (p *parser) checkComplete(res *result.Result, seconds float64, options parse.Options) error {
 	asked := max(p.bytesAsked, options.RequestedBytes)
 	if done := p.total.operations * p.ioSize; done < asked {

@@ -129,8 +129,8 @@ func (r *Runner) Finished() bool {
 // is cancelled.
 const endlessSeconds = 600
 
-// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. Its length is the
-// one that the task requests, or else 10 s.
+// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts as long as the
+// task requests, or else 10 s; for a task that runs until it is cancelled, endlessSeconds.
 func DefaultResult(t task.Task) *result.Result {
 	seconds := int64(10)
 	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {

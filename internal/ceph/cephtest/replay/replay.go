@@ -24,7 +24,7 @@ const (
 	Key    = "cephtune/e2e-replay"
 )
 
-// verbTime is the timeout of one verb.
+// verbTime is the timeout of one verb, and of one Look.
 const verbTime = 25 * time.Second
 
 // These masks stand for the class and the host of OSD 0.
@@ -50,7 +50,7 @@ type World struct {
 
 // Call is one call of a verb that changes something.
 type Call struct {
-	// Verb is the name of the method. Args holds the arguments after the Fence.
+	// Verb is the name of the method. Args holds the arguments after the connection and the Fence.
 	Verb string
 	Args []any
 }
@@ -90,7 +90,7 @@ func NewFake(version string) (*cephtest.Cluster, World) {
 	return fake, World{Ceph: fake, FSID: cephtest.FSID, Class: "ssd", Host: "node-0"}
 }
 
-// Make makes the calls of a round.
+// Make makes the calls of a round, and returns their answers by call.
 func (w World) Make(ctx context.Context, round Round) map[string]string {
 	answers := map[string]string{}
 	for _, call := range round.Calls {
@@ -266,7 +266,7 @@ func lookAtPool(pool ceph.Pool, upmaps map[string][]int, shows map[string]string
 		shows["pool option "+option] = value
 	}
 	for _, flag := range pool.Flags {
-		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // every pool has these
+		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // the rounds change neither
 			shows["pool flag "+flag] = "set"
 		}
 	}
