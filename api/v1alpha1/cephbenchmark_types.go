@@ -203,7 +203,7 @@ type CephBenchmarkStatus struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// completionTime is when the run ended.
+	// completionTime is when the run ended. Its teardown follows.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
@@ -212,7 +212,7 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=96
 	Headline string `json:"headline,omitempty"`
 
-	// verdict says whether the expectations were met.
+	// verdict says whether the expectations were met. It is empty without expectations.
 	// +optional
 	Verdict BenchmarkVerdict `json:"verdict,omitempty"`
 
@@ -241,7 +241,7 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
 
-	// environment identifies everything that the results depend on.
+	// environment describes what the results depend on. The hardware of nodes is not recorded.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
@@ -252,7 +252,7 @@ type CephBenchmarkStatus struct {
 	OSDs string `json:"osds,omitempty"`
 
 	// slowOSDs are the OSDs that were slower than their peers in the same phase of more than half
-	// of the valid runs. They are at most three, the slowest first.
+	// of the valid runs. They are at most three, the slowest relative to its peers first.
 	// +optional
 	// +listType=map
 	// +listMapKey=osd
@@ -268,7 +268,7 @@ type CephBenchmarkStatus struct {
 }
 
 // SlowOSD is an OSD whose commit latency was far above that of its peers: the other OSDs of its
-// device class that serve the target.
+// device class that serve the target. For a claim, all OSDs count as serving it.
 type SlowOSD struct {
 	// osd is the ID of the OSD.
 	// +required
@@ -352,14 +352,16 @@ const (
 	// jobs has no fixed rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
 	// MarkBelowRate means that clients achieved less than 95% of the offered rate, in each
-	// direction. The latencies are then those of a cluster or a client at its limit.
+	// direction, by more than chance explains. The latencies are then those of a cluster or a client
+	// at its limit. A fio phase with a list of jobs does not get this mark.
 	MarkBelowRate ResultMark = "BelowRate"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured
 	// time.
 	MarkThrottled ResultMark = "Throttled"
-	// MarkNotSteady means that the figures had not become steady before the phase ended.
+	// MarkNotSteady means that the rate was still changing in the second half of the measured time.
+	// An rbdBench phase, or a phase with an outage, does not get this mark.
 	MarkNotSteady ResultMark = "NotSteady"
 	// MarkDisturbed means that a disturbance was recorded that does not make the run invalid.
 	MarkDisturbed ResultMark = "Disturbed"
@@ -396,8 +398,8 @@ type PhaseResult struct {
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
 	// backgroundIOPS is how many operations per second the background load did while the phase
-	// was measured: the geometric mean of all valid runs. The full results have its other
-	// figures.
+	// was measured, or in the whole run if its engine reports no figures over time: the geometric
+	// mean of all valid runs. The full results have its other figures.
 	// +optional
 	BackgroundIOPS Decimal `json:"backgroundIOPS,omitempty"`
 }
@@ -455,9 +457,9 @@ type ExpectationResult struct {
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
-	// mark is ClosedLoop for a percentile of a phase without a fixed rate. Such a percentile
-	// shows how long one operation of a closed loop took, not how long a client with a fixed rate
-	// would wait.
+	// mark is ClosedLoop for a percentile of a phase that has no fixed rate, or a job without one.
+	// Such a percentile shows how long one operation of a closed loop took, not how long a client
+	// with a fixed rate would wait.
 	// +optional
 	Mark ResultMark `json:"mark,omitempty"`
 }
@@ -509,7 +511,8 @@ type BenchmarkRun struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// startSpread is an upper bound of the time between the clients' starts of a phase, in seconds.
+	// startSpread is an upper bound of the time between the clients' starts of any phase, in
+	// seconds.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
 

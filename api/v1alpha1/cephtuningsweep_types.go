@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CephTuningSweep changes settings of a Ceph cluster between or during measurements, decides
-// which configuration is better than the baseline, and restores everything.
+// CephTuningSweep changes settings of a Ceph cluster between or during measurements, and decides
+// which configuration is better than the baseline. At the end it restores the settings, except
+// those of a winner that onCompletion KeepBest keeps.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -67,11 +68,10 @@ type CompletionPolicy string
 
 // The policies.
 const (
-	// CompletionRestore restores everything.
+	// CompletionRestore restores every setting that the sweep changed.
 	CompletionRestore CompletionPolicy = "Restore"
-	// CompletionKeepBest leaves the winner applied if its verdict is Superior, the confirmation
-	// agrees, and every constraint is Kept. In the design Interleaved, the claim has to be
-	// ThisCluster, too.
+	// CompletionKeepBest leaves the settings of a winner applied; onCompletion says which
+	// configuration that is.
 	CompletionKeepBest CompletionPolicy = "KeepBest"
 )
 
@@ -103,7 +103,7 @@ const (
 // Rules about parameters and the target:
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'InPlace')",message="method PoolPerValue needs a scratchPool as target: use InPlace on an existing pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.method) || p.poolOption.method == 'PoolPerValue')",message="method InPlace needs an existing pool: leave method out, and each run gets a scratchPool with its values"
-// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of existing pools are never varied: use a scratchPool as target"
+// +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !(p.poolOption.option in ['size', 'min_size']))",message="size and min_size of existing pools are never varied: vary size of a scratchPool, and Ceph derives min_size from it"
 // +kubebuilder:validation:XValidation:rule="has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !p.poolOption.option.matches('^(compression_|csum_|allow_ec_|fingerprint_|dedup_)'))",message="options that alter stored data, such as compression, are varied on a scratchPool only"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.scratchPool) || self.parameters.all(p, !has(p.poolOption) || !has(p.poolOption.pool))",message="poolOption.pool cannot be set if the target is a scratchPool, because the sweep varies the scratchPool itself: leave pool out"
 // +kubebuilder:validation:XValidation:rule="!has(self.template.target.persistentVolumeClaim) || self.parameters.all(p, !has(p.poolOption) || has(p.poolOption.pool))",message="with a persistentVolumeClaim as target, poolOption.pool must name the pool that stores the volume"
@@ -121,7 +121,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (has(self.template.target.scratchPool) && has(self.template.target.scratchPool.parameters) && 'pg_num' in self.template.target.scratchPool.parameters && !has(self.template.target.scratchPool.osds))",message="redundancy needs a scratchPool as target, with parameters.pg_num and without osds: otherwise the redundancy would also change the number of placement groups or the choice of OSDs"
 // +kubebuilder:validation:XValidation:rule="self.parameters.all(p, !has(p.redundancy)) || (self.parameters.filter(p, has(p.redundancy)).size() == 1 && self.parameters.all(p, !has(p.osdCount) && (!has(p.poolOption) || (p.poolOption.option != 'size' && p.poolOption.role == 'Data'))))",message="only one of the parameters can be redundancy, and the others cannot be osdCount, the option size, or options of role Metadata"
 // +kubebuilder:validation:XValidation:rule="self.parameters.filter(p, has(p.storageClass)).size() <= (has(self.template.target.persistentVolumeClaim) && has(self.template.target.persistentVolumeClaim.template) ? 1 : 0)",message="only one of the parameters can be storageClass, and it needs target.persistentVolumeClaim.template: an existing claim keeps its class"
-// +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: each run of a sweep has new data, so leave initialState out"
+// +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: the runs of a sweep prefill data of their own, or share those of their block, so leave initialState out, or use Fresh"
 // +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a setting that can stay applied after the sweep: config, or poolOption of an existing pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
 // Fields that a verdict depends on are fixed for a run:
@@ -146,8 +146,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend restores all changed settings and then waits. Afterwards the interrupted block or
-	// session starts again from the beginning.
+	// suspend ends the current run or session, restores all changed settings, and then waits.
+	// Afterwards the interrupted block or session starts again from the beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -195,8 +195,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Strategy Strategy `json:"strategy,omitzero"`
 
-	// confidence is the confidence of the verdict: one minus the probability that the sweep wrongly
-	// calls one or more of its configurations better.
+	// confidence is the confidence of the verdicts: one minus the largest probability that the
+	// sweep wrongly calls one or more of its configurations Superior. The same holds for Better.
 	// +optional
 	// +kubebuilder:default="0.95"
 	// +kubebuilder:validation:MaxLength=6
@@ -214,27 +214,31 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Guardrails Guardrails `json:"guardrails,omitzero"`
 
-	// budget limits what the sweep may use.
+	// budget limits what the sweep may use. If it has no room for the next block, run or session, the
+	// sweep ends with the results so far.
 	// +optional
 	// +kubebuilder:default={}
 	Budget Budget `json:"budget,omitzero"`
 
-	// window is when changes to Ceph may start. If unset, they may start at any time. A run that
-	// has begun continues to its end.
+	// window is when changes to Ceph may start. If unset, they may start at any time. A run or
+	// session that has begun continues to its end. Then the sweep restores the settings. When the
+	// window opens again, the interrupted block starts again from the beginning.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 
-	// onCompletion is Restore or KeepBest. KeepBest leaves the winner applied if its verdict is
-	// Superior, the confirmation agrees, and every constraint is Kept. In the design Interleaved,
-	// the claim has to be ThisCluster, too.
+	// onCompletion is Restore or KeepBest. KeepBest leaves the settings of a winner applied: a
+	// configuration that is Superior and keeps every constraint. In the design Blocks, a winner among
+	// several configurations is Superior only if the confirmation shows it. In the design
+	// Interleaved, the claim has to be ThisCluster, too. If the settings cannot be applied again, or
+	// OSDs do not run with them, the sweep restores them.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
 
-	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, once
-	// everything is restored. Argo CD, Flux and kubectl wait react to that. If unset, the sweep
-	// ends as Complete with any verdict. A Plan has no verdict. You may change the list at any
-	// time, even after the end.
+	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, after the
+	// restore. Argo CD, Flux and kubectl wait react to that. If unset, the sweep ends as Complete
+	// with any verdict. A Plan has no verdict. You may change the list at any time, even after the
+	// end.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -285,15 +289,16 @@ type Objective struct {
 type Constraint struct {
 	MetricReference `json:",inline"`
 
-	// maximumRegression is how much worse than the baseline the figure may be.
+	// maximumRegression is how much worse than the baseline the figure may be. It has to be below
+	// 100%.
 	// +optional
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
-	// atMost is the largest value that keeps the constraint.
+	// atMost is the largest value that keeps the constraint. It has to be above 0.
 	// +optional
 	AtMost Threshold `json:"atMost,omitempty"`
 
-	// atLeast is the smallest value that keeps the constraint.
+	// atLeast is the smallest value that keeps the constraint. It has to be above 0.
 	// +optional
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
@@ -335,10 +340,12 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions. With three or more, the verdict may hold
-	// for the cluster: see status.claim. One session is the quick mode: its verdict is about one
-	// pool in one hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and
-	// ends at the first check that can decide.
+	// sessions is the largest number of valid sessions with windows of one length. With three or
+	// more, the verdict may hold for the cluster: see status.claim. The sweep ends earlier if three
+	// or more sessions decide. If the verdict needs it, one more session follows, in which settings
+	// stay applied for minutes. One session is the quick mode: its verdict is about one pool in one
+	// hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and ends at the
+	// first check that can decide, or after `pairs`.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -346,7 +353,8 @@ type Interleaved struct {
 	Sessions int32 `json:"sessions,omitempty"`
 
 	// pairs is how many pairs of windows a session has for each configuration. One window of each
-	// pair is of the baseline, the other of the configuration. If unset, it is 8. In the quick
+	// pair is of the baseline, the other of the configuration. Several configurations share the
+	// windows of the baseline. If unset, it is 8. In the quick
 	// mode, pairs is the number after which the session ends at the latest: 8, 12, 18, 28, 40 or
 	// 60. If unset in the quick mode, it is the largest of these that the budget allows. With a
 	// smaller number, each check needs less evidence, but only larger effects can be proven.
@@ -358,8 +366,8 @@ type Interleaved struct {
 
 	// window is how long a setting stays applied before the next one. The first three tenths of
 	// that time do not count, because the setting takes effect during them. If windows still show
-	// an effect of the previous setting, the sweep starts again with windows of twice the length,
-	// up to 60s. The budget has to have room for that.
+	// an effect of the previous setting, the sweep starts again with windows of twice the length, if
+	// that is at most 60s, and the budget has room for them.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -374,9 +382,11 @@ type Interleaved struct {
 // The rules here and in Blocks use has() for fields that have defaults: the API server applies the
 // rules to the default of strategy, {}, before it fills in the defaults of these fields.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube, and not for Grid"
+// +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube: for Grid, leave samples out"
 type Strategy struct {
-	// search is Grid or LatinHypercube.
+	// search is Grid or LatinHypercube. Grid tries every combination of values, and LatinHypercube
+	// a sample of them that covers every parameter evenly. If you list configurations, they are
+	// tried instead.
 	// +optional
 	// +kubebuilder:default=Grid
 	Search Search `json:"search,omitempty"`
@@ -387,11 +397,13 @@ type Strategy struct {
 	// +kubebuilder:validation:Maximum=64
 	Samples *int32 `json:"samples,omitempty"`
 
-	// design is Auto, Blocks or Interleaved. Interleaved switches settings under one running load,
-	// and reaches a verdict in minutes. The administrator has to allow the switching of each option
-	// of OSDs. Auto chooses Interleaved if it is possible, the template has one phase and osdCaches
-	// Keep, and blocks and confirmationBlocks have their defaults. Otherwise Auto chooses Blocks,
-	// and status.plan says why.
+	// design is Auto, Blocks or Interleaved. Blocks measures each configuration in runs of its own.
+	// Interleaved switches settings under one running load, which takes much less time. The
+	// administrator has to allow the switching of each option of OSDs. Auto chooses Interleaved if
+	// it is possible, the template has one phase and osdCaches Keep, and blocks and
+	// confirmationBlocks have their defaults. Otherwise Auto chooses Blocks, and
+	// status.plan.designReason says why. The fields blocks, controlInterval, racing and
+	// confirmationBlocks apply only to Blocks.
 	// +optional
 	// +kubebuilder:default=Auto
 	Design SweepDesign `json:"design,omitempty"`
@@ -401,30 +413,36 @@ type Strategy struct {
 	// +kubebuilder:default={}
 	Interleaved Interleaved `json:"interleaved,omitzero"`
 
-	// blocks says how often every configuration is run. A block has one run of each configuration
-	// and of the baseline, in random order. With a single configuration, a block is one pair of
-	// runs, and the sweep may have up to twice as many blocks.
+	// blocks says how often every configuration is run. A block has one run of the baseline and of
+	// each configuration that is still in the race, in random order, and further runs of the
+	// baseline: see controlInterval. If the sweep varies pg_num of an existing pool, one block
+	// visits its values in ascending order, and the next in descending order. With a single
+	// configuration, a block is one pair of runs, and the sweep may have up to twice as many blocks.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
 
 	// controlInterval is the largest number of runs in a block between two runs of the baseline.
-	// The runs of the baseline show drift.
+	// The runs of the baseline show drift. If the sweep varies pg_num of an existing pool, a block
+	// of several configurations has a further run of the baseline at each end instead.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	ControlInterval int32 `json:"controlInterval,omitempty"`
 
-	// racing drops configurations that can no longer win.
+	// racing drops configurations that can no longer win, and ends the sweep once its verdict is
+	// certain. If false, the sweep runs all blocks, as far as the budget allows, and only
+	// configurations with invalid runs leave earlier.
 	// +optional
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks limits the confirmation, in which the winner and the baseline are measured
-	// again in pairs of runs. It has at most twice this number of pairs. Only these pairs decide
-	// the verdict of the winner. A single configuration needs no confirmation, because no winner
-	// was chosen among several.
+	// confirmationBlocks limits the confirmation, in which the winner of the race and the baseline
+	// are measured again in pairs of runs. It has at most twice this number of pairs. Only these
+	// pairs decide the verdict of the winner. If fewer than three of them count, the winner is not
+	// Superior. A single configuration needs no confirmation, because no winner was chosen among
+	// several.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
@@ -442,16 +460,17 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a verdict. Without constraints, racing may drop a
-	// configuration that is far behind the leader after two blocks.
+	// min is the smallest number of blocks before a verdict, in the race and, if the budget has room
+	// for so many, in the confirmation. Without constraints, racing may drop a configuration that is
+	// far behind the leader after two blocks.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	Min int32 `json:"min,omitempty"`
 
-	// max is the number of blocks after which the race ends. With a single configuration, the race
-	// may have twice as many.
+	// max is the largest number of blocks of the race, the stage before the confirmation. With a
+	// single configuration, the race may have twice as many.
 	// +optional
 	// +kubebuilder:default=12
 	// +kubebuilder:validation:Minimum=3
@@ -467,30 +486,35 @@ type RestartPolicy string
 const (
 	// RestartForbid refuses options that need a restart to take effect.
 	RestartForbid RestartPolicy = "Forbid"
-	// RestartAllow restarts all OSDs before each run, one at a time, if a varied option needs that.
+	// RestartAllow restarts all OSDs, one at a time, before each run and after the restore, if a
+	// varied option needs that.
 	RestartAllow RestartPolicy = "Allow"
 )
 
 // Guardrails limit what a sweep may do to the cluster and its users.
 type Guardrails struct {
 	// maxFailedRuns is the number of failed runs that the sweep tolerates. With one more, it ends
-	// with the results so far. Disturbed runs count as failed. In the design Interleaved, void
-	// sessions count instead.
+	// with the results so far. Runs that were disturbed, or during which another client changed a
+	// setting, count as failed. Failed runs of a configuration that leaves the race because its runs
+	// are invalid do not count. In the design Interleaved, void sessions count instead.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxFailedRuns *int32 `json:"maxFailedRuns,omitempty"`
 
-	// osdRestarts says whether OSDs may be restarted for options that need it. The administrator
-	// also has to grant that power.
+	// osdRestarts is Forbid or Allow. With Allow, the sweep restarts all OSDs, one at a time, before
+	// each run and after the restore, if OSDs read a varied option only when they start. The
+	// administrator also has to grant that power.
 	// +optional
 	// +kubebuilder:default=Forbid
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
-	// settleFor is how long a change must have been in effect on a quiet cluster before a run
-	// begins. If unset, that is 30s. With a shorter time, the sweep may not notice that mClock or
-	// another client undoes the change after some seconds.
+	// settleFor is how long the settings of a configuration must have been in effect, with all
+	// placement groups clean, before a run begins. In the design Interleaved, each setting is tried
+	// for that long before the first session. If unset, that is 30s. A sweep that varies neither config nor
+	// an option of an existing pool does not wait. With a shorter time, the sweep may not notice that
+	// mClock or another client undoes the change after some seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -498,8 +522,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="must be between 5s and 1h"
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
-	// settleTimeout is how long the cluster may take to apply a change and become quiet. If unset,
-	// that is 15m, and 2h for pg_num. If it takes longer, the run fails.
+	// settleTimeout is how long the cluster may take to apply a change and to settle, including
+	// settleFor. If unset, that is 15m, and 2h for pg_num. If it takes longer, the run fails.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -508,7 +532,7 @@ type Guardrails struct {
 	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
 
 	// foreignClients are limits that protect the other users of the cluster. The sweep stops and
-	// restores if two samples in a row break a limit during a run.
+	// restores if two samples in a row break a limit during a run or session.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -554,11 +578,11 @@ type ForeignClientLimit struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
 
-// Budget limits what a sweep may use. If the next run would exceed a limit, the sweep ends. It
-// bases its verdict on the complete blocks or valid sessions.
+// Budget limits what a sweep may use. If it has no room for the next block, run or session, the
+// sweep ends. It bases its verdict on the complete blocks or valid sessions.
 type Budget struct {
-	// duration limits the time of all runs and of the restore. Waiting for the lock or the window,
-	// and suspensions, do not count. If unset, there is no limit.
+	// duration limits the time of all runs or sessions and of the restore. Waiting for the lock or
+	// the window, and suspensions, do not count. If unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -566,8 +590,10 @@ type Budget struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('720h')",message="must be between 5m and 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// bytesWritten limits the bytes that clients write, including prefills, counted before
-	// replication.
+	// bytesWritten limits the bytes that clients and the background load write, including prefills,
+	// but without pilots of rbdBench, counted before replication. In the design Interleaved, the
+	// writes of the background load after its prefill do not count, and a session that reaches the
+	// limit ends after its current group of windows.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString

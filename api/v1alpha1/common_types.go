@@ -67,8 +67,8 @@ type RunID string
 //   - LatencyMean, LatencyMax: mean and longest time of an operation, in seconds.
 //   - LatencyP50, LatencyP95, LatencyP99, LatencyP999: the time within which 50 %, 95 %, 99 %
 //     or 99.9 % of the operations completed, in seconds.
-//   - TimeToClean: how long placement groups took to be clean again after an outage, in
-//     seconds. Only the phase that template.outage names has it.
+//   - TimeToClean: the time from the end of an outage until all placement groups were clean
+//     again, in seconds. Only the phase that template.outage names has it.
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
 //     P99After: the time within which 50 % or 99 % of the operations in one part of the phase
 //     of template.outage completed, in seconds. Before ends when the OSDs go down, Outage when
@@ -159,7 +159,8 @@ const (
 )
 
 // DisturbanceAction says what a disturbance during a run leads to. Record notes it with the result,
-// Invalidate also makes the run invalid, and Abort also stops the run.
+// and Invalidate also makes the run invalid. Abort also stops the run if two samples in a row have
+// the disturbance; a single one makes the run invalid.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort
 type DisturbanceAction string
 
@@ -178,9 +179,13 @@ type HealthCode string
 
 // Quiescence says when a cluster is quiet enough to be measured, and what a disturbance during a
 // run leads to. HEALTH_ERR and inactive placement groups always abort the run, except placement
-// groups that template.outage makes inactive for some seconds.
+// groups that template.outage makes inactive for some seconds. An OSD that goes up, down, in or out
+// always makes the run invalid, unless it is one of template.outage. In the design Interleaved, a
+// disturbance with the action Invalidate voids only the windows during it, with their groups.
 type Quiescence struct {
-	// timeout is how long a run may wait until the cluster is healthy and quiet.
+	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the run
+	// fails, or a sweep that is not planned yet. A benchmark or sweep also fails at the latest when
+	// it could not reach the cluster for this time.
 	// +optional
 	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
@@ -189,21 +194,23 @@ type Quiescence struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be between 10s and 24h"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. Pause is for sweeps
-	// only: it sets Ceph's noscrub and nodeep-scrub flags until the sweep restores its changes. The
-	// default is Record, because large clusters always scrub somewhere.
+	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. With Invalidate and
+	// Abort, no run begins during a scrub. Pause is for sweeps only: it sets Ceph's noscrub and
+	// nodeep-scrub flags until the sweep restores its changes; a scrub that is running continues, and
+	// is recorded. The default is Record, because large clusters always scrub somewhere.
 	// +optional
 	// +kubebuilder:default=Record
 	Scrub ScrubPolicy `json:"scrub,omitempty"`
 
-	// recovery is what to do about recovery, backfill and misplaced objects
-	// during a run.
+	// recovery is what to do about recovery, backfill, and misplaced or degraded objects during a
+	// run. No run begins before all placement groups are clean.
 	// +optional
 	// +kubebuilder:default=Invalidate
 	Recovery DisturbanceAction `json:"recovery,omitempty"`
 
-	// foreignIOPS is how many operations per second the cluster may serve for other clients. With
-	// more, it counts as disturbed.
+	// foreignIOPS is how many operations per second clients may do in pools other than the target's.
+	// With more, no run begins, and a run counts as disturbed. With a persistentVolumeClaim as
+	// target, the operations in all pools count, because its pool is unknown.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0
@@ -216,13 +223,15 @@ type Quiescence struct {
 	ForeignIO DisturbanceAction `json:"foreignIO,omitempty"`
 
 	// health is what to do about a health warning that appears during a run and is not in
-	// allowedWarnings.
+	// allowedWarnings. No run begins with such a warning.
 	// +optional
 	// +kubebuilder:default=Invalidate
 	Health DisturbanceAction `json:"health,omitempty"`
 
 	// allowedWarnings are health warnings that may be present before a run or appear during it. The
-	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED.
+	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED. OSD_DOWN
+	// also allows OSDs that are out, and OSDMAP_FLAGS allows flags such as noout. STRAY_PGS, which is
+	// not a code of Ceph, allows placement groups that OSDs still have to remove.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -248,18 +257,19 @@ type Progress struct {
 	Summary string `json:"summary,omitempty"`
 
 	// completedRuns is the number of runs that have ended, including invalid ones. In the design
-	// Interleaved, it is the number of valid sessions.
+	// Interleaved, it is the number of valid sessions, without those in which settings stay applied
+	// for minutes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletedRuns int32 `json:"completedRuns,omitempty"`
 
-	// totalRuns is the number of runs that are planned at present. It changes when configurations
-	// leave the race, and when runs have to be repeated.
+	// totalRuns is the number of runs or sessions that are planned at present. It changes when
+	// configurations leave the race, when runs have to be repeated, and when windows become longer.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalRuns int32 `json:"totalRuns,omitempty"`
 
-	// step is the present activity, such as `phase write-4m` or `settling`.
+	// step is the present activity, such as `run 2, phase write-4m`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Step string `json:"step,omitempty"`
@@ -270,7 +280,7 @@ type Progress struct {
 }
 
 // Environment describes what a result depends on besides the varied settings. Two results are
-// comparable if their digests are equal.
+// comparable if their digests are equal. The hardware of nodes is not recorded.
 type Environment struct {
 	// fsid identifies the Ceph cluster.
 	// +optional
@@ -293,9 +303,10 @@ type Environment struct {
 	// +kubebuilder:validation:Minimum=0
 	OSDs int32 `json:"osds,omitempty"`
 
-	// digest identifies the values of the fields above, the device classes, Ceph's configuration
-	// and osdCaches. For a CephBenchmark, it also identifies initialState, the pools' settings, the
-	// OSDs of a confined pool, the images, the nodes and the background load.
+	// digest identifies the values of the fields above, the number and size of OSDs by device class,
+	// osdCaches, and Ceph's configuration without that of managers, metadata servers and gateways.
+	// For a CephBenchmark, it also identifies initialState, the pools' settings, the OSDs of a
+	// confined pool, the images, the nodes and the background load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

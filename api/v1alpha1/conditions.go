@@ -123,7 +123,8 @@ const (
 	// although earlier runs of the block have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
 	// ReasonClusterUnreachable says that the operator cannot read the CephCluster, or that Ceph
-	// does not answer.
+	// does not answer. In a sweep it also says that steps have failed for longer than
+	// quiescence.timeout.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClaimNotFound says that the PersistentVolumeClaim that is the target does not exist.
 	ReasonClaimNotFound = "ClaimNotFound"

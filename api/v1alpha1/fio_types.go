@@ -88,7 +88,7 @@ const (
 )
 
 // FioDistribution is the distribution of random offsets.
-// +kubebuilder:validation:XValidation:rule="(self.type == 'Uniform') == !has(self.theta)",message="theta is required for Zipf, Pareto and Normal, and not for Uniform"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Uniform') == !has(self.theta)",message="theta is required for Zipf, Pareto and Normal: for Uniform, leave theta out"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Zipf' || !has(self.theta) || double(self.theta) != 1.0",message="theta of Zipf must not be 1"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Pareto' || !has(self.theta) || double(self.theta) < 1.0",message="theta of Pareto must be below 1"
 type FioDistribution struct {
@@ -268,7 +268,7 @@ type Fio struct {
 
 	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each
 	// direction. A phase that reads and writes does each at that rate, whatever readPercent says.
-	// Latency percentiles of a phase without a rate have the mark ClosedLoop.
+	// Latency percentiles of a phase without rateIOPS or rateBandwidth have the mark ClosedLoop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000

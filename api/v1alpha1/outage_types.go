@@ -8,7 +8,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // them down for a while. That degrades all data on these OSDs. The administrator has to grant the
 // power, with stopOSDs of the cluster in the operator config.
 //
-// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="after 10m, Ceph marks the OSDs out and moves their data: make the outage shorter, or set backfill to Expect to measure that"
+// +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="by default, Ceph marks OSDs out after 10m and moves their data: make the outage shorter, or set backfill to Expect to measure that"
 type Outage struct {
 	// phase is the phase with the outage: a fio phase with a rate limit. After its ramp, it has to
 	// last for the time before the outage, the outage, the recovery and some time after that. A run
@@ -34,8 +34,9 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
 	Before metav1.Duration `json:"before,omitzero"`
 
-	// duration is how long the OSDs are kept down. It must be at least 1m shorter than the time
-	// after which Ceph marks them out (mon_osd_down_out_interval), unless backfill is Expect.
+	// duration is how long the OSDs are kept down. It must be below 10m, and at least 1m shorter than
+	// the time after which Ceph marks them out (mon_osd_down_out_interval). If backfill is Expect, it
+	// must be more than 1m longer than that time instead.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string

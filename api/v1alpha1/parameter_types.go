@@ -144,13 +144,14 @@ type PoolOptionParameter struct {
 
 	// method is PoolPerValue for a scratchPool, and InPlace for other targets. With InPlace,
 	// changes of pg_num split and merge placement groups. Therefore one block visits the values in
-	// ascending order and the next in descending order, and the verdict says that this design is
-	// weaker.
+	// ascending order and the next in descending order, and status.summary says that this is weaker
+	// than a random order.
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 
 	// pool is the pool to change, which the administrator has to allow. If unset, it is the
-	// target's pool that role selects. It is required for a persistentVolumeClaim.
+	// target's pool that role selects. It is required for a persistentVolumeClaim, and must be left
+	// out for a scratchPool.
 	// +optional
 	Pool PoolName `json:"pool,omitempty"`
 
@@ -226,7 +227,7 @@ const (
 
 // WorkloadParameter names the field of the load that a parameter varies.
 //
-// +kubebuilder:validation:XValidation:rule="(self.field == 'clients') == !has(self.phase)",message="phase is required, except for field clients, which is the same for all phases"
+// +kubebuilder:validation:XValidation:rule="(self.field == 'clients') == !has(self.phase)",message="phase is required, except for field clients, which is the same for all phases: with clients, leave phase out"
 type WorkloadParameter struct {
 	// phase is the phase whose field is varied.
 	// +optional
@@ -262,7 +263,8 @@ type Baseline struct {
 	// +kubebuilder:validation:MaxProperties=6
 	Values map[string]ParameterValue `json:"values,omitempty"`
 
-	// configuration is the name of one of spec.configurations.
+	// configuration is the name of one of spec.configurations. A parameter that this configuration
+	// leaves out has the value that the cluster or the template has when the run begins.
 	// +optional
 	Configuration ParameterName `json:"configuration,omitempty"`
 }

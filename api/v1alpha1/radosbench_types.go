@@ -67,8 +67,7 @@ type RadosBench struct {
 	// +required
 	Mode RadosBenchMode `json:"mode"`
 
-	// blockSize is the size of one operation in bytes. For Seq and Rand, the prefill writes with
-	// this size, too.
+	// blockSize is the size of one operation in bytes. The prefill writes with this size, too.
 	// +optional
 	// +kubebuilder:default="4Mi"
 	// +kubebuilder:validation:XIntOrString
@@ -110,8 +109,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// maxObjects ends a Write phase after this number of objects for each client. A run is Invalid
-	// if the phase has then measured less than 30 s.
+	// maxObjects ends a Write phase after this number of objects for each client, unless duration
+	// ends it earlier. A run is Invalid if the phase has then measured less than 30 s.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
@@ -138,8 +137,8 @@ type RadosBench struct {
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
 	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects
-	// are prefilled as for reads. If the phase has overwritten all of them before its duration is
-	// over, the run is Invalid: raise `dataset.size`.
+	// are prefilled as for reads. Without maxObjects, a run is Invalid if the phase has overwritten
+	// all of them before its duration is over: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

@@ -82,9 +82,9 @@ type RBDBench struct {
 	// +kubebuilder:validation:Maximum=1024
 	IOThreads int32 `json:"ioThreads,omitempty"`
 
-	// ioTotal is how many bytes each client reads or writes. If unset, a short pilot run estimates
-	// how many bytes take about `duration`. In a sweep, each run has a pilot of its own: set
-	// ioTotal to give every run the same work. A run is Invalid if the phase takes less than 30 s.
+	// ioTotal is how many bytes each client reads or writes. If unset, short pilot runs estimate how
+	// many bytes take about `duration`. In a sweep, each run has pilots of its own: set ioTotal to
+	// give every run the same work. A run is Invalid if the phase takes less than 30 s.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -92,9 +92,9 @@ type RBDBench struct {
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
 	// duration is the intended length of the phase. If ioTotal is unset, the operator computes
-	// ioTotal for this length, but for at least 60 s. So a run that is twice as fast as its pilot
-	// still takes the required 30 s. The benchmark fails if the phase takes longer than five times
-	// this length plus 1m.
+	// ioTotal for this length, and a length below 60 s counts as 60 s. So a run that is twice as fast
+	// as its pilots still takes the required 30 s. The benchmark fails if the phase takes longer than
+	// five times the length plus 1m.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string

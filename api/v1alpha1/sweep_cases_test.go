@@ -52,7 +52,7 @@ var sweepCases = map[string]specCase{
 
 	// What runs begin with.
 	"fresh data, which each run has":       {`{template: {initialState: Fresh, osdCaches: WarmBeforePhase}}`, ""},
-	"images rolled back, which runs share": {`{template: {initialState: Rollback}}`, "each run of a sweep has new data"},
+	"images rolled back, which runs share": {`{template: {initialState: Rollback}}`, "initialState Rollback is for the repetitions of a CephBenchmark"},
 
 	// Parameters.
 	"no parameters":    {`{parameters: []}`, "should have at least 1 items"},
@@ -238,7 +238,7 @@ var sweepCases = map[string]specCase{
 	"a confidence of a coin":            {`{confidence: "0.5"}`, "must be between 0.8 and 0.999"},
 	"more blocks at least than at most": {`{strategy: {blocks: {min: 8, max: 6}}}`, "blocks.min must be at most blocks.max"},
 	"two blocks":                        {`{strategy: {blocks: {min: 2}}}`, "should be greater than or equal to 3"},
-	"samples of a grid":                 {`{strategy: {samples: 20}}`, "samples is required for search LatinHypercube, and not for Grid"},
+	"samples of a grid":                 {`{strategy: {samples: 20}}`, "samples is required for search LatinHypercube: for Grid, leave samples out"},
 
 	// What keeps it safe.
 	"scrubs that are paused": {`{quiescence: {scrub: Pause}}`, ""},

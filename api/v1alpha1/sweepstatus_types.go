@@ -64,12 +64,12 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxLength=96
 	Best string `json:"best,omitempty"`
 
-	// effect is the difference of best to the baseline.
+	// effect is the difference of best to the baseline. It is absent if best is the baseline.
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
-	// verdict is the verdict on best. If best is the baseline, verdict is Inferior: that of the
-	// configuration that came closest to the baseline.
+	// verdict is the verdict on best, once no more runs follow. If best is the baseline, verdict is
+	// Inferior: that of the configuration that came closest to the baseline.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
@@ -87,7 +87,7 @@ type CephTuningSweepStatus struct {
 	Plan *SweepPlan `json:"plan,omitempty"`
 
 	// runs are the runs so far, in order; in the design Interleaved, the sessions. The planner
-	// decides only from these entries, the spec and the seed.
+	// decides only from these entries, the spec and the plan.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
@@ -100,7 +100,8 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=65
 	Configurations []ConfigurationResult `json:"configurations,omitempty"`
 
-	// noise is the noise of the cluster. It is absent in the design Interleaved.
+	// noise is the noise of the cluster, once no more runs follow. It is absent in the design
+	// Interleaved.
 	// +optional
 	Noise *Noise `json:"noise,omitempty"`
 
@@ -156,7 +157,8 @@ type SweepPlan struct {
 	// +kubebuilder:validation:MaxLength=88
 	DesignReason string `json:"designReason,omitempty"`
 
-	// sessions is the largest number of valid sessions, in the design Interleaved.
+	// sessions is the largest number of valid sessions with windows of one length, in the design
+	// Interleaved.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=99
@@ -191,16 +193,19 @@ type SweepPlan struct {
 	// +optional
 	Configurations int32 `json:"configurations,omitempty"`
 
-	// minimumRuns is the smallest number of runs with which the sweep can decide.
+	// minimumRuns is the smallest number of runs with which the sweep can end with a winner.
 	// +optional
 	MinimumRuns int32 `json:"minimumRuns,omitempty"`
 
-	// maximumRuns is the number of runs if no configuration leaves the race early.
+	// maximumRuns is the number of runs if no configuration leaves the race early and no run is
+	// repeated, including those of the confirmation. In the design Interleaved, a session in which
+	// settings stay applied for minutes, and sessions with longer windows, may follow.
 	// +optional
 	MaximumRuns int32 `json:"maximumRuns,omitempty"`
 
 	// estimatedDuration is the estimated duration of maximumRuns, including settling and the
-	// restore.
+	// restore. In the design Interleaved, it includes a session in which settings stay applied for
+	// minutes, if sessions is not 1.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -212,14 +217,14 @@ type SweepPlan struct {
 	EstimatedBytesWritten *resource.Quantity `json:"estimatedBytesWritten,omitempty"`
 
 	// runDuration is the expected duration of one run, from the change of the configuration to the
-	// end of the run. The planner uses it until there are measured durations.
+	// end of the run. In the design Blocks, the planner uses it only until the first run has ended.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	RunDuration *metav1.Duration `json:"runDuration,omitempty"`
 
-	// runBytesWritten is how many bytes one run is expected to write. The planner uses it until
-	// there are measured values.
+	// runBytesWritten is how many bytes one run is expected to write. In the design Blocks, the
+	// planner uses it only until the first run has ended.
 	// +optional
 	RunBytesWritten *resource.Quantity `json:"runBytesWritten,omitempty"`
 
@@ -230,12 +235,14 @@ type SweepPlan struct {
 	RestoreDuration *metav1.Duration `json:"restoreDuration,omitempty"`
 
 	// scratchPoolPer is Block if the runs of a block share a scratch pool, and Run if each run has
-	// its own, because a parameter varies the pool.
+	// its own, because a parameter varies the pool. It is empty without a scratch pool, and in the
+	// design Interleaved, where each session has its own.
 	// +optional
 	ScratchPoolPer MadeFor `json:"scratchPoolPer,omitempty"`
 
 	// datasetPer is Block if the runs of a block share prefilled data, and Run if each run has its
-	// own. It is empty if no phase needs data.
+	// own. It is empty if no phase needs data, and in the design Interleaved, where each session has
+	// its own.
 	// +optional
 	DatasetPer MadeFor `json:"datasetPer,omitempty"`
 
@@ -244,11 +251,12 @@ type SweepPlan struct {
 	// +kubebuilder:validation:MaxLength=88
 	DatasetReason string `json:"datasetReason,omitempty"`
 
-	// placementGroupChanges is the number of placement groups to create, split or merge.
+	// placementGroupChanges is the number of placement groups to create, split or merge in
+	// maximumRuns, in the design Blocks.
 	// +optional
 	PlacementGroupChanges int64 `json:"placementGroupChanges,omitempty"`
 
-	// osdRestarts is the number of restarts of OSDs.
+	// osdRestarts is the number of restarts of OSDs in maximumRuns, in the design Blocks.
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
@@ -257,8 +265,8 @@ type SweepPlan struct {
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
-	// datasetSize is how many bytes each client prefills in every run if dataset.size is Auto. It
-	// is computed once, because the free space changes between runs.
+	// datasetSize is the size that replaces dataset.size Auto in every run. It is computed once,
+	// because the free space changes between runs.
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
@@ -269,11 +277,12 @@ type SweepPlan struct {
 	// +kubebuilder:validation:items:MaxLength=192
 	Refusals []string `json:"refusals,omitempty"`
 
-	// block is the number of the current block, from 1.
+	// block is the number of the current block, from 1, in the design Blocks.
 	// +optional
 	Block int32 `json:"block,omitempty"`
 
-	// order has the configurations of the current block, by index, in the order of their runs.
+	// order has the configurations of the current block, by index, in the order of their runs, in
+	// the design Blocks.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=96
@@ -324,13 +333,13 @@ const (
 //		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
 //
 //	  - 17: the number of the run, from 1, which is part of its child's name.
-//	  - 3.1.4: block, attempt at that block, and position in it, counted from 0. Blocks of
-//	    the confirmation continue the numbering. The last attempt at a block counts.
+//	  - 3.1.4: block and attempt at that block, both from 1, and position in it, from 0. Blocks
+//	    of the confirmation continue the numbering. The last attempt at a block counts.
 //	  - 2: the index of its configuration; 0 is the baseline.
 //	  - the objective, then the constraints in their order, in the units of their
-//	    metrics with six digits; a dash for a missing figure.
+//	    metrics with up to six digits; one dash for a run without figures.
 //	  - 75s: the duration of the run, from the change of settings to the entry.
-//	  - 4096Mi: the bytes that were written.
+//	  - 4096Mi: the bytes that were written, in MiB.
 //	  - Valid, or why the run is invalid, see SweepRunValidity.
 //
 // In the design Interleaved an entry has the figures of one candidate in one session, in eleven
@@ -376,14 +385,15 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionDwells means that the session applied each setting twice, for minutes each time.
-	// Its ratio has to support the verdict of the sessions with short windows.
+	// SweepSessionDwells means that the session applied the baseline and the best candidate twice
+	// each, for minutes each time. Its ratio must not contradict the verdict of the sessions with
+	// short windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
 	// SweepSessionConstraint means that the entry has the figures of a constraint, from the same
 	// windows as the entry of the candidate before it. Constraints are in the order of the spec.
 	SweepSessionConstraint SweepSessionValidity = "Constraint"
-	// SweepSessionInterrupted means that the manager was restarted, or that the sweep was suspended
-	// or restored.
+	// SweepSessionInterrupted means that the manager was restarted, or that the sweep restored its
+	// settings during the session, for example because it was suspended.
 	SweepSessionInterrupted SweepSessionValidity = "Interrupted"
 	// SweepSessionFailed means that the session broke off, for example because a switch had no
 	// answer or the load ended.
@@ -403,7 +413,8 @@ type ConfigurationResult struct {
 	// +kubebuilder:validation:Maximum=64
 	Index int32 `json:"index"`
 
-	// name is the name of the configuration; in a grid, its values, such as `pg_num=32`.
+	// name is the name of the configuration; in a grid or a sample of it, its values, such as
+	// `pg_num=32`.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
@@ -432,7 +443,7 @@ type ConfigurationResult struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// reason is the reason of the verdict, or why the configuration left the race.
+	// reason is the reason for the verdict, or why the configuration left the race.
 	// +optional
 	// +kubebuilder:validation:MaxLength=24
 	Reason string `json:"reason,omitempty"`
@@ -499,8 +510,8 @@ type WinnerPatch struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// name is the name of the object. It is empty if scratch pools were measured: then apply the
-	// patch to the pool that serves such a load.
+	// name is the name of the object. It is empty for a CephBlockPool if scratch pools were
+	// measured: then apply the patch to the pool that serves such a load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`

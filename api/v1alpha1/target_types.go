@@ -91,8 +91,8 @@ type OSDSelection struct {
 
 	// seed is the seed of the draw. The same seed draws the same OSDs as long as the cluster has
 	// the same OSDs; with a smaller count, it draws only the first ones of these. If unset, a
-	// CephBenchmark uses 0. A CephTuningSweep then draws a new seed for each block, which all runs
-	// of the block use.
+	// CephBenchmark uses 0. A CephTuningSweep then uses another seed for each attempt at a block,
+	// which all its runs use, or for each session.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991

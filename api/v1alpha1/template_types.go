@@ -170,8 +170,7 @@ type Spread string
 
 // The choices.
 const (
-	// SpreadRequired puts each client on its own node. With too few nodes, the benchmark does not
-	// start.
+	// SpreadRequired puts each client on its own node. With too few nodes, the benchmark fails.
 	SpreadRequired Spread = "Required"
 	// SpreadPreferred distributes clients over nodes as evenly as resources permit.
 	SpreadPreferred Spread = "Preferred"
@@ -234,7 +233,8 @@ type NodeName string
 type LabelValue string
 
 // ClientResources are both request and limit, so that a client measures Ceph and not the other pods
-// of its node. If a client was throttled, the result has the mark Throttled.
+// of its node. If a client was throttled for more than 1% of the time, the result has the mark
+// Throttled.
 type ClientResources struct {
 	// cpu is the CPU of each pod.
 	// +optional
@@ -256,9 +256,11 @@ type ClientResources struct {
 // Dataset is the prefilled data for phases that read or overwrite data. Its size for each client
 // is the same for every configuration of a sweep.
 type Dataset struct {
-	// size is the size of the data for each client, or Auto. With Auto, the data of all clients
-	// together is twice as large as the OSDs' caches, but at most 10 % of the free space. Phases
-	// that read a smaller dataset have the mark Cached.
+	// size is how much data each client prefills for a phase, or Auto. Phases share data if they
+	// can; data that is only read is separate from data that is overwritten. With Auto, the data of
+	// all clients together is twice as large as the OSDs' caches, but at most 10 % of the free space,
+	// and at least 1Mi for each client. Phases that read data of less than twice the caches have the
+	// mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1

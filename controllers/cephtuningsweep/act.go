@@ -24,6 +24,9 @@ type effect struct {
 	// finished reports that nothing follows for now: the sweep has ended, pauses, is deleted, or stalls
 	// until a person removes the abandon annotation.
 	finished bool
+	// goesOn reports that the next part of a restore follows at once. Conditions stay as they are
+	// until a part has to wait.
+	goesOn bool
 	// edit makes further changes to status.
 	edit func(*v1alpha1.CephTuningSweepStatus)
 	// events are emitted after status is written, in addition to the outcome's event.
@@ -38,6 +41,7 @@ type eventRecord struct {
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
 		seen.memory.waits.Note(p.patience.For, seen.now)
+		seen.forgetRestore(p.step)
 	}
 	came, err := r.carryOut(ctx, seen, p)
 	if seen.memory != nil && !came.waits {
@@ -62,7 +66,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepYield:
 		return effect{}, r.release(ctx, seen)
 	case stepRestoreOther:
-		return r.restoreOther(ctx, seen)
+		return r.restoreOther(ctx, seen, p)
 	case stepPlan:
 		return r.makePlan(ctx, seen)
 	case stepFail:
@@ -76,6 +80,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 
 // carryOutRun executes a step for a configuration that is measured or kept.
 func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
+	seen.noteSession(p.step)
 	switch p.step {
 	case stepApply:
 		return r.applyConfiguration(ctx, seen)

@@ -2,6 +2,7 @@ package cephtuningsweep
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -80,8 +81,10 @@ type plan struct {
 
 	// patience limits how long the same plan may be repeated without progress.
 	patience reconcile.Patience
-	// then says how the sweep continues after stepRestore.
+	// then says how the sweep continues after stepRestore, and part is the part of the restore that
+	// comes next.
 	then ending
+	part part
 }
 
 // ending says how a sweep continues after the restore.
@@ -153,6 +156,9 @@ func decide(seen facts) plan {
 	p, name, _ := reconcile.First(rules(), seen)
 	p = seen.orGiveUp(p)
 	p.rule = name
+	if p.step == stepRestore {
+		p.part, _, _ = reconcile.First(restoreParts(), seen)
+	}
 	return p
 }
 
@@ -161,7 +167,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.sweep.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.sweep.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: string(p.then), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: strings.TrimSuffix(string(p.then)+": "+string(p.part), ": "), Reason: p.outcome.Reason, Rests: p.step == stepNone,
 	}
 	if seen.atWork() && seen.next.Action == sweep.RunSlot && !seen.unplanned() {
 		d.Run = seen.run()

@@ -2,10 +2,12 @@ package cephtuningsweep
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -89,7 +91,12 @@ func planless(f *facts) {
 	f.sweep.Status.Plan, f.planner, f.next = nil, nil, sweep.Decision{}
 }
 
-func deletedNow(f *facts) { f.sweep.DeletionTimestamp = &metav1.Time{Time: today()} }
+func deletedNow(f *facts) {
+	f.sweep.DeletionTimestamp = &metav1.Time{Time: today()}
+	if f.memory == nil {
+		f.memory = &memory{}
+	}
+}
 
 func suspendedNow(f *facts) { f.sweep.Spec.Suspend = true }
 
@@ -141,6 +148,15 @@ func upgrade(change func(*rook.ClusterInfo)) func(*facts) {
 		f.sweep.Status.Environment = &v1alpha1.Environment{CephVersion: "18.2.7", RookVersion: "v1.17.2"}
 		f.rook.RookVersion = "v1.17.2"
 		change(f.rook)
+	}
+}
+
+// wantMemory checks that decide has not changed the memory.
+func wantMemory(t *testing.T, after, before facts) {
+	t.Helper()
+	all := cmp.Exporter(func(reflect.Type) bool { return true })
+	if diff := cmp.Diff(before.memory, after.memory, all); diff != "" {
+		t.Errorf("decide has changed the memory (-before +after):\n%s", diff)
 	}
 }
 
@@ -356,7 +372,9 @@ func TestDecide(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := decide(atWork(t, c.seen...))
+			seen := atWork(t, c.seen...)
+			got := decide(seen)
+			wantMemory(t, seen, atWork(t, c.seen...))
 			if got.step != c.want || got.then != c.wantThen && c.wantThen != "" {
 				t.Fatalf("%s, then %q (%+v); want %s, then %q", got.step, got.then, got.outcome, c.want, c.wantThen)
 			}

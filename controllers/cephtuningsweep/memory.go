@@ -89,15 +89,9 @@ type memory struct {
 	cannotKeep bool
 	// pauses says why a restore has begun, if the reason is a suspension, the end of the window, or a
 	// void session; "" otherwise. Such a restore runs to its end even if the sweep may continue meanwhile.
-	// restoringSince is the start of the current restore.
-	pauses         ending
-	restoringSince time.Time
-	// lastAttempt reports that an abandoned restore has had its last attempt.
-	lastAttempt bool
-	// restored is the state of settling after the restore.
-	restored tuning.Settling
-	// restarts is the progress of OSD restarts after the restore.
-	restarts restartMemory
+	pauses ending
+	// restoring is the progress of the current restore.
+	restoring restoring
 	// dangers counts the consecutive samples with the cluster in danger.
 	dangers int
 	// inactive tracks inactive placement groups after a change.

@@ -65,7 +65,9 @@ type facts struct {
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
-	// child is the benchmark of the next run; nil before it was created. Others lists the children
+	// switches reports that a loop of this process may still switch settings of the sweep.
+	switches bool
+	// child is the benchmark of the next run; nil before it was created. others lists the children
 	// that have to be removed before a restore or before the next session.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
@@ -98,6 +100,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 		return seen, r.observeNamespace(ctx, &seen)
 	}
 	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
+	seen.switches = r.loops.has(client.ObjectKeyFromObject(s))
 	if err := r.observeChildren(ctx, &seen); err != nil {
 		return facts{}, err
 	}

@@ -101,7 +101,7 @@ func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect,
 	}
 	owned, err := r.Rook.OwnsScratchPool(ctx, seen.cluster, seen.poolOwner())
 	if err != nil || owned {
-		return inProgress(p, "The scratch pool of the sweep cannot be removed. "+seen.whyUnreachable()), false, err
+		return inProgress(p, seen.whyUnreachable("scratch pool", "removed")), false, err
 	}
 	return effect{}, true, nil
 }

@@ -86,6 +86,10 @@ func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p pl
 // statusAfter returns the object with the status after a pass.
 func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
 	after := seen.sweep.DeepCopy()
+	if e.goesOn {
+		inTurn(e.edit)(&after.Status)
+		return after
+	}
 	after.Status.ObservedGeneration = after.Generation
 	if e.edit != nil {
 		e.edit(&after.Status)
@@ -103,7 +107,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsDeleted: // The object is gone.
-	case e.finished && (p.then == endsReplaced || p.then == endsClosed): // The sweep waits until a user removes the abandon annotation.
+	case e.finished && slices.Contains([]ending{endsReplaced, endsClosed, endsVoid}, p.then): // The sweep waits until a user removes the abandon annotation.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)

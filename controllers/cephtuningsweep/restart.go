@@ -309,7 +309,7 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	if err != nil || len(changes) == 0 {
 		return "", "", err
 	}
-	memory := &seen.memory.restarts
+	memory := &seen.memory.restoring.restarts
 	look, err := r.observeRestarts(ctx, seen, memory)
 	switch {
 	case err != nil:

@@ -24,30 +24,33 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// restoreAndRelease ends the current run, restores everything and releases the lock. Every part can be
-// repeated.
+// restoreAndRelease carries out one part of the restore. After the last part, the same pass records
+// how the sweep continues: another pass could find the lock in other hands.
 func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) (effect, error) {
 	concluded, err := seen.concluded(p)
 	if err != nil {
 		return effect{}, err
 	}
-	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) {
-		return effect{again: loopAgain, edit: concluded, outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: p.outcome.Message + " Waiting for the switch that is under way."}}, nil
+	if p.part != partEndSwitching {
+		seen.noteRestore(p.then)
+		r.renewLock(ctx, seen)
 	}
-	seen.noteRestore(p.then)
-	r.renewLock(ctx, seen)
-	came, done, err := r.restoreAll(ctx, seen, p)
-	if err != nil {
+	came, done, err := r.restorePart(ctx, seen, p)
+	switch {
+	case err != nil:
 		return effect{edit: concluded}, err
-	}
-	if done {
+	case done && p.part.isLast():
 		after, err := r.afterRestore(ctx, seen, p)
-		if err != nil {
-			return effect{}, err
+		if err != nil { // An abandoned restore happens once, so its outcome must not be lost.
+			return effect{edit: inTurn(concluded, came.edit), events: came.events}, err
 		}
+		seen.memory.restoring = restoring{}
 		after.events = append(came.events, after.events...)
 		after.edit = inTurn(came.edit, after.edit)
 		came = after
+	case done:
+		seen.memory.restoring.note(p.part)
+		came.goesOn, came.again = true, reconcile.AtOnce
 	}
 	came.edit = inTurn(concluded, came.edit)
 	return came, nil
@@ -58,11 +61,19 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
-	if m.restoringSince.IsZero() {
-		m.restoringSince, m.lastAttempt = f.now, false
+	if m.restoring.since.IsZero() {
+		m.restoring.since = f.now
 	}
 	if then == endsPaused || then == endsClosed {
 		m.pauses = then
+	}
+}
+
+// forgetRestore discards the progress of a restore before a step that may change Ceph again. A wait or
+// a failure only interrupts the restore.
+func (f facts) forgetRestore(next step) {
+	if !slices.Contains([]step{stepRestore, stepWait, stepFail}, next) {
+		f.memory.restoring = restoring{}
 	}
 }
 
@@ -96,46 +107,46 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 	}
 }
 
-// restoreAll restores and tears down everything of the sweep. It returns the outcome, and reports
-// whether it is done.
-func (r *Reconciler) restoreAll(ctx context.Context, seen facts, p plan) (effect, bool, error) {
-	waits, err := r.endChildren(ctx, seen)
-	switch {
-	case err != nil, !waits.IsDone() && (!seen.changedCeph() || seen.now.Sub(seen.memory.restoringSince) < childrenFirst):
+// restorePart carries out one part of a restore, and reports whether it is complete.
+func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	switch p.part {
+	case partEndSwitching:
+		came := inProgress(p, p.outcome.Message+" Waiting for the switch that is under way.")
+		came.again = loopAgain
+		return came, r.loops.end(client.ObjectKeyFromObject(seen.sweep)), nil
+	case partEndBenchmarks:
+		waits, err := r.endChildren(ctx, seen)
+		delete(seen.memory.restoring.done, partRemovePool) // A benchmark may have created a pool.
 		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
-	case seen.abandons():
+	case partAbandon:
 		return r.abandon(ctx, seen, p)
-	case !seen.reachable() && seen.changedCeph():
-		return inProgress(p, seen.whyUnreachable()), false, nil
-	case !seen.reachable(): // The lock expires by itself.
+	case partWaitForReach:
+		return inProgress(p, seen.whyUnreachable("changes", "restored")), false, nil
+	case partLeavePool: // The lock expires by itself.
 		return r.leavePool(ctx, seen, p)
-	}
-	came := effect{}
-	if seen.changedCeph() {
-		back, done, err := r.restore(ctx, seen, p)
-		if err != nil || !done {
-			return back, false, err
+	case partRemovePool:
+		waits, err := r.removePool(ctx, seen)
+		switch {
+		case err == nil && waits.IsDone():
+			return effect{}, true, nil
+		case seen.abandonRequested():
+			return effect{events: []eventRecord{abandonedPool(waits, err)}}, true, nil
 		}
-		came = back
+		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
+	case partRelease:
+		return effect{}, true, r.releaseAtEnd(ctx, seen)
+	default:
+		return r.restore(ctx, seen, p)
 	}
-	if !waits.IsDone() {
-		return inProgress(p, p.outcome.Message+" "+string(waits)), false, nil
-	}
-	waits, err = r.removePool(ctx, seen)
-	if err != nil || !waits.IsDone() {
-		if !seen.abandonRequested() {
-			return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
-		}
-		came.events = append(came.events, abandonedPool(waits, err))
-	}
-	return came, true, r.releaseAtEnd(ctx, seen)
 }
 
 // releaseAtEnd releases the lock. It ignores errors for a deleted sweep without changes: the Ceph
-// cluster may no longer exist, and the lock expires by itself.
+// cluster may no longer exist, and the lock expires by itself. If Ceph has just answered, because
+// the journal was closed, it ignores only the second error.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
-	if seen.deleted() && !seen.changedCeph() {
+	first := seen.memory.restoring.done[partCloseJournal] && seen.memory.trouble == nil
+	if seen.deleted() && !seen.changedCeph() && !first {
 		return nil
 	}
 	return err
@@ -144,40 +155,40 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 // reachable reports whether the Ceph cluster seems reachable. It sends no request to the cluster.
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
-func (f facts) whyUnreachable() string {
+// whyUnreachable says why something of the sweep cannot be restored or removed, and what to do.
+func (f facts) whyUnreachable(what, done string) string {
 	why := "The operator config no longer lists the CephCluster."
 	if f.rookErr != nil {
 		why = sentence(f.rookErr.Error())
 	}
-	return fmt.Sprintf("The sweep's changes cannot be restored: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", why, v1alpha1.AnnotationAbandonRestore)
+	return fmt.Sprintf("The sweep's %s cannot be %s: %s If the Ceph cluster is gone for good, annotate the sweep with %s=true.", what, done, why, v1alpha1.AnnotationAbandonRestore)
 }
 
 func inProgress(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
-// childrenFirst is the time that benchmarks have for their teardown before settings are restored.
-// The time is limited, because a benchmark may wait in vain: for a node that no longer exists, or for an
-// OSD that does not start with the sweep's value. The benchmark's measurement no longer counts.
-const childrenFirst = 5 * time.Minute
-
-// endChildren deletes the benchmarks that have to be removed, and waits for their teardown.
+// endChildren deletes the benchmarks that have to be removed, and waits for their teardown. There is at
+// least one.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
 			return "", err
 		}
 	}
-	if len(seen.others) == 0 {
-		return reconcile.Done, nil
-	}
 	return reconcile.Wait(fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name)), nil
 }
 
-// restore restores everything, waits until the cluster has settled, and closes the journal once
-// status has the outcome.
+// restore restores the settings, and then carries out a part that depends on that. Each of these
+// parts calls the tuner again, because another process may have taken over the journal between
+// parts, and because the outcome of a change may be in doubt. If nothing has happened, the tuner
+// only reads the journal. Otherwise, the restore of settings begins again.
 func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	so := &seen.memory.restoring
 	report, err := r.restoreSettings(ctx, seen)
+	if err != nil || !report.Done {
+		so.done = nil
+	}
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
 		came := inProgress(p, sentence(wait.Why))
 		came.again = wait.Until.Sub(seen.now) + time.Second
@@ -194,29 +205,48 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, "") }
 		return came, false, nil
 	}
-	unrestarted := ""
-	waits, err := r.settledAgain(ctx, seen, report)
-	if waits == "" && err == nil {
-		waits, unrestarted, err = r.restartAgain(ctx, seen, report)
-	}
-	if err != nil || waits != "" {
-		came := inProgress(p, p.outcome.Message+" "+waits)
-		came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
-		return came, false, err
-	}
-	if recordsRestored(&seen.sweep.Status, report, unrestarted) {
+	so.report = report
+	switch p.part {
+	case partSettle, partRestartOSDs:
+		return r.settleRestored(ctx, seen, p)
+	case partRecord:
+		return seen.recorded(p), false, nil
+	case partCloseJournal:
+		if !recordsRestored(&seen.sweep.Status, report, so.unrestarted) { // The tuner has just changed the journal.
+			return effect{goesOn: true, again: reconcile.AtOnce}, false, nil
+		}
 		return effect{}, true, seen.memory.engine.Close(ctx)
+	default:
+		return effect{}, true, nil
 	}
+}
+
+// settleRestored waits until the cluster has settled. For partRestartOSDs, it then restarts the next
+// OSD, after which the cluster has to settle again.
+func (r *Reconciler) settleRestored(ctx context.Context, seen facts, p plan) (effect, bool, error) {
+	so := &seen.memory.restoring
+	waits, err := r.settledAgain(ctx, seen, so.report)
+	if p.part == partRestartOSDs && waits == "" && err == nil {
+		waits, so.unrestarted, err = r.restartAgain(ctx, seen, so.report)
+	}
+	came := inProgress(p, p.outcome.Message+" "+waits)
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setSettling(s, waits) }
+	return came, waits == "", err
+}
+
+// recorded returns the effect that writes the outcome for the settings into status.
+func (f facts) recorded(p plan) effect {
+	so := f.memory.restoring
 	came := inProgress(p, p.outcome.Message)
 	came.again = reconcile.AtOnce
-	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, report, unrestarted) }
-	if unrestarted != "" {
-		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, unrestarted})
+	came.edit = func(s *v1alpha1.CephTuningSweepStatus) { setRestored(s, so.report, so.unrestarted) }
+	if so.unrestarted != "" {
+		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonOSDsNotRestarted, so.unrestarted})
 	}
-	for _, entry := range report.LeftAlone() {
+	for _, entry := range so.report.LeftAlone() {
 		came.events = append(came.events, eventRecord{corev1.EventTypeWarning, v1alpha1.ReasonLeftAlone, sentence(entry.Message())})
 	}
-	return came, false, nil
+	return came
 }
 
 // restoreSettings restores the settings of the journal, whichever sweep it belongs to.
@@ -251,7 +281,7 @@ func back(report tuning.Report) []tuning.Change {
 // useless: the time limit has passed, the cluster is in danger, or a value was changed again.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
-	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restored, seen.patience(r.Patience(want), false))
+	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
 		return "", nil // Everything is restored; the remaining activity is not the sweep's.
 	}
@@ -270,7 +300,7 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effe
 		}
 		return begun(seen), r.removeChildren(ctx, seen)
 	case endsPaused, endsClosed, endsVoid:
-		seen.memory.pauses, seen.memory.restoringSince, seen.memory.restored = "", time.Time{}, tuning.Settling{}
+		seen.memory.pauses = ""
 		came, err := seen.interrupted()
 		came.finished = p.then == endsPaused || seen.abandonRequested()
 		return came, err
@@ -341,14 +371,19 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 }
 
 // restoreOther restores the orphaned changes of another sweep.
-func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, error) {
+func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effect, error) {
 	left := seen.journal.Sweep
 	report, err := r.restoreSettings(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](err); is {
-		return effect{again: wait.Until.Sub(seen.now) + time.Second}, nil
+		came := inProgress(p, p.outcome.Message+" "+sentence(wait.Why))
+		came.again = wait.Until.Sub(seen.now) + time.Second
+		return came, nil
+	}
+	if err != nil {
+		r.Counts.RestoreEnded(exporter.OutcomeFailed)
 	}
 	if err != nil || !report.Done {
-		return effect{}, err
+		return inProgress(p, strings.Join(append([]string{p.outcome.Message}, report.Waiting...), " ")), err
 	}
 	unrestarted, err := r.unrestarted(ctx, seen, report, "this sweep does not restart OSDs for another")
 	if err != nil {
@@ -356,17 +391,15 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts) (effect, erro
 	}
 	owner := objectref.Ref{Kind: sweepKind, Namespace: left.Namespace, Name: left.Name, UID: types.UID(left.UID)}
 	if waits, err := r.removePoolOf(ctx, seen.cluster, owner); err != nil || !waits.IsDone() {
+		return inProgress(p, p.outcome.Message+" "+string(waits)), err
+	}
+	if err := seen.memory.engine.Close(ctx); err != nil {
 		return effect{}, err
 	}
-	came := effect{}
-	var outcome string
-	came.events, outcome = restoredFor(left, report, unrestarted)
-	r.Counts.RestoreEnded(outcome)
-	if err := seen.memory.engine.Close(ctx); err != nil {
-		return came, err
-	}
 	seen.memory.unrestoredInCeph = nil
-	return came, nil
+	events, outcome := restoredFor(left, report, unrestarted)
+	r.Counts.RestoreEnded(outcome)
+	return effect{events: events}, nil
 }
 
 // restoredFor returns the events about the restore of an orphaned sweep's settings, and its
@@ -451,12 +484,12 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 
 // lastAttempt makes the last attempt to restore, once.
 func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
-	if seen.memory.lastAttempt {
+	if seen.memory.restoring.lastAttempt {
 		return nil
 	}
 	err := r.tryOnce(ctx, seen)
 	if _, waits := errors.AsType[*tuning.WaitError](err); !waits {
-		seen.memory.lastAttempt = true
+		seen.memory.restoring.lastAttempt = true
 	}
 	return err
 }

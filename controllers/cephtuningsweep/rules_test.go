@@ -12,15 +12,21 @@ import (
 
 func TestRulesAreNamedOnceAndAsTheirFunctions(t *testing.T) {
 	names := map[string]bool{}
+	check := func(name string, rule any) {
+		if names[name] {
+			t.Errorf("there are two rules %s", name)
+		}
+		names[name] = true
+		full := runtime.FuncForPC(reflect.ValueOf(rule).Pointer()).Name()
+		if function := full[strings.LastIndex(full, ".")+1:]; function != name {
+			t.Errorf("rule %s is function %s: who reads the log would not find it", name, function)
+		}
+	}
 	for _, r := range rules() {
-		if names[r.Name] {
-			t.Errorf("there are two rules %s", r.Name)
-		}
-		names[r.Name] = true
-		full := runtime.FuncForPC(reflect.ValueOf(r.Func).Pointer()).Name()
-		if function := full[strings.LastIndex(full, ".")+1:]; function != r.Name {
-			t.Errorf("rule %s is function %s: who reads the log would not find it", r.Name, function)
-		}
+		check(r.Name, r.Func)
+	}
+	for _, r := range restoreParts() {
+		check(r.Name, r.Func)
 	}
 }
 

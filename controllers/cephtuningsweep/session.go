@@ -48,28 +48,44 @@ type sessionMemory struct {
 	why     string
 }
 
-// ofSession returns the memory of a session. The rehearsal for one session stays valid for the
-// next. Only the baseline is rehearsed again, because each session begins with it.
-func (m *memory) ofSession(number int, now time.Time) *sessionMemory {
-	if m.switching.number != number {
-		m.switching = sessionMemory{number: number, since: now, at: max(m.switching.at-1, 0), engine: m.switching.engine}
+// noteSession begins the memory of the current session. Only act calls it, before a step.
+func (f facts) noteSession(next step) {
+	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveSession { // The step removes the session before.
+		return
 	}
-	return &m.switching
+	s := &f.memory.switching
+	at := f.rehearsed()
+	if s.number != f.run() {
+		*s = sessionMemory{number: f.run(), since: f.now, engine: s.engine}
+	}
+	s.at = at
+}
+
+// rehearsed returns the number of configurations that are rehearsed for the current session. The
+// rehearsal for one session stays valid for the next, as long as the engine is the same. Only the
+// baseline is rehearsed again, because each session begins with it.
+func (f facts) rehearsed() int {
+	s := f.memory.switching
+	switch {
+	case s.at >= len(f.planner.Configurations()) && s.engine != f.memory.engine:
+		return 0 // The connection is new, so nothing is rehearsed.
+	case s.number != f.run():
+		return max(s.at-1, 0)
+	}
+	return s.at
 }
 
 // rehearses returns the configuration to rehearse next: first the candidates, then the baseline,
 // with which sessions begin.
-func (m *memory) rehearses(configurations int) int {
-	if m == nil || m.switching.at >= configurations {
-		return 0
-	}
-	return (m.switching.at + 1) % configurations
+func (f facts) rehearses() int {
+	all := len(f.planner.Configurations())
+	return (min(f.rehearsed(), all-1) + 1) % all
 }
 
 // isRehearsed reports whether each value was applied and proven by this process.
 func (f facts) isRehearsed() bool {
-	s := f.memory.ofSession(f.run(), f.now)
-	return s.at >= len(f.planner.Configurations()) && s.engine != nil && s.engine == f.memory.engine
+	engine := f.memory.switching.engine
+	return f.rehearsed() >= len(f.planner.Configurations()) && engine != nil && engine == f.memory.engine
 }
 
 // observeSessions replays the ledger of an interleaved sweep.
@@ -87,10 +103,7 @@ func (f *facts) observeSessions() {
 		return
 	}
 	f.sessionLedger = entries
-	if f.memory != nil && f.memory.switching.at >= len(f.planner.Configurations()) && f.memory.switching.engine != f.memory.engine {
-		f.memory.switching.at = 0 // The connection is new, so nothing is rehearsed.
-	}
-	f.next = f.sessions.Decision(f.planner, f.memory.rehearses(len(f.planner.Configurations())))
+	f.next = f.sessions.Decision(f.planner, f.rehearses())
 }
 
 // rehearse proves the applied values without load. For a later session, it repeats only the
@@ -102,12 +115,11 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	case err != nil:
 		return effect{}, err
 	case against != nil:
-		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
-			"%s cannot be switched under load, because its rehearsal without load failed: %s%s%s", seen.configuration().Name, against.Inert, against.Changed, against.Failure)}), nil
+		return r.without(ctx, seen, *against)
 	case !proven:
 		return effect{outcome: seen.inSession("Waiting for daemons to report their running values.")}, nil
 	}
-	s := seen.memory.ofSession(seen.run(), seen.now)
+	s := &seen.memory.switching
 	s.at, s.engine = s.at+1, seen.memory.engine
 	seen.memory.slot = slotMemory{}
 	return effect{again: reconcile.AtOnce}, nil
@@ -129,7 +141,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return effect{}, fmt.Errorf("create the benchmark of session %d: %w", seen.run(), err)
 	}
-	seen.memory.ofSession(seen.run(), seen.now).child = child.UID
+	seen.memory.switching.child = child.UID
 	return effect{}, nil
 }
 
@@ -143,7 +155,7 @@ func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
 
 // watchSession checks the cluster, and starts to switch settings once the load has warmed up.
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
-	s := seen.memory.ofSession(seen.run(), seen.now)
+	s := &seen.memory.switching
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
 		s.loop.stop(fmt.Errorf("the benchmark ended: %s", kstatus.Current(seen.child.Status.Conditions).Message))
 	}
@@ -292,7 +304,7 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 // enterSession archives a session, enters it into the ledger, and removes its benchmark. If another
 // client has changed a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
-	s := seen.memory.ofSession(seen.run(), seen.now)
+	s := &seen.memory.switching
 	if s.loop != nil {
 		if foreign, is := errors.AsType[*tuning.ForeignChangeError](s.loop.failure); is {
 			return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(foreign.Error())}), nil

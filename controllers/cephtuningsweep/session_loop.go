@@ -81,6 +81,13 @@ func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop))
 	return one
 }
 
+// has reports whether a sweep has a loop that end has not removed.
+func (l *loops) has(of types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bySweep[of] != nil
+}
+
 // end stops the loop of a sweep, and reports whether it has ended.
 func (l *loops) end(of types.NamespacedName) bool {
 	l.mu.Lock()

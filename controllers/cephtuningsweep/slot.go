@@ -66,7 +66,6 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 		return poolGone(err)
 	}
 	slot.want, slot.changed = want, len(applied.Changed) > 0
-	seen.memory.restored, seen.memory.restarts = tuning.Settling{}, restartMemory{}
 	slot.settled = len(want) == 0
 	return effect{edit: notRestored(want)}, nil
 }
@@ -315,12 +314,17 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 }
 
 // without returns the effect for a cluster that does not run with a configuration: the run does
-// not count, or the winner's settings cannot be kept.
+// not count, the winner's settings cannot be kept, or the configuration cannot be rehearsed.
 func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
-	if !seen.keeps() {
-		return r.enterAs(ctx, seen, e)
+	why := e.Failure + e.Inert + e.Changed
+	switch {
+	case seen.keeps():
+		return seen.notKept(why), nil
+	case seen.sessions != nil:
+		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: fmt.Sprintf(
+			"%s cannot be switched under load, because its rehearsal without load failed: %s", seen.configuration().Name, why)}), nil
 	}
-	return seen.notKept(e.Failure + e.Inert + e.Changed), nil
+	return r.enterAs(ctx, seen, e)
 }
 
 // keep proves that the winner has effect, and keeps its settings.

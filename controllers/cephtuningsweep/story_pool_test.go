@@ -258,7 +258,7 @@ strategy: {blocks: {min: 3, max: 3}, seed: 11}
 	w.rook.set(func(f *fakeRook) { f.clusterIs = errors.New("the API server does not answer") })
 	w.delete(s)
 	w.await(s, "waiting for Rook", func(s *v1alpha1.CephTuningSweep) bool {
-		return strings.Contains(messageOf(s), "The scratch pool of the sweep cannot be removed")
+		return strings.Contains(messageOf(s), "scratch pool cannot be removed")
 	})
 	w.rook.set(func(f *fakeRook) { f.clusterIs = nil })
 	w.awaitGone(s)

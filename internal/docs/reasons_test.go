@@ -187,7 +187,7 @@ func obstacles(t *testing.T) []string {
 		inspect(file, func(n ast.Node, _ []ast.Node) {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if name := types.ExprString(n.Fun); name == "waits" || name == "stays" {
+				if name := types.ExprString(n.Fun); slices.Contains([]string{"waits", "stays", "surveyed"}, name) {
 					if code, ok := literal(n.Args[0]); ok {
 						codes = append(codes, code)
 					}
