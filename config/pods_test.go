@@ -48,12 +48,12 @@ func TestPodsAreRestricted(t *testing.T) {
 			t.Run(folder+"/"+o.GetName(), func(t *testing.T) { podsecurity.Check(t, pod, "manager") })
 		}
 	}
-	if checked < 3 { // of ../default, and of the folders that have it as a base
+	if checked < 3 { // config/default has the pod, and so have the folders with that base.
 		t.Errorf("%d pods, want that of the manager in three folders", checked)
 	}
 }
 
-// The garbage collector does not know the container's limit unless it gets it in a variable.
+// The garbage collector knows the container's limit only from a variable.
 func TestTheManagerKnowsItsMemory(t *testing.T) {
 	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
 	container := pod.Containers[slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == "manager" })]

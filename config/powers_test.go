@@ -67,7 +67,7 @@ func TestForbiddenPowers(t *testing.T) {
 	}
 }
 
-// tooMuch says why a power must not be granted to any account; it returns nothing if it may be.
+// tooMuch returns the reasons why a power must not be granted to its account; nil if it may be granted.
 func tooMuch(p power) []string {
 	var problems []string
 	if strings.Contains(p.resource, "*") || slices.Contains(p.verbs, "*") || slices.Contains(p.names, "*") {
@@ -107,7 +107,7 @@ func changesOthers(p power) bool {
 	})
 }
 
-// powersOf lists the powers that bindings grant, and those in roles without a binding.
+// powersOf lists the powers that bindings grant, and those of ClusterRoles without a binding.
 func powersOf(t *testing.T, objects []unstructured.Unstructured) []power {
 	t.Helper()
 	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}

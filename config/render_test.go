@@ -1,5 +1,5 @@
-// Package config has no code. Its tests render the manifests as kustomize does, and check which
-// rights and caps they grant.
+// Package config has no code. Its tests render the manifests as kustomize does, and check the rights,
+// the caps, the pods and the network policies in them.
 package config
 
 import (

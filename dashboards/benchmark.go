@@ -18,7 +18,7 @@ import (
 const noBenchmark = "No such benchmark in this time range: choose a namespace and a name above"
 
 // noResult says why a panel of figures is empty.
-const noResult = "No result in this time range: figures appear when a run ends"
+const noResult = "No result in this time range: figures appear when all repetitions have ended"
 
 // noOutage says why a panel about failing OSDs is empty.
 const noOutage = "No outage was measured in this time range: template.outage takes OSDs down in mid-phase"
@@ -42,7 +42,7 @@ func benchmark() page {
 			mark("Repetitions", grey, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "Repetition {{run}}", "is measured"),
 			mark("New run", sky, appeared(metrics.LabelRunID), "Run {{run_id}}", "run ID {{run_id}}"),
 			mark("Change of the environment", vermillion, appeared(metrics.LabelEnvironment),
-				"Environment {{environment}}", "Figures before and after this come from different environments"),
+				"Environment {{environment}}", "Compare figures before and after this only if this digest was the same before"),
 		},
 		rows: []row{
 			{panels: append(benchmarkState(), commands("cephbenchmark", metrics.BenchmarkInfo, "OSDs", noBenchmark))},
@@ -70,12 +70,12 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		words(about{
 			title:       "Verdict",
 			description: "Whether the benchmark's expectations were met.",
-			empty:       "None: the benchmark has no expectations, or no run has ended", width: 5, height: 4,
+			empty:       "None: the benchmark has no expectations, or its repetitions have not ended", width: 5, height: 4,
 		}, info, metrics.LabelVerdict, 30, benchmarkVerdicts()),
 		words(about{
 			title:       "What it found",
-			description: "The outcome in one sentence.",
-			empty:       "Nothing yet: the sentence appears when the run ends", width: 13, height: 4,
+			description: "The outcome in a few sentences, or what a person has to do.",
+			empty:       "Nothing yet: the outcome appears when all repetitions have ended", width: 13, height: 4,
 		}, info, metrics.LabelSummary, 18, nil),
 		words(about{
 			title:       "State",
@@ -84,23 +84,23 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 		}, info, metrics.LabelReason, 22, nil),
 		figure(about{
 			title:       "Progress",
-			description: "The progress of the current run, over all its repetitions.",
-			unit:        fraction, empty: noBenchmark, width: 5, height: 3,
+			description: "The share of the repetitions of the current run ID that have ended.",
+			unit:        fraction, empty: "None: the benchmark is stalled or suspended, or does not exist", width: 5, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)), nil),
 		words(about{
 			title:       "Run ID",
-			description: "The run ID of these figures. A change of spec.runID starts another run.",
+			description: "The run ID of these figures. A change of spec.runID requests all repetitions again.",
 			empty:       noBenchmark, width: 5, height: 3,
 		}, info, metrics.LabelRunID, 22, nil),
 		figure(about{
 			title:       "Latest run ended",
-			description: "When the latest run ended.",
-			unit:        fromNow, empty: "No run has ended", width: 5, height: 3,
+			description: "When the repetitions of the latest run ID had ended.",
+			unit:        fromNow, empty: "The repetitions have not ended", width: 5, height: 3,
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.BenchmarkCompletion)), nil),
 		words(about{
 			title:       "Environment",
 			description: "A fingerprint of everything that results depend on, such as the version of Ceph. Figures of different environments are not comparable.",
-			empty:       "Unknown before the first run", width: 9, height: 3,
+			empty:       "Unknown until all repetitions have ended", width: 9, height: 3,
 		}, info, metrics.LabelEnvironment, 22, nil),
 	}
 }
@@ -132,8 +132,8 @@ func evidence() string {
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Expectations",
-		description: "The number of expectations by outcome. Unknown means that the interval of a figure contains the limit. status.expectations lists all expectations.",
-		empty:       "None: the benchmark has no expectations, or no run has ended", width: 7, height: 9,
+		description: "The number of expectations by outcome. Unknown means that the interval of a figure contains the limit, or that the figure or its interval is missing. status.expectations lists all expectations.",
+		empty:       "None: the benchmark has no expectations, or its repetitions have not ended", width: 7, height: 9,
 	}, []column{
 		{field: metrics.LabelOutcome, title: "Outcome", values: mappings(
 			state{"Met", "✓ Met", blue},
@@ -182,7 +182,7 @@ func phases() *table.PanelBuilder {
 	queries = append(queries, instant("runs", evidence()))
 	return rowsOf(about{
 		title:       "Phases",
-		description: "The figures of each phase over all valid repetitions of the latest run. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the data, if they are in Ceph, are less than twice as large as the caches of the OSDs. The documentation of status.phases explains the other notes.",
+		description: "The figures of each phase over all valid repetitions of the run ID. Low and High are the ends of the 95 % interval of the bandwidth, which needs three valid repetitions. The note ClosedLoop means that latencies were measured without an offered rate: bandwidth, IOPS and mean latency are then one observation in three units. Cached means that the phase reads data that, if they are in Ceph, are less than twice as large as the caches of the OSDs, or that the size of the caches is unknown. The documentation of status.phases explains the other notes.",
 		empty:       noResult, width: 24, height: 8,
 	}, columns, queries...)
 }
@@ -203,18 +203,18 @@ func percentiles() *barchart.PanelBuilder {
 	}
 	return categories(about{
 		title:       "Latency percentiles",
-		description: "The mean and the percentiles of the latencies of each phase, over all operations of all valid repetitions of the latest run.",
-		unit:        seconds, empty: "No percentiles yet: only fio reports them, at the end of a run", width: 17, height: 9,
+		description: "The mean and the percentiles of the latencies of each phase. The percentiles cover all operations of all valid repetitions of the run ID; the mean is the geometric mean of the repetitions' means.",
+		unit:        seconds, empty: "No percentiles: only fio reports them, and they appear when all repetitions have ended", width: 17, height: 9,
 	}, "of", bars...)
 }
 
-// history shows how figures change from run to run.
+// history shows how figures change from one run ID to the next.
 func history() []cog.Builder[dashboard.Panel] {
 	const legend = "{{phase}} {{direction}}"
 	over := func(title, what, unit string, lines ...line) *timeseries.PanelBuilder {
 		return steps(about{
 			title:       title,
-			description: what + " of each phase. Each value is drawn from the end of its run to the end of the next one. Marks show new runs, and changes of the environment.",
+			description: what + " of each phase. Each value is drawn from the end of its run ID until the next one begins. Marks show new run IDs, and changes of the environment.",
 			unit:        unit, empty: noResult, width: 8, height: 8,
 		}, lines...).Min(0)
 	}
@@ -235,7 +235,7 @@ func history() []cog.Builder[dashboard.Panel] {
 func recoveries() []cog.Builder[dashboard.Panel] {
 	whole := steps(about{
 		title:       "Time to clean, run after run",
-		description: "The time from when noup of the OSDs was unset until all placement groups were clean again. Each value is drawn from the end of its run to the end of the next one. The report of the benchmark has the clients' performance during the outage and the recovery.",
+		description: "The time from when noup of the OSDs was unset until all placement groups were clean again. Each value is drawn from the end of its run ID until the next one begins. The report of the benchmark has the clients' performance during the outage and the recovery.",
 		unit:        seconds, empty: noOutage, width: 12, height: 7,
 	}, line{id: "clean", expression: figureOf(metrics.BenchmarkTimeToClean), legend: "{{phase}}", color: shades(blue)}).Min(0)
 	against := comparison("Time to clean against earlier runs", "time to clean", seconds, noOutage, metrics.BenchmarkTimeToClean)
@@ -251,7 +251,7 @@ func comparison(title, what, unit, empty, metric string, matchers ...string) *ta
 	mean := fmt.Sprintf("%s / %s", in("sum", "sum_over_time"), in("sum", "count_over_time"))
 	return rowsOf(about{
 		title:       title,
-		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run in the mean is the time until the next run ended. The comparison is valid only without a change of the environment.",
+		description: "The latest " + what + " of each phase, and its ratio to the mean over the time range. The weight of a run ID in the mean is the time from its end until the next one began. The comparison is valid only without a change of the environment.",
 		empty:       empty, width: 12, height: 7,
 	}, []column{
 		{field: metrics.LabelPhase, title: "Phase"},
@@ -275,22 +275,22 @@ func circumstances() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
 			title:       "Progress of repetitions",
-			description: "The progress of the run. It rises with every phase of every repetition, and stays level while the run waits.",
-			unit:        fraction, empty: noBenchmark, width: 8, height: 7,
+			description: "The share of the repetitions of the run ID that have ended. It rises only when a repetition ends.",
+			unit:        fraction, empty: "None: the benchmark is stalled or suspended, or does not exist", width: 8, height: 7,
 		}, line{
 			id: "progress", expression: fmt.Sprintf("max(%s)", one(metrics.BenchmarkProgressRatio)),
 			legend: "progress", color: fixed(blue),
 		}).Min(0).Max(1).FillOpacity(15),
 		timeline(about{
 			title:       "Repetitions",
-			description: "When each repetition measured. Repetitions are numbered within a run.",
+			description: "When each repetition measured. Repetitions are numbered within a run ID.",
 			empty:       "Nothing was measured in this time range", width: 8, height: 7,
 		}, latest(one(metrics.BenchmarkRunning), metrics.LabelRun), "repetition {{run}}",
 			mappings(state{"1", "measured", blue})).AlignValue(common.TimelineValueAlignmentCenter),
 		timeline(about{
 			title:       "Environments",
 			description: "The environment over time. A second line means that something that results depend on has changed: see status.environment of the CephBenchmark.",
-			empty:       "Unknown before the first run", width: 8, height: 7,
+			empty:       "Unknown until all repetitions have ended", width: 8, height: 7,
 		}, latest(one(metrics.BenchmarkInfo, metrics.LabelEnvironment+`!=""`), metrics.LabelEnvironment), "{{environment}}", present),
 	}
 }

@@ -101,7 +101,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		graph(about{
 			title:       "Throughput of pools",
-			description: "What clients read from and write to each pool, by Ceph's own counters. It includes all clients, not only the benchmark's. Before a shaded run, cephtune prefills the pool; other traffic between the runs comes from other clients.",
+			description: "What clients read from and write to each pool, by Ceph's own counters. It includes all clients, not only the benchmark's. Before a shaded run, cephtune may prefill the pool; other traffic between the runs comes from other clients. Sessions of the design Interleaved are not shaded.",
 			unit:        bytesPerSecond, empty: noCeph, width: 12, height: 8,
 		},
 			line{id: "read", expression: ofPools(cephPoolReadBytes), legend: "{{name}} read", color: shades(orange)},
@@ -117,7 +117,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 		).OverrideByRegexp(".+", toPool).Min(0),
 		timeline(about{
 			title:       "Health",
-			description: "Ceph's health. A sweep stops and restores at HEALTH_ERR. A warning that it does not expect makes a run invalid.",
+			description: "Ceph's health. A sweep fails at HEALTH_ERR, and restores its settings. By default, a warning that it does not expect makes a run invalid.",
 			empty:       noCeph, width: 12, height: 7,
 		}, fmt.Sprintf("max(%s)", ofCeph(cephHealth)), "health", mappings(
 			state{"0", "HEALTH_OK", blue},
@@ -126,7 +126,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 		)),
 		steps(about{
 			title:       "Unsettled",
-			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs wait until all of them are 0, except those that quiescence.allowedWarnings allows.",
+			description: "Placement groups that are not clean, objects that are misplaced or degraded, and OSDs that are down or out. Runs wait until all of them are 0. With OSD_DOWN in quiescence.allowedWarnings, they do not wait for OSDs that are out.",
 			unit:        count, empty: noCeph, width: 12, height: 7,
 		},
 			line{id: "unclean", expression: fmt.Sprintf("sum(%s) - sum(%s)", ofCeph(cephPGs), ofCeph(cephPGsClean)), legend: "PGs not clean", color: fixed(blue)},

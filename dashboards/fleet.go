@@ -84,24 +84,24 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 		return fmt.Sprintf("count(%s) or "+zeroWhileReporting, latest(ofNamespaces(metric), metrics.LabelNamespace, metrics.LabelName))
 	}
 	return []cog.Builder[dashboard.Panel]{
-		number("Sweeps measuring", 5, "Sweeps with a run that measures right now.", measuring(metrics.SweepRunning)),
+		number("Sweeps measuring", 5, "Sweeps with a run that measures right now. It does not count sessions of the design Interleaved.", measuring(metrics.SweepRunning)),
 		number("Benchmarks measuring", 5, "Benchmarks that measure right now, including those of sweeps.", measuring(metrics.BenchmarkRunning)),
 		number("Waiting", 4, "Sweeps and benchmarks that wait for the lock of their Ceph cluster.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.QueueLength), metrics.LabelCluster))),
-		number("Stalled", 5, "Sweeps and benchmarks that wait for a person: the tables say what to do.", stalled()+" or "+zeroWhileReporting),
+		number("Stalled", 5, "Sweeps and benchmarks that have failed, or wait for a person: their own dashboards say why, and what to do.", stalled()+" or "+zeroWhileReporting),
 		number("Not restored", 5, "Settings that sweeps have changed and not restored yet, according to open journals. This is normal while a sweep runs.",
 			fmt.Sprintf("sum(%s)", latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster))),
-		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds.",
+		number("Failed restores", 6, "Failed attempts in this time range to restore settings. They are repeated until one succeeds, or a person abandons the restore.",
 			happened(selector(metrics.Restores, restoreFailed))+" or "+zeroWhileReporting),
-		number("Invalid runs", 6, "Invalid runs in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
-		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of very large benchmarks.",
+		number("Invalid runs", 6, "Invalid runs and void sessions in this time range, which are excluded from results.", happened(metrics.InvalidRuns)+" or "+zeroWhileReporting),
+		number("Series left out", 6, "Series that the exporter leaves out to stay within its bound. Above 0, these dashboards lack some sweeps or benchmarks, or some figures of benchmarks with several phases or directions.",
 			fmt.Sprintf("max(%s)", metrics.DroppedSeries)),
-		number("Not read", 6, "Locks, journals or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
+		number("Not read", 6, "Locks, journals, CephClusters or lists that the exporter could not read at its latest scrape. Above 0, something is missing here; the manager's log says why.",
 			fmt.Sprintf("max(%s)", metrics.CollectionErrors)),
 	}
 }
 
-// stalled counts the sweeps and benchmarks that wait for a user.
+// stalled counts the sweeps and benchmarks that have failed, or wait for a user.
 func stalled() string {
 	of := func(kind, metric string) string {
 		return fmt.Sprintf(`label_replace(%s, "kind", %q, "", "")`,
@@ -174,12 +174,12 @@ func benchmarks() *table.PanelBuilder {
 }
 
 func clusters() []cog.Builder[dashboard.Panel] {
-	const none = "No Ceph cluster was used yet, or the manager is not scraped"
+	const none = "The operator config names no Ceph cluster that is ready, or the manager is not scraped"
 	held := ofClusters(metrics.LockHeld)
 	return []cog.Builder[dashboard.Panel]{
 		rowsOf(about{
 			title:       "Lock and queue now",
-			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, how many OSDs a benchmark keeps down, and until when.",
+			description: "Who holds the lock of each Ceph cluster, since when, how many wait for it, how many settings are still to be restored, how many OSDs a benchmark or sweep keeps down, and until when.",
 			empty:       none, width: 14, height: 8,
 		}, []column{
 			{field: metrics.LabelCluster, title: "Ceph cluster", width: 210},
@@ -212,7 +212,7 @@ func clusters() []cog.Builder[dashboard.Panel] {
 			Min(0),
 		steps(about{
 			title:       "Settings still to be restored",
-			description: "Entries of open journals. They rise when a sweep changes something, and must be 0 again when none runs.",
+			description: "Open entries of journals. They rise when a sweep changes something, and must be 0 again when no sweep runs.",
 			unit:        count, empty: none, width: 12, height: 7,
 		}, line{id: "journal", expression: latest(ofClusters(metrics.JournalOpen), metrics.LabelCluster), legend: "{{ceph_cluster}}", color: shades(orange)}).
 			Min(0),
@@ -227,7 +227,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Invalid runs by reason",
-			description: "Invalid runs, by kind and reason: a setting was inert, the cluster was disturbed, an engine failed, and so on. A few are normal; many with one reason need a look.",
+			description: "Invalid runs and void sessions, by kind and reason: a setting was inert, the cluster was disturbed, an engine failed, and so on. A few are normal; many with one reason need a look.",
 			unit:        count, empty: "No run was invalid since the manager was started", width: 12, height: 8,
 		}, line{
 			id:         "invalid",
@@ -236,7 +236,7 @@ func failures() []cog.Builder[dashboard.Panel] {
 		}),
 		bars(about{
 			title:       "Restores by outcome",
-			description: "How often settings were restored, by outcome. LeftAlone: something else had changed a setting. Abandoned: a person abandoned the restore. Failed attempts are repeated.",
+			description: "How often settings were restored, by outcome. LeftAlone: something else had changed a setting. OSDsNotRestarted: OSDs may use the sweep's values until they restart. Abandoned: a person abandoned the restore, or the journal was removed. Failed attempts are repeated.",
 			unit:        count, empty: "Nothing was restored since the manager started", width: 12, height: 8,
 		},
 			line{id: "ended", expression: restores(restoreEnded), legend: "{{outcome}}", color: shades(blue)},
@@ -253,7 +253,7 @@ func outages() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		bars(about{
 			title:       "Outages by outcome",
-			description: "Runs with an outage. Measured: the outage is valid. Refused: no OSD was stopped. Failed: OSDs were stopped, but the outage is invalid.",
+			description: "Runs with an outage. Measured: the run is valid. Refused: no OSD was stopped. Failed: OSDs were stopped, but the run is invalid.",
 			unit:        count, empty: none, width: 8, height: 7,
 		}, line{
 			id:         "outages",

@@ -38,7 +38,7 @@ type about struct {
 	// empty is shown instead of missing data, and says why it is missing.
 	empty string
 
-	// width is in columns; a line has 24. Height is in lines of about 38 pixels.
+	// width is in columns, of 24 across the dashboard. height is in rows of about 38 pixels.
 	width, height uint32
 }
 
@@ -230,14 +230,15 @@ type column struct {
 	width    int
 	decimals int // 0 leaves the number to Grafana
 
-	// unitFrom is the query that gives the unit, if the unit depends on the data: the value of
-	// its label unitLabel. It has at most one series, and no column of its own.
+	// unitFrom is the id of a query, if the unit depends on the data. The unit is the value of the
+	// label unitLabel in the result of that query, which has at most one series and no column of its
+	// own.
 	unitFrom string
 
 	// hidden marks a column that is not shown, because its query only makes the rows exist.
 	hidden bool
 
-	// inspect offers cells in a window, from which they can be copied.
+	// inspect lets users open a cell in a window, to copy its text.
 	inspect bool
 }
 
@@ -251,7 +252,8 @@ func valueOf(id string) string { return "Value #" + id }
 // the last columns of a table out of view.
 const narrowest = 80
 
-// rowsOf makes a table with a row for each combination of the labels that all its queries have.
+// rowsOf makes a table. It merges the results of all queries: rows with the same values of the labels
+// that the queries share become one row.
 func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
 	a.unit = noUnit
 	if len(queries) > 1 {
@@ -319,8 +321,8 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 // unitLabel is the label with the unit that a query gives.
 const unitLabel = "unit"
 
-// takeUnit sets the column's unit from its query unitFrom, and drops that query. The column's
-// properties must not set a unit, because that unit would override this one.
+// takeUnit sets the column's unit from the query unitFrom, and drops the result of that query. The
+// column's properties must not set a unit, because that unit would override this one.
 func (c column) takeUnit() dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "configFromData", Options: map[string]any{
 		"configRefId": c.unitFrom,

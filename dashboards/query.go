@@ -56,8 +56,9 @@ func selector(metric string, matchers ...string) string {
 }
 
 // notOfSweeps excludes the benchmarks that sweeps create for their runs, because there may be
-// hundreds. Their names end with the sweep's session and a run number of three digits. A name with
-// a date or a time ends with four or six digits.
+// hundreds. Their names end with a digest of eight hexadecimal digits and a run number of three
+// digits. The pattern does not match a name that ends with a date or a time, which has four or six
+// digits at its end.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
 // latest keeps these labels and drops those of the scrape, such as the pod. If two pods report
@@ -66,8 +67,8 @@ func latest(series string, labels ...string) string {
 	return fmt.Sprintf("max by (%s) (%s)", strings.Join(labels, ","), series)
 }
 
-// quantile returns a quantile of a histogram, by labels. window is a format with a function over a
-// range, such as "increase(%s[6h])". Without observations, the quantile would be NaN, and the panel
+// quantile returns a quantile of a histogram, by labels. The argument window is a format with a
+// function over a range, such as "increase(%s[6h])". Without observations, the quantile would be NaN, and the panel
 // would be empty without saying why: the comparison removes NaN.
 func quantile(q, histogram, window string, labels ...string) string {
 	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s)) >= 0",

@@ -26,7 +26,7 @@ const (
 const noSweep = "No such sweep in this time range: choose a namespace and a name above"
 
 // noRatio says why a panel with intervals is empty.
-const noRatio = "No interval yet: it needs some blocks"
+const noRatio = "No interval yet: it needs several blocks, or a session"
 
 func sweep() page {
 	return page{
@@ -74,18 +74,18 @@ func sweepOutcome() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Verdict",
-			description: "The verdict on the best configuration. Superior: better than the baseline by at least minimumEffect. Better: better, but by less. Equivalent: the same within the margin. Inconclusive: more runs are needed.",
+			description: "The verdict on the best configuration. Superior: better than the baseline by more than minimumEffect. Better: better, but by less. Equivalent: the same within the margin. Inferior: worse. Inconclusive: the runs do not decide. Invalid: the runs do not count.",
 			empty:       "No verdict yet: there is one when the sweep ends", width: 5, height: 4,
 		}, sweepInfo(), metrics.LabelVerdict, 30, sweepVerdicts()),
 		words(about{
 			title:       "What it found",
-			description: "The outcome in one sentence.",
-			empty:       "Nothing yet: the sentence appears when the sweep ends", width: 13, height: 4,
+			description: "The outcome in a few sentences, or what a person has to do.",
+			empty:       "Nothing yet: the outcome appears when the sweep ends", width: 13, height: 4,
 		}, sweepInfo(), metrics.LabelSummary, 18, nil),
 		words(about{
 			title:       "Best configuration",
 			description: "The best configuration so far. Until there is a verdict, it may change.",
-			empty:       "None yet: all are still in the race", width: 6, height: 4,
+			empty:       "None yet: no configuration has a ratio", width: 6, height: 4,
 		}, sweepInfo(), metrics.LabelBest, 20, nil),
 	}
 }
@@ -99,24 +99,24 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 		}, sweepInfo(), metrics.LabelReason, 22, nil),
 		figure(about{
 			title:       "Progress",
-			description: "The progress of the sweep, if no configuration drops out early.",
-			unit:        fraction, empty: noSweep, width: 4, height: 3,
+			description: "The share of the planned runs or sessions that have ended. It jumps if a configuration drops out early, and falls if runs are repeated.",
+			unit:        fraction, empty: "None: no run of the sweep has ended yet, or it does not exist", width: 4, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepProgressRatio)), nil),
 		figure(about{
 			title:       "Expected to end",
-			description: "The expected end of the sweep, including its restore, from the duration of its runs so far.",
-			unit:        fromNow, empty: "None: the sweep has ended, or has not begun", width: 4, height: 3,
+			description: "The expected end of the sweep, including its restore, from the duration of its runs so far, or of its planned sessions.",
+			unit:        fromNow, empty: "None: the sweep has ended, is suspended, or no run of it has ended yet", width: 4, height: 3,
 		}, fmt.Sprintf("1000 * max(%s)", one(metrics.SweepEstimatedCompletion)), nil),
 		words(about{
 			title:       "Measuring now",
-			description: "The configuration that is being measured, and the number of the run.",
-			empty:       "Nothing is being measured", width: 6, height: 3,
+			description: "The configuration that is being measured, and the number of the run. It does not show sessions of the design Interleaved, which switch between configurations.",
+			empty:       "No run is being measured", width: 6, height: 3,
 		}, fmt.Sprintf(`label_join(%s, "measuring", " · run ", %q, %q)`,
 			latest(one(metrics.SweepRunning), metrics.LabelConfiguration, metrics.LabelRun),
 			metrics.LabelConfiguration, metrics.LabelRun), "measuring", 20, nil),
 		figure(about{
 			title:       "Ceph's settings",
-			description: "Whether everything that the sweep changed is restored.",
+			description: "Whether everything that the sweep changed is restored. If the sweep has ended and this is not Restored, the restore was abandoned, or OSDs may use the sweep's values until they restart: see the condition Restored.",
 			unit:        count, empty: "Nothing was changed yet", width: 5, height: 3,
 		}, fmt.Sprintf("min(%s)", one(metrics.SweepRestored)), mappings(
 			state{"1", "Restored", blue},
@@ -127,7 +127,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 
 // sweepEvidence shows the facts behind the verdict.
 func sweepEvidence() []cog.Builder[dashboard.Panel] {
-	const afterwards = "Unknown until the sweep has ended"
+	const afterwards = "Unknown until the sweep has ended; the design Interleaved does not report it"
 	return []cog.Builder[dashboard.Panel]{
 		words(about{
 			title:       "Objective",
@@ -137,8 +137,8 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 			latest(one(metrics.SweepInfo), metrics.LabelMetric, metrics.LabelBetter), metrics.LabelMetric, metrics.LabelBetter), "objective", 18, nil),
 		words(about{
 			title:       "Constraints",
-			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit, Kept if all are kept. A configuration can win only if this is Kept.",
-			empty:       "None, or no interval of them yet", width: 5, height: 3,
+			description: "The outcome of the constraints, for the best configuration: Broken if one is broken, Unknown if an interval contains a limit or is missing, Kept if all are kept. A configuration can win only if this is Kept.",
+			empty:       "None: the sweep has no constraints or no verdict yet, or the baseline is the best", width: 5, height: 3,
 		}, latest(one(metrics.SweepInfo, metrics.LabelConstraints+`!=""`), metrics.LabelConstraints), metrics.LabelConstraints, 22, mappings(
 			state{"Kept", "✓ Kept", blue},
 			state{"Broken", "✕ Broken", vermillion},
@@ -146,7 +146,7 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 		)),
 		figure(about{
 			title:       "Noise floor",
-			description: "The typical difference between two runs of the same configuration. Proving a smaller difference between configurations takes many runs.",
+			description: "How much runs of the same configuration scatter: their coefficient of variation. Proving a smaller difference between configurations takes many runs.",
 			unit:        fraction, empty: afterwards, width: 6, height: 3,
 		}, fmt.Sprintf("max(%s)", one(metrics.SweepNoiseFloor)), nil),
 		figure(about{
@@ -197,8 +197,8 @@ func configurations() *table.PanelBuilder {
 	}
 	return rowsOf(about{
 		title:       "Configurations",
-		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest run. A ratio of 1 means no difference. Only the interval proves a difference; a single run does not.",
-		empty:       "No run has ended yet", width: 12, height: 10,
+		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest valid run. A ratio of 1 means no difference. Only the interval proves a difference; a single run does not.",
+		empty:       "No figures of runs: none has ended yet, or the design is Interleaved", width: 12, height: 10,
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
@@ -234,14 +234,14 @@ func objectiveUnit() string {
 	return latest(strings.Join(kinds, " or "), unitLabel)
 }
 
-// latestRun returns the figure of the latest run of each configuration that matches. It is empty if
-// the sweep's objective is of another kind.
+// latestRun returns a query for the figure of the latest valid run of each configuration that matches.
+// The result is empty if the sweep's objective is of another kind.
 func latestRun(matcher string, of objective) string {
 	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
 		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
 }
 
-// runs draws every run. Colours cannot distinguish dozens of configurations, so only the baseline
+// runs draws every valid run. Colours cannot distinguish dozens of configurations, so only the baseline
 // and the best configuration stand out.
 func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
@@ -256,8 +256,8 @@ func runs() *timeseries.PanelBuilder {
 	}
 	return steps(about{
 		title:       "Every run's figure",
-		description: "The objective in each run, from the end of the run to the end of the next one of the same configuration. The baseline is dashed; the best configuration is vermillion; others are shades of blue. Runs are shaded: those of the baseline grey, others blue.",
-		unit:        noUnit, empty: "No run has ended in this time range", width: 24, height: 9,
+		description: "The objective in each valid run, from the end of the run to the end of the next one of the same configuration. The baseline is dashed; the best configuration is vermillion; others are shades of blue. Runs are shaded: those of the baseline grey, others blue.",
+		unit:        noUnit, empty: "No figures of runs in this time range: none has ended, or the design is Interleaved", width: 24, height: 9,
 	}, lines...)
 }
 
@@ -269,8 +269,8 @@ func runTimeline() cog.Builder[dashboard.Panel] {
 		latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration))
 	return timeline(about{
 		title:       "Measurements over time",
-		description: "The runs of each configuration. A block runs the baseline and each configuration once, in a new random order.",
-		empty:       "Nothing was measured in this time range", width: 14, height: 8,
+		description: "The runs of each configuration. A block runs the baseline and each configuration that is still in the race, in random order, or in ascending or descending order if the values are hard to change.",
+		empty:       "No run was measured in this time range, or the design is Interleaved", width: 14, height: 8,
 	}, expression, "{{configuration}}", mappings(
 		state{"1", "measured", blue},
 		state{"0", "not measured", none},
@@ -281,8 +281,8 @@ func drift() *timeseries.PanelBuilder {
 	series := one(metrics.SweepConfigurationLatest, isBaseline)
 	return steps(about{
 		title:       "Drift: the baseline against its own mean",
-		description: "The difference of each run of the baseline, including controls, to the mean of these runs over the time range. The weight of a run in the mean is the time until the next run ended. The configuration is the same every time, so changes come from the cluster.",
-		unit:        fraction, empty: "No run of the baseline has ended in this time range", width: 10, height: 8,
+		description: "The difference of each valid run of the baseline, including controls, to the mean of these runs over the time range. The weight of a run in the mean is the time until the next run ended. The configuration is the same every time, so changes come from the cluster.",
+		unit:        fraction, empty: "No run of the baseline has ended in this time range, or the design is Interleaved", width: 10, height: 8,
 	}, line{
 		id: "drift",
 		// Each pod of the manager has its own series.

@@ -166,7 +166,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: reconcile.SideBySide, RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost)}).
 		// The controller's own status writes do not change the generation, so they start no
 		// pass.
 		For(&v1alpha1.CephBenchmark{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -215,6 +215,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := decide(seen)
 	r.logDecision(ctx, seen, next)
 	came, failure := r.act(ctx, seen, next)
+	r.decisions.Found(ctx, seen.benchmark, came.outcome.Reason, came.outcome.Message)
 	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -58,6 +58,7 @@ const (
 // plan is the decision of a pass, with a message for the user.
 type plan struct {
 	rule    string // the name of the rule that made it
+	subrule string // the name of the rule that decided on preparing or tearing
 	step    step
 	outcome kstatus.Outcome
 	// progress describes the current work in a few words.
@@ -152,9 +153,9 @@ func decide(seen facts) plan {
 	p.rule = name
 	switch {
 	case p.step == stepTearDown:
-		p.tearing, _, _ = reconcile.First(teardown.Rules(), seen.teardown())
+		p.tearing, p.subrule, _ = reconcile.First(teardown.Rules(), seen.teardown())
 	case p.step == stepPrepare && seen.preparesPool():
-		p.preparing, _, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
+		p.preparing, p.subrule, _ = reconcile.First(scratchpool.Rules(), seen.preparation())
 	}
 	return p
 }
@@ -164,7 +165,10 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.benchmark.Status
 	d := reconcile.Decision{
 		RunID: cmp.Or(string(status.ObservedRunID), string(seen.benchmark.Spec.RunID)), Rule: p.rule, Step: string(p.step),
-		Detail: cmp.Or(string(p.tearing.Part), string(p.preparing.Part), strings.TrimSpace(string(p.move.Kind)+" "+p.move.ID)), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+		Detail: strings.TrimSpace(string(p.move.Kind) + " " + p.move.ID), Reason: p.outcome.Reason, Rests: p.step == stepNone,
+	}
+	if p.subrule != "" {
+		d.Detail = string(p.tearing.Part) + string(p.preparing.Part) + " by " + p.subrule
 	}
 	if seen.atWork() && !seen.allRunsEnded() {
 		d.Run = int(seen.currentRun())

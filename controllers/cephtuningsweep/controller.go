@@ -118,9 +118,6 @@ func New(o Options) *Reconciler {
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second
-	// sideBySide is the number of sweeps that are reconciled concurrently: a sweep that waits
-	// for its Ceph cluster must not block the others.
-	sideBySide = 4
 )
 
 // SetupWithManager registers the controller.
@@ -139,7 +136,7 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: sideBySide,
+			MaxConcurrentReconciles: reconcile.SideBySide,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](retryFirst, retryAtMost),
 		}).
 		// The controller's own writes of status change neither the generation nor annotations, so
@@ -182,6 +179,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := decide(seen)
 	r.logDecision(ctx, seen, next)
 	came, failure := r.act(ctx, seen, next)
+	r.decisions.Found(ctx, seen.sweep, came.outcome.Reason, came.outcome.Message)
 	if err := errors.Join(failure, r.record(ctx, seen, next, came, failure)); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -103,6 +103,6 @@ func TestReleaseFitsIntoASecret(t *testing.T) {
 	got := base64.StdEncoding.EncodedLen(packed.Len())
 	t.Logf("%d bytes of %d", got, limit)
 	if got > limit/2 {
-		t.Errorf("a release takes %d bytes of a Secret's %d: less than half of that leaves no room to grow", got, limit)
+		t.Errorf("a release takes %d bytes of a Secret's %d: more than half of that leaves too little room to grow", got, limit)
 	}
 }

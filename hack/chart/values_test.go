@@ -188,8 +188,8 @@ func settingsOf(t *testing.T, made rendered) (*settings.Settings, error) {
 	return nil, nil
 }
 
-// TestTheManagerReadsItsSettings compares each field of the rendered operator config with the
-// parsed one. An unknown field would keep the manager from starting.
+// TestTheManagerReadsItsSettings parses the rendered operator config of each variant with the manager's
+// code. An unknown field would keep the manager from starting.
 func TestTheManagerReadsItsSettings(t *testing.T) {
 	for _, variant := range variants(t) {
 		t.Run(variant, func(t *testing.T) {
@@ -311,7 +311,7 @@ func optionSets(t *testing.T) map[string][]settings.Option {
 		for _, o := range options {
 			out[set] = append(out[set], settings.Option{Name: o.Name, Values: o.Values, SwitchUnderLoad: o.SwitchUnderLoad})
 			if (o.Min == nil) != (o.Max == nil) || (o.Min == nil) == (len(o.Values) == 0) {
-				t.Errorf("%s of set %s has neither values nor two bounds", o.Name, set)
+				t.Errorf("%s of set %s: want either values or two bounds", o.Name, set)
 			}
 		}
 	}
@@ -406,8 +406,8 @@ clusters:
 	}
 }
 
-// TestPowersAreGivenOneByOne checks that each power adds its identity, its Role and its setting,
-// and that the chart has none of these without the power.
+// TestPowersAreGivenOneByOne checks that each power adds its identity, its Role and its setting, and
+// that the chart does not have them without the power.
 func TestPowersAreGivenOneByOne(t *testing.T) {
 	const start = "clusters: [{namespace: rook-ceph, name: c}]\nbenchmarkNamespaces: [b]\npowers: "
 	base := names(mustRender(t, parseValues(t, start+"{changeSettings: false}")))

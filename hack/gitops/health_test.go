@@ -170,7 +170,7 @@ func marked(kind string, mark func(*[]metav1.Condition, int64, kstatus.Outcome),
 	status := v1alpha1.CephTuningSweepStatus{ObservedGeneration: generation, ObservedRunID: "1", Conditions: conditions}
 	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
-		panic(err) // It is a struct.
+		panic(err) // The conversion of a valid struct cannot fail.
 	}
 	return map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,

@@ -22,8 +22,8 @@ type health struct {
 // less. But a busy machine may pause a test for more than a second.
 const timeout = 30 * time.Second
 
-// run runs a health script as Argo CD does: with the same interpreter, and without libraries such
-// as string.
+// run runs a health script with Argo CD's interpreter, and with the libraries base and table only. So
+// a script that needs string, for example, fails here as it would in Argo CD.
 func run(ctx context.Context, script string, object map[string]any) (health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()

@@ -65,7 +65,7 @@ func extract(w io.Writer, path string) error {
 	return rows(w, s)
 }
 
-// header says what was measured, on what and when.
+// header writes what was measured, on which cluster, when, and with which result.
 func header(w io.Writer, sweep *v1alpha1.CephTuningSweep, s *archive.SwitchedSession) error {
 	template := &sweep.Spec.Template
 	at := slices.IndexFunc(template.Phases, func(p v1alpha1.Phase) bool { return p.Name == sweep.Spec.Objective.Phase })
@@ -101,7 +101,7 @@ func numbered(names []string) []string {
 func rows(w io.Writer, s *archive.SwitchedSession) error {
 	e := s.Evidence
 	if len(e.Clients) != 1 || len(e.Record.Switches) == 0 {
-		return fmt.Errorf("%d clients and %d windows, want one client", len(e.Clients), len(e.Record.Switches))
+		return fmt.Errorf("the session has clients: %d, windows: %d; want one client and at least one window", len(e.Clients), len(e.Record.Switches))
 	}
 	if _, err := fmt.Fprintln(w, "from_ms,to_ms,operations,setting,acknowledged_ms"); err != nil {
 		return err

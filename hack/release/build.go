@@ -32,7 +32,7 @@ func pluginPlatforms() []platform {
 
 func imagePlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
 
-// choosePlatforms limits the plugin to the platforms in a list.
+// choosePlatforms limits the plugin to the platforms in a list, which commas separate.
 func (r *release) choosePlatforms(list string) error {
 	r.platforms = nil
 	for name := range strings.SplitSeq(list, ",") {
@@ -45,7 +45,7 @@ func (r *release) choosePlatforms(list string) error {
 	return nil
 }
 
-// pluginBinary and imageFolder hold programs until they are packed.
+// pluginBinary and imageFolder return where programs are until they are packed.
 func (r *release) pluginBinary(p platform) string {
 	return filepath.Join(r.work(), p.String(), p.binary("kubectl-cephtune"))
 }

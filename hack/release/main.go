@@ -1,5 +1,6 @@
-// Command release writes all parts of a release into a folder: programs, images, the chart,
-// manifests, bills of materials, checksums and notes. It needs no image builder and no registry.
+// Command release writes all parts of a release into a folder: programs, the operator's image, the
+// recipe of the tools' images, the chart, manifests, bills of materials, checksums and notes. It
+// needs no image builder and no registry.
 // The same checkout results in the same bytes.
 package main
 
@@ -120,8 +121,9 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that
-// no release has written.
+// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that no
+// release has written, unless a release was interrupted: that one has no checksums yet, but the folder
+// .work.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
@@ -138,8 +140,7 @@ func emptyFolder(name string) error {
 	return os.RemoveAll(name)
 }
 
-// onlyReleased returns an error unless the checksums in the folder list each of its entries. A
-// release that was interrupted has no checksums, but the folder .work.
+// onlyReleased returns an error unless the checksums in the folder list each of its entries.
 func onlyReleased(name string, entries []os.DirEntry) error {
 	sums, err := os.ReadFile(filepath.Join(name, marker))
 	if err != nil && !os.IsNotExist(err) {

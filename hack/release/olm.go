@@ -132,8 +132,9 @@ func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, e
 	return granted, nil
 }
 
-// add adds an object to the CSV, to the other manifests, or to access.yaml. granted says that OLM
-// creates such an object from the CSV.
+// add adds an object to the CSV, to the other manifests, or to access.yaml. It leaves out an object of
+// the operator's namespace, or without a namespace, that OLM creates from the CSV: a ServiceAccount,
+// or a role or binding for which the argument granted is true.
 func (b *bundle) add(object *unstructured.Unstructured, granted bool) error {
 	own := object.GetNamespace() == "" || object.GetNamespace() == operatorNamespace
 	switch kind := object.GetKind(); {
@@ -180,7 +181,7 @@ func permit(permissions []v1alpha1.StrategyDeploymentPermissions, rules []rbacv1
 	return permissions
 }
 
-// into converts a field of an object to its type.
+// into decodes a field of an object, which must be a map, into a typed value.
 func into(to any, object *unstructured.Unstructured, field string) error {
 	value, _, err := unstructured.NestedMap(object.Object, field)
 	if err != nil {

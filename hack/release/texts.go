@@ -61,7 +61,8 @@ func (r *release) writeNotes() error {
 	return r.write("NOTES.md", []byte(notes))
 }
 
-// notes returns the section of a version, also if it is not released yet: "## [Unreleased] 0.1.0".
+// notes returns the section of a version, also if it is not released yet: "## [Unreleased] 0.1.0". For
+// a version such as 0.1.0-rc.1, that section of 0.1.0 will do.
 func notes(changelog, version string) (string, error) {
 	stable, _, _ := strings.Cut(version, "-")
 	for _, title := range []string{"## [" + version + "]", "## [Unreleased] " + version, "## [Unreleased] " + stable} {

@@ -1,5 +1,6 @@
-// Command ways counts the files that a value crosses: the files of the functions on the shortest
-// chain of calls between named functions. It prints them, and fails if a way crosses too many.
+// Command ways counts the files that a value crosses: the files of the functions on a chain of calls
+// between named functions, of all chains the one that changes files least often. It prints them, and
+// fails if a way crosses too many.
 //
 //	cd hack/ways && go run . ../..
 package main

@@ -68,7 +68,8 @@ func (w way) files(calls *graph) ([]crossed, error) {
 	return files, nil
 }
 
-// add adds a function to its file. Generated functions are in no file.
+// add adds a function to its file. It ignores functions that are in no file: generated ones, and those
+// of other modules.
 func add(files []crossed, f function) []crossed {
 	if f.file == "" {
 		return files
@@ -135,8 +136,8 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 	return path, nil
 }
 
-// sameFile reports whether a call stays in the file. A call of a generated function counts as
-// staying, because such functions are in no file.
+// sameFile reports whether a call stays in the file. A call of a function that is in no file, such as a
+// generated one, counts as staying.
 func (g *graph) sameFile(caller, callee string) bool {
 	to := g.functions[callee].file
 	return to == "" || to == g.functions[caller].file

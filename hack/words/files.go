@@ -29,8 +29,8 @@ func isSource(name string) bool {
 	return path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(path.Base(name), "zz_generated")
 }
 
-// isPage reports whether a file is a hand-written page. The changelog is not, because history does
-// not change. Nor are the pages that "make generate" writes.
+// isPage reports whether a file is a hand-written page in the root or in docs. The changelog does not
+// count, because history does not change. Nor do the pages that "make generate" writes.
 func isPage(name string) bool {
 	exceptions := []string{"CHANGELOG.md", "docs/api.md", "docs/cli.md", "docs/metrics.md"}
 	if path.Ext(name) != ".md" || slices.Contains(exceptions, name) {

@@ -1,7 +1,7 @@
 // Command words counts phrases that make comments and pages hard to read, and fails if their share
-// exceeds a limit. It reads comments of Go files, except tests and generated files, and sentences
-// of hand-written pages. The limit is a share and not zero, because a phrase may stay where it is
-// right.
+// exceeds a limit, or if a page has too many words. It reads comments of Go files, except tests and
+// files zz_generated*, and sentences of hand-written pages. The limit is a share and not zero, because
+// a phrase may stay where it is right.
 package main
 
 import (

@@ -15,7 +15,7 @@ var markers = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`gets?\s+on`, `got\s+on`, `any\s+more`, `(?:is|are)\s+there`, `looks\s+that`,
 }, "|") + `)\b` + `|(?:^|[.:;?!]\s+)(?-i:What)\b`)
 
-// find returns the offset and the text of each marker.
+// find returns the offsets of the start and the end of each marker.
 func find(text string) [][]int { return markers.FindAllStringIndex(text, -1) }
 
 func plain(marker string) string {

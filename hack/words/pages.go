@@ -16,8 +16,8 @@ import (
 // the pages have none.
 var end = regexp.MustCompile(`[.?!][)"*_]*\s+`)
 
-// ofPage counts sentences of paragraphs, headings, list items and table cells. Code does
-// not count.
+// ofPage counts sentences of paragraphs, headings, list items and table cells, and those with a marker.
+// Code does not count.
 func ofPage(path string, source []byte) count {
 	c := count{name: path}
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table))

@@ -2,15 +2,15 @@
 // at every scrape. It therefore survives a restart of the manager, and disappears with the CR.
 // Events are counted as they happen.
 //
-// This package has only names and descriptions, and imports no other module, so that dashboards
-// and alerts can be generated from it. Package exporter has the values.
+// This package has only names and descriptions, and imports no other module, so that the modules of
+// dashboards and alerts can use it. Package exporter has the values.
 package metrics
 
-// These are the names of metrics. Dashboards, alerts and documentation are generated from them,
-// so they cannot name a metric that does not exist.
+// These are the names of metrics. Dashboards and documentation are generated from them, and a test
+// compares the alerts with them, so none of these can name a metric that does not exist.
 const (
 	// A sweep has at most five of these series. When it ends, the series about the run and the
-	// expected end disappear, and the series about noise appear.
+	// expected end disappear, and the series about noise appear if the runs show the noise.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
@@ -47,7 +47,7 @@ const (
 	OSDsKeptDown = "cephtune_osds_kept_down"
 	OSDsDueUp    = "cephtune_osds_due_up_timestamp_seconds"
 
-	// These metrics count events since the manager was started.
+	// These metrics count events, or measure how long they take, since the manager was started.
 	InvalidRuns    = "cephtune_invalid_runs_total"
 	Restores       = "cephtune_restores_total"
 	Settle         = "cephtune_settle_duration_seconds"
@@ -75,7 +75,7 @@ const (
 	LabelReason        = "reason"       // reason of the condition Ready, or reason why a run is invalid
 	LabelState         = "state"        // Reconciling, Stalled, Ready or Idle
 	LabelVerdict       = "verdict"
-	LabelSummary       = "summary" // one sentence
+	LabelSummary       = "summary" // the outcome, or what to do
 	LabelBest          = "best"
 	LabelMetric        = "metric" // metric of the objective, such as Bandwidth
 	LabelBetter        = "better" // higher or lower
@@ -110,10 +110,10 @@ const (
 	BetterLower  = "lower"
 )
 
-// These are the limits of the series about CRs.
+// These are the limits of the series about CRs and clusters.
 const (
-	MaxSweepSeries         = 5  // per sweep, without those of its configurations
-	MaxConfigurationSeries = 4  // per configuration of the sweep
-	MaxBenchmarkSeries     = 20 // per benchmark
-	MaxSeries              = 5000
+	MaxSweepSeries         = 5    // per sweep, without those of its configurations
+	MaxConfigurationSeries = 4    // per configuration of the sweep
+	MaxBenchmarkSeries     = 20   // per benchmark
+	MaxSeries              = 5000 // of all CRs and clusters together
 )

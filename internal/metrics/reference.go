@@ -82,13 +82,15 @@ and name.
 ## What to know
 
 - Labels ` + "`namespace` and `name`" + ` are those of the series' CR, so a scrape has to honour labels.
-  Otherwise they appear as ` + "`exported_namespace`" + `, and alerts find nothing.
-- Each scrape computes the series of CRs from their status: a restart of the manager loses nothing,
-  and a deleted CR has no series. Prometheus keeps earlier samples.
+  Otherwise Prometheus renames ` + "`namespace` to `exported_namespace`" + `, and alerts are wrong.
+- Each scrape computes the series of CRs from their status: a restart of the manager loses none of them,
+  and a deleted CR has no series. Prometheus keeps earlier samples. Counters and histograms restart at 0.
 - Only the leading manager has series of CRs and clusters.
-- All CRs together have at most 5000 series. Running CRs come first, then the newest;
-  ` + "`" + DroppedSeries + "`" + ` counts the series that were left out. A CR has all its series or none.
-- A scrape waits for locks and journals for at most 5 seconds.
+- A benchmark has at most 20 series. Beyond them, its less important figures are left out.
+- All CRs and clusters together have at most 5000 series. CRs at work come first, then those that wait for a
+  lock, then the others; in each group, the newest come first. If the series of a CR do not fit, all of them are
+  left out. ` + "`" + DroppedSeries + "`" + ` counts the series that were left out.
+- A scrape waits for CephClusters, locks and journals for at most 5 seconds.
 `
 
 // notThere lists values that people expect among the metrics, and where to find them instead.
@@ -98,11 +100,12 @@ const notThere = `
 The number of series is limited, and these would need too many:
 
 - **Each constraint and each expectation.** Metrics have the worst outcome of the constraints, and
-  the number of expectations that were met or missed. ` + "`status.constraints`" + ` and
-  ` + "`status.expectations`" + ` list them, and label summary has a sentence about them.
+  the number of expectations by outcome. ` + "`status.constraints`" + ` and
+  ` + "`status.expectations`" + ` list them, and label summary names those that decide.
 - **Intervals of operations and latencies.** With blocks of one size, the interval of the
   operations is proportional to that of the bandwidth. Intervals of latencies are in ` + "`status.phases`" + `.
-- **Noise of a running sweep.** It changes with every block; ` + "`status.noise`" + ` has it.
+- **Noise of a running sweep.** It changes with every block. ` + "`status.noise`" + ` has it once the sweep has its
+  verdict.
 - **Figures of single runs of a benchmark, and clients' figures of each second.** They are
   in ` + "`kubectl cephtune results`" + ` and ` + "`report`" + `; during a phase, ` + "`kubectl cephtune watch`" + ` shows
   how fast the clients are.
@@ -131,11 +134,11 @@ func Labels() []Label {
 		{LabelState, "The state of the CR: " + StateReconciling + " while it works or waits, " + StateStalled + " when a person has to act, " + StateReady + " at the end, " + StateIdle + " otherwise, as when it is suspended."},
 		{LabelReason, "Of a CR: the reason of its condition Ready, which is the column Phase of `kubectl get`. Of runs: why they are invalid."},
 		{LabelVerdict, "Of a sweep or a configuration: Superior, Better, Equivalent, Inferior, Inconclusive or Invalid. Of a benchmark: Passed, Failed, Inconclusive or Invalid. Empty while there is none."},
-		{LabelSummary, "The outcome in one sentence, or what to do. Empty while there is neither."},
+		{LabelSummary, "The outcome in a few sentences, or what to do. Empty while there is neither."},
 		{LabelBest, "The best configuration so far, or baseline if every other one is worse."},
-		{LabelMetric, "The objective of a sweep: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
-		{LabelBetter, "The direction in which the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies."},
-		{LabelConstraints, "The constraints of a sweep, for the best configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty without constraints, and before there is an interval."},
+		{LabelMetric, "The metric of a sweep's objective: Bandwidth (bytes per second), IOPS (operations per second), or a latency or time (seconds)."},
+		{LabelBetter, "The direction in which the objective of a sweep improves: " + BetterHigher + ", or " + BetterLower + " for latencies and TimeToClean."},
+		{LabelConstraints, "The constraints of a sweep, for the best configuration: Broken if one is broken, else Unknown if one is unknown, else Kept. Empty while `status.constraints` is empty: without constraints, if the baseline is the best, and before the verdict (with the design Interleaved, before the first valid session)."},
 		{LabelConfiguration, "The name of a configuration, such as pg_num=32. The baseline is one."},
 		{LabelRun, "The number of a run within its run ID, from 1."},
 		{LabelPhase, "The name of a phase."},
@@ -145,7 +148,7 @@ func Labels() []Label {
 		{LabelEnvironment, "A digest of what the results depend on, such as versions and OSDs. Results with different digests cannot be compared."},
 		{LabelHolder, "The owner of the lock or the journal of a cluster, as kind/namespace/name."},
 		{LabelKind, "CephBenchmark or CephTuningSweep."},
-		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored means all settings; LeftAlone means all except those that something else changed; OSDsNotRestarted means all, but OSDs may use the sweep's values until they restart; Abandoned means that a person abandoned the restore; Failed means that an attempt failed and is repeated. Of outages: Measured, Refused (no OSD was stopped) or Failed."},
+		{LabelOutcome, "Of expectations: Met, Missed or Unknown. Of restores: Restored means all settings, except those of a winner that is kept; LeftAlone means all except those that something else changed; OSDsNotRestarted means that OSDs may use the sweep's values until they restart; Abandoned means that a person abandoned the restore, or that the journal was removed; Failed means that an attempt failed and is repeated. Of outages: Measured, Refused (no OSD was stopped) or Failed (the run is invalid)."},
 		{LabelVerb, "The kind of request."},
 		{LabelPart, "A part of an outage. down lasts from the stop until noup was unset. The others begin then: up lasts until the OSDs were up, active until no placement group was inactive, clean until all placement groups had all copies."},
 	}

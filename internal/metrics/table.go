@@ -54,7 +54,7 @@ func Describe(name string) (Description, bool) {
 func sweepGroup() Group {
 	return Group{
 		Title: "Sweeps",
-		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep that has ended has those of the noise.",
+		About: "Each CephTuningSweep has at most 5 of these series. They come from its status, so a restart of the manager does not change them, and they disappear when the sweep is deleted. Only a running sweep has the series of the run that measures and of the expected end. Only a sweep of the design Blocks that has ended with a verdict has those of the noise.",
 		Descriptions: []Description{
 			{
 				Name: SweepInfo, Type: Gauge,
@@ -64,31 +64,31 @@ func sweepGroup() Group {
 			},
 			{
 				Name: SweepProgressRatio, Type: Gauge,
-				Help:    "The share of a sweep's runs that have ended, from 0 to 1. It may fall when runs have to be repeated.",
+				Help:    "The share of a sweep's planned runs, or sessions, that have ended, from 0 to 1. It may fall when runs have to be repeated.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepProgressRatio + `{namespace="cephtune-bench"}`, Answers: "the progress of each sweep",
 			},
 			{
 				Name: SweepEstimatedCompletion, Type: Gauge,
-				Help:    "The estimated end of a sweep, including its restore, in seconds since 1970. Absent once it has ended.",
+				Help:    "The estimated end of a sweep, including its restore, in seconds since 1970. Absent until it can be estimated, while the sweep is suspended, and once it has ended.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepEstimatedCompletion + ` - time()`, Answers: "how many seconds are left",
 			},
 			{
 				Name: SweepRunning, Type: Gauge,
-				Help:    "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's.",
+				Help:    "1 while a run of a sweep measures, and no series otherwise. Meanwhile, the cluster's load includes the benchmark's. Sweeps of the design Interleaved have no such series, because their sessions switch between configurations.",
 				Labels:  []string{LabelNamespace, LabelName, LabelConfiguration, LabelRun},
 				Example: `max by (configuration) (` + SweepRunning + `{name="pg-num"})`, Answers: "which configuration was measured when, to shade a graph",
 			},
 			{
 				Name: SweepRestored, Type: Gauge,
-				Help:    "1 once every setting that a sweep changed in Ceph was read back at its original value, 0 while one differs, and no series for a sweep that changed nothing.",
+				Help:    "1 once every setting that a sweep changed in Ceph was read back at its original value, except those of a winner that is kept and those that something else changed; 0 before that, after an abandoned restore, and if OSDs may use the sweep's values until they restart; no series for a sweep that changed nothing.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: SweepRestored + ` == 0`, Answers: "which sweeps have changed settings that are not restored",
+				Example: SweepRestored + ` == 0`, Answers: "which sweeps have not restored everything",
 			},
 			{
 				Name: SweepNoiseFloor, Type: Gauge,
-				Help:    "The difference that two runs of the same configuration showed in a sweep that has ended, as a share of the figure: 0.03 is 3 %.",
+				Help:    "The coefficient of variation between runs of the same configuration in a sweep that has ended: 0.03 means that runs scatter by 3 %.",
 				Labels:  []string{LabelNamespace, LabelName},
 				Example: SweepNoiseFloor + ` > 0.1`, Answers: "which clusters were too noisy to show small differences",
 			},
@@ -128,7 +128,7 @@ func configurationGroup() Group {
 			},
 			{
 				Name: SweepConfigurationLatest, Type: Gauge,
-				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as the label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own.",
+				Help:    "The objective in the latest valid run of a configuration, in bytes per second, operations per second or seconds, as the label metric of " + SweepInfo + " says: Bandwidth, IOPS, or a latency or time. The baseline is a configuration of its own. Sweeps of the design Interleaved have no such series.",
 				Labels:  labels,
 				Example: SweepConfigurationLatest + ` and on (namespace, name) ` + SweepInfo + `{metric="Bandwidth"}`, Answers: "bandwidth of run after run, in bytes per second",
 			},
@@ -140,7 +140,7 @@ func benchmarkGroup() Group {
 	figure := []string{LabelNamespace, LabelName, LabelPhase, LabelDirection}
 	return Group{
 		Title: "Benchmarks",
-		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The first four metrics below and the expectations always have their series. The other series are added, each for all phases, in this order until 20 are reached: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A benchmark that belongs to a sweep has series only while it runs.",
+		About: "Each CephBenchmark has at most 20 of these series, which come from its status. The series of the first four metrics below and of the expectations are never left out to keep this limit. The other series are added, each for all phases, in this order until the next would exceed 20: the time to clean, bandwidth, operations, the 99th percentile, the valid runs, both ends of the interval, and the latencies mean, p50, p95, p99.9 and max, all with direction Total; then the same figures with directions Read and Write. A benchmark that belongs to a sweep has series only while it runs.",
 		Descriptions: append([]Description{
 			{
 				Name: BenchmarkInfo, Type: Gauge,
@@ -162,9 +162,9 @@ func benchmarkGroup() Group {
 			},
 			{
 				Name: BenchmarkCompletion, Type: Gauge,
-				Help:    "When the latest run ID of a benchmark ended, in seconds since 1970.",
+				Help:    "When the latest run ID of a benchmark ended, in seconds since 1970. Absent while a run ID is running.",
 				Labels:  []string{LabelNamespace, LabelName},
-				Example: `time() - ` + BenchmarkCompletion + ` > 2 * 86400`, Answers: "which nightly benchmarks have not been run for two days",
+				Example: `time() - ` + BenchmarkCompletion + ` > 2 * 86400`, Answers: "which benchmarks ended more than two days ago",
 			},
 			{
 				Name: BenchmarkBandwidth, Type: Gauge,
@@ -228,7 +228,7 @@ func evidenceDescriptions() []Description {
 func clusterGroup() Group {
 	return Group{
 		Title: "Ceph clusters",
-		About: "Each CephCluster in the operator config has these series. They come from the lock and the journal in the operator's namespace, and from the status of waiting CRs.",
+		About: "Each CephCluster in the operator config has these series. They come from the lock and the journals in the operator's namespace, and from the status of waiting CRs. Those of the lock and the journals appear once the CephCluster has an FSID.",
 		Descriptions: []Description{
 			{
 				Name: LockHeld, Type: Gauge,
@@ -244,19 +244,19 @@ func clusterGroup() Group {
 			},
 			{
 				Name: QueueLength, Type: Gauge,
-				Help:    "How many benchmarks and sweeps wait for the lock of a Ceph cluster; absent while they cannot be read.",
+				Help:    "How many benchmarks and sweeps wait for the lock of a Ceph cluster. Absent while CRs cannot be read.",
 				Labels:  []string{LabelCluster},
 				Example: `max_over_time(` + QueueLength + `[1d])`, Answers: "how long the queue was today",
 			},
 			{
 				Name: JournalOpen, Type: Gauge,
-				Help:    "How many settings of a Ceph cluster are to be restored, according to the journal. The label holder names the sweep that changed them, and is empty if there is none.",
+				Help:    "How many settings of a Ceph cluster are to be restored, according to the journal. The label holder names the sweep that changed them, and is empty if no setting is to be restored.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: JournalOpen + ` > 0`, Answers: "which clusters have settings to restore",
 			},
 			{
 				Name: OSDsKeptDown, Type: Gauge,
-				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. The label holder names the benchmark or sweep that stopped them, and is empty if there is none.",
+				Help:    "How many OSDs of a Ceph cluster are kept down for an outage, according to its journal. The label holder names the benchmark or sweep that stopped them, and is empty if no OSD is kept down.",
 				Labels:  []string{LabelCluster, LabelHolder},
 				Example: OSDsKeptDown + ` > 0`, Answers: "which clusters have OSDs down on purpose",
 			},
@@ -283,7 +283,7 @@ func eventGroup() Group {
 			},
 			{
 				Name: Restores, Type: Counter,
-				Help:    "Restores that ended, by outcome: Restored, LeftAlone or Abandoned. Outcome Failed counts failed attempts, which are retried.",
+				Help:    "Restores that ended, by outcome: Restored, LeftAlone, OSDsNotRestarted or Abandoned. Outcome Failed counts failed attempts, which are retried.",
 				Labels:  []string{LabelOutcome},
 				Example: `increase(` + Restores + `{outcome="Failed"}[1h])`, Answers: "how often restoring settings failed in the last hour",
 			},
@@ -306,7 +306,7 @@ func eventGroup() Group {
 			},
 			{
 				Name: APIRequest, Type: Histogram,
-				Help:    "How long requests to the API server of Kubernetes took until the answer began, in seconds, by verb: get (lists too), watch, create, update, patch or delete.",
+				Help:    "How long requests to the API server of Kubernetes took until the answer began, in seconds, by verb: get (lists too), watch, create, update, patch, delete or other.",
 				Labels:  []string{LabelVerb},
 				Example: `sum by (verb) (rate(` + APIRequest + `_count[5m]))`, Answers: "how many requests there are in a second",
 			},
@@ -321,7 +321,7 @@ func outageGroup() Group {
 		Descriptions: []Description{
 			{
 				Name: Outages, Type: Counter,
-				Help:    "Outages whose run has ended, by outcome: Measured, Refused (no OSD was stopped) or Failed.",
+				Help:    "Outages whose run has ended, by outcome: Measured, Refused (no OSD was stopped) or Failed (the run is invalid).",
 				Labels:  []string{LabelOutcome},
 				Example: `increase(` + Outages + `{outcome="Refused"}[1d])`, Answers: "how often OSDs could not be stopped today",
 			},
@@ -348,16 +348,16 @@ func outageGroup() Group {
 func exporterGroup() Group {
 	return Group{
 		Title: "The exporter",
-		About: "Limits of the metrics above.",
+		About: "These say whether some of the series above are missing.",
 		Descriptions: []Description{
 			{
 				Name: DroppedSeries, Type: Gauge,
-				Help:    "How many series were left out, because a benchmark has at most 20 and all CRs together at most 5000. CRs at work come first, then the newest.",
+				Help:    "How many series were left out, because a benchmark has at most 20, and all CRs and clusters together at most 5000. CRs at work come first, then waiting ones, then the others.",
 				Example: DroppedSeries + ` > 0`, Answers: "whether something is missing",
 			},
 			{
 				Name: CollectionErrors, Type: Gauge,
-				Help:    "How many objects, such as a lock or a journal, could not be read at this scrape; their series are missing. The manager's log says why.",
+				Help:    "How many reads, such as that of a lock, a journal or the list of benchmarks, failed at this scrape; the series that need them are missing. The manager's log says why.",
 				Example: CollectionErrors + ` > 0`, Answers: "whether locks, journals or CRs could not be read",
 			},
 		},

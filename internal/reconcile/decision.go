@@ -20,7 +20,7 @@ type Decision struct {
 	// step needs no distinction.
 	Detail string
 	// Reason is the planned reason for the conditions; "" if the plan has no message. The step may
-	// set another reason.
+	// find another reason, which [Decisions.Found] logs.
 	Reason string
 	// Rests reports that the step does nothing. For an object that is seen for the first time,
 	// such a decision is not logged: otherwise a restart would log a line for each ended object.
@@ -39,6 +39,7 @@ type Decisions struct {
 type decided struct {
 	uid types.UID
 	Decision
+	found string // the reason that the step found, if it is another one
 }
 
 // Note logs a decision, with the logger of ctx, unless the last one for the object was the same. It
@@ -65,7 +66,34 @@ func (d *Decisions) isNews(object client.Object, decision Decision) bool {
 	if !known || last.uid != now.uid {
 		return !decision.Rests
 	}
-	return last != now
+	if last.Decision == decision {
+		now.found = last.found
+		d.last[key] = now
+		return false
+	}
+	return true
+}
+
+// Found logs the reason that the step of the last decision has found, such as a lost lock, unless the
+// decision has that reason, or it was logged before. message is the text for users.
+func (d *Decisions) Found(ctx context.Context, object client.Object, reason, message string) {
+	if of, is := d.finds(object, reason); is {
+		logf.FromContext(ctx).Info("Found", "object", client.ObjectKeyFromObject(object).String(),
+			"runID", of.RunID, "run", of.Run, "rule", of.Rule, "step", of.Step, "detail", of.Detail, "reason", reason, "message", message)
+	}
+}
+
+func (d *Decisions) finds(object client.Object, reason string) (of Decision, is bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := client.ObjectKeyFromObject(object)
+	last, known := d.last[key]
+	if !known || last.uid != object.GetUID() || reason == "" || reason == last.Reason || reason == last.found {
+		return of, false
+	}
+	last.found = reason
+	d.last[key] = last
+	return last.Decision, true
 }
 
 // Forget drops the decision for an object that no longer exists.

@@ -62,6 +62,26 @@ func TestDecisionsLogChangesOnly(t *testing.T) {
 	}
 }
 
+// What a step finds is logged once, also if the same decision is noted in between.
+func TestFoundReasonsAreLoggedOnce(t *testing.T) {
+	var lines []string
+	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+	decisions, o := &Decisions{}, object("u")
+	lock := Decision{RunID: "1", Rule: "takeLock", Step: "Lock"}
+	decisions.Found(ctx, o, "Queued", "before any decision")
+	for _, reason := range []string{"Queued", "Queued", "", "LockLost"} {
+		decisions.Note(ctx, o, lock)
+		decisions.Found(ctx, o, reason, "it waits")
+	}
+	decisions.Note(ctx, o, Decision{RunID: "1", Rule: "waitForQuiet", Step: "Wait", Reason: "Queued"})
+	decisions.Found(ctx, o, "Queued", "as planned")
+	decisions.Found(ctx, object("other"), "LockLost", "of another object")
+	if len(lines) != 4 || !strings.Contains(lines[1], `"Found"`) || !strings.Contains(lines[1], `"reason"="Queued"`) ||
+		!strings.Contains(lines[1], `"rule"="takeLock"`) || !strings.Contains(lines[2], `"reason"="LockLost"`) || !strings.Contains(lines[3], `"Decided"`) {
+		t.Errorf("logged %q", lines)
+	}
+}
+
 func TestDecisionLogsAllFields(t *testing.T) {
 	var line string
 	ctx := logf.IntoContext(t.Context(), funcr.New(func(_, said string) { line = said }, funcr.Options{}))

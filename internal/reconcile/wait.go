@@ -47,3 +47,7 @@ func (w *Waiting) Note(what string, now time.Time) bool {
 func (p Patience) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }
+
+// SideBySide is the number of objects that a controller reconciles concurrently: one that waits for
+// its Ceph cluster must not block the others. It matters most for OSDs that an outage keeps down.
+const SideBySide = 4

@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A tool that runs out of work has measured nothing. The benchmark must fail, say why, and report
+// An engine that runs out of work has measured nothing. The benchmark must fail, say why, and report
 // no figures.
 func TestBenchmarkThatEndsEarly(t *testing.T) {
 	c := forTest(t)

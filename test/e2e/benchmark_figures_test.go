@@ -34,12 +34,12 @@ type load struct {
 	inFlight float64
 	// readShare is the share of reads in a phase with reads and writes; 0 for another phase.
 	readShare float64
-	// metrics are all metrics that the tool reports.
+	// metrics are all metrics that the engine reports.
 	metrics []v1alpha1.Metric
 	marks   []v1alpha1.ResultMark // there may be others
 }
 
-// These are the metrics that each tool reports.
+// These are the metrics that each engine reports.
 func rbdBenchMetrics() []v1alpha1.Metric {
 	return []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 }
@@ -122,7 +122,7 @@ func (l load) check(t *testing.T, f map[v1alpha1.Metric]float64) {
 	}
 	wantWithin(t, "bandwidth by IOPS and block size", f[v1alpha1.MetricBandwidth]/(f[v1alpha1.MetricIOPS]*l.blockBytes), 0.95, 1.05)
 	if mean, ok := f[v1alpha1.MetricLatencyMean]; ok && l.inFlight > 0 {
-		// This is Little's law. The result is smaller if the tool also spends time outside I/O.
+		// This is Little's law. The result is smaller if the engine also spends time outside I/O.
 		wantWithin(t, "operations in flight, by IOPS and mean latency", mean*f[v1alpha1.MetricIOPS]/l.inFlight, 0.4, 1.15)
 	}
 	wantAscending(t, f, v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP95, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999)

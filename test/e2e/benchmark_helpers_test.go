@@ -42,8 +42,8 @@ const (
 	conditionWithin = time.Minute
 )
 
-// benchmark returns a CephBenchmark of one run, with clients and waits for a small cluster. It does
-// not create it.
+// benchmark returns a CephBenchmark of one run, with clients and deadlines that suit a small cluster.
+// It does not create it.
 func (c *cluster) benchmark(name string, target v1alpha1.Target, phases ...v1alpha1.Phase) *v1alpha1.CephBenchmark {
 	return &v1alpha1.CephBenchmark{
 		ObjectMeta: metav1.ObjectMeta{Namespace: benchNamespace, Name: "cephtune-e2e-" + name},
@@ -140,8 +140,8 @@ func (c *cluster) change(t testing.TB, b *v1alpha1.CephBenchmark, edit func(*v1a
 	}
 }
 
-// await polls a benchmark until it holds. A failed benchmark cannot change any more. So a failure
-// ends the wait, and the error contains the logs of its pods before these are removed.
+// await polls a benchmark until holds returns no error. A benchmark that has failed does not change, so
+// a failure ends the wait, and the error contains the logs of its pods before these are removed.
 func (c *cluster) await(t testing.TB, b *v1alpha1.CephBenchmark, within time.Duration, what string, holds func(*v1alpha1.CephBenchmark) error) {
 	t.Helper()
 	c.poll(t, b, within, what, func(ctx context.Context) error {
@@ -205,8 +205,8 @@ func (c *cluster) awaitEnd(t testing.TB, kind string, b *v1alpha1.CephBenchmark)
 	c.wantNoTraces(t, b)
 }
 
-// hasEnded returns an error if the requested run of a benchmark has not ended with the condition
-// kind.
+// hasEnded returns an error unless the requested run ID of a benchmark has ended with the given
+// condition.
 func hasEnded(b *v1alpha1.CephBenchmark, kind string) error {
 	switch {
 	case b.Status.ObservedRunID != b.Spec.RunID:
@@ -259,7 +259,7 @@ func isMeasuring(b *v1alpha1.CephBenchmark) error {
 func (c *cluster) awaitMeasuring(t testing.TB, b *v1alpha1.CephBenchmark) {
 	t.Helper()
 	c.await(t, b, startWithin, "to measure", isMeasuring)
-	time.Sleep(5 * time.Second) // Status does not show when the tool has started.
+	time.Sleep(5 * time.Second) // Status does not show when the engine has started.
 }
 
 // wantNoTraces checks, in Kubernetes and in Ceph, that only the results of an ended benchmark

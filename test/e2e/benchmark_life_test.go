@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// A gate of three repetitions must show the basis of its verdict. A new run ID must start a new
-// run, with the changed expectations, and remove the results of the first run from the history.
+// A gate of three repetitions must show the basis of its verdict. A new run ID must start new runs,
+// with the changed expectations, and remove the results of the first run ID from the history.
 func TestLongBenchmarkGateAndRunAgain(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("gate", c.replicatedScratch(), radosWrite("write"))
@@ -93,8 +93,8 @@ func wantIntervals(t *testing.T, phase v1alpha1.PhaseResult) {
 	}
 }
 
-// A benchmark that is suspended within a phase finishes that phase, tears down, and starts a new
-// run when it is resumed. If it is deleted within a phase, it is soon gone.
+// A benchmark that is suspended within a phase finishes that phase and tears down. When it is resumed,
+// it begins the interrupted run again. If it is deleted within a phase, it is soon gone.
 func TestBenchmarkSuspendResumeDelete(t *testing.T) {
 	c := forTest(t)
 	b := c.benchmark("suspend", c.replicatedScratch(), radosWrite("write"), radosWrite("never-in-the-first"))

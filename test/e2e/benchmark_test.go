@@ -239,8 +239,8 @@ func (c *cluster) occupied(t *testing.T, pool string) string {
 	return held
 }
 
-// needVolumes skips a test if there is no StorageClass for it. Now and at the end of the test, it
-// frees volumes of the class that claims of tests have left behind.
+// needVolumes skips a test if E2E_STORAGE_CLASS names no StorageClass. Now and at the end of the test,
+// it frees the volumes of the class that claims of tests used.
 func (c *cluster) needVolumes(t *testing.T) {
 	t.Helper()
 	if c.storageClass == "" {
@@ -250,7 +250,7 @@ func (c *cluster) needVolumes(t *testing.T) {
 	t.Cleanup(func() { c.freeVolumes(t) })
 }
 
-// freeVolumes makes released volumes available again. No provisioner does that.
+// freeVolumes makes volumes of deleted claims available again. No provisioner does that.
 func (c *cluster) freeVolumes(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)

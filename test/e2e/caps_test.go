@@ -12,7 +12,7 @@ import (
 
 const (
 	eacces       = 13
-	ebusy        = 16 // Ceph's answer to a permitted question whether an OSD can be stopped, if it cannot
+	ebusy        = 16 // of a permitted "osd ok-to-stop", if the OSD cannot be stopped
 	capsClient   = "client.cephtune-e2e-caps"
 	capsKeyring  = "/tmp/cephtune-e2e-caps.keyring"
 	capsPool     = ".mgr" // Every cluster has this pool. Only its harmless pg_num_min is set.
@@ -26,8 +26,9 @@ const (
 		`allow command "osd blocklist" with blocklistop=add addr regex "^[^/]+/[1-9][0-9][0-9][0-9]+$"`
 )
 
-// These are the caps that a cephx key needs for each of the operator's actions in Ceph, and they
-// must permit nothing else. docs/cephx-caps.md says the same in words: change both.
+// The test checks the commands that caps permit and refuse. The caps that a cephx key needs for the
+// operator's actions in Ceph must permit nothing else, and narrower caps must not work.
+// docs/cephx-caps.md says the same in words: change both.
 func TestCapsAllowNoMoreThanTheySay(t *testing.T) {
 	c := forTest(t)
 	t.Cleanup(func() { c.removeCapsTraces(t) })

@@ -215,7 +215,7 @@ func (c *cluster) createClient(t testing.TB, name string, caps map[string]any) s
 	return string(secret.Data[name])
 }
 
-// createCredentials creates a Secret with the tools' access to Ceph: a ceph.conf and a keyring.
+// createCredentials creates a Secret with the access of an identity to Ceph: a ceph.conf and a keyring.
 func (c *cluster) createCredentials(t testing.TB, namespace, clientName, key string) {
 	t.Helper()
 	var rook corev1.Secret

@@ -70,9 +70,9 @@ func TestLongBenchmarkOfSequentialObjects(t *testing.T) {
 	c.wantRuns(t, b)
 }
 
-// OSDs go on removing the PGs of a pool long after the pool is gone. A benchmark that does not
-// allow that warning waits, but for a limited time. PGs that still remain then are recorded with
-// its figures.
+// OSDs go on removing the PGs of a pool long after the pool is gone, and Ceph warns of STRAY_PGS. A
+// benchmark that does not allow this warning waits, but for a limited time. PGs that still remain then
+// are recorded with its figures.
 func TestLongBenchmarkWaitsForRemoval(t *testing.T) {
 	c := forTest(t)
 	c.runTo(t, v1alpha1.ConditionComplete, c.benchmark("leaves-pgs", c.replicatedScratch(), radosWrite("write")))

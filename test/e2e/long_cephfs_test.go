@@ -21,7 +21,8 @@ const (
 	fileSystemData = fileSystem + "-data"
 	fuseNamespace  = prefix + "-fuse" // whose pods may mount
 	fuseIdentity   = prefix + "-fuse"
-	// fuseHostPath is the folder on the node with the mount of that pod. It is gone after a reboot.
+	// fuseHostPath is the folder on the node with the mount of the pod that runs ceph-fuse. /run is empty
+	// after a reboot.
 	fuseHostPath = "/run/" + prefix
 )
 

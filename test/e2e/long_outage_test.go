@@ -86,8 +86,8 @@ func TestLongBenchmarkWithOutage(t *testing.T) {
 	})
 }
 
-// This outage lasts until Ceph marks the OSD out and has moved its data. By default, Ceph would
-// wait ten minutes for that.
+// This outage is long enough for Ceph to mark the OSD out and to move its data. By default, Ceph would
+// mark it out only after ten minutes.
 func TestLongBenchmarkWithBackfill(t *testing.T) {
 	c := forTest(t)
 	c.mustCeph(t, "config", "set", "mon", "mon_osd_down_out_interval", "30")
@@ -116,8 +116,8 @@ func TestLongBenchmarkWithBackfill(t *testing.T) {
 	}
 }
 
-// withOutage returns a benchmark with an OSD down for 40 s in the middle. On a small cluster, other
-// pools have data on all OSDs.
+// withOutage returns a benchmark with an OSD down for 40 s in the middle. It allows any share of other
+// pools' data on the OSD, because all OSDs of a small cluster have such data.
 func (c *cluster) withOutage(name string, osd int32) *v1alpha1.CephBenchmark {
 	phase := fioPhase("outage", v1alpha1.Fio{Pattern: v1alpha1.FioRandWrite, IODepth: 4, RateIOPS: new(int64(50))})
 	phase.Fio.Duration = metav1.Duration{Duration: 4 * time.Minute}

@@ -21,9 +21,9 @@ import (
 )
 
 // The recipes of docs/recipes run here in short forms, which are in the folder recipes. Benchmarks
-// take up to eight minutes. A decision needs at least twelve runs, so a sweep takes a quarter of an
-// hour or more. E2E_SWEEP_BLOCKS suspends a sweep after that number of blocks. One block is four
-// runs: it shows that everything works, without a verdict.
+// take up to eight minutes. The sweeps have one candidate each, so a block is a pair of runs, and a
+// decision needs at least three blocks, which are six runs. With E2E_SWEEP_BLOCKS, each sweep is
+// suspended after that number of blocks. One block shows that everything works, without a verdict.
 
 // recipe reads a recipe.
 func recipe(t *testing.T, name string, into any) {

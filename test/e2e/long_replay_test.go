@@ -46,7 +46,7 @@ func TestLongFakeIsAsCeph(t *testing.T) {
 }
 
 // This checks what docs/safety.md says about options that mClock locks: the profile alone loses
-// nothing, but OSDs remove options that are set while they are locked.
+// nothing, but OSDs remove an option that is set while mClock locks it.
 func TestLongMClockRemovesLockedOptions(t *testing.T) {
 	c := forTest(t)
 	c.replay(t, replay.MClock())

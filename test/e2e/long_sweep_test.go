@@ -14,15 +14,15 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// Each sweep in this file takes a quarter of an hour or more. So "make e2e" leaves them out, by
-// their names, and "make e2e-long" runs only them.
+// The sweeps in this file take long. So "make e2e" leaves out their tests, and all others with names
+// that begin with TestLong. "make e2e-long" runs only those.
 
 // longSweepWithin is the deadline of the longest sweep.
 const longSweepWithin = 90 * time.Minute
 
 // A sweep must reach its verdict although its manager is killed, once while settings are changed
-// and once while they are measured. It must find a real effect, and no effect where there is none.
-// An OSD that admits one operation at a time is slow; 256 is the default.
+// and once while they are measured. It must find a real effect, and no effect of the default value. An
+// OSD that admits one operation at a time is slow; 256 is the default.
 func TestLongSweepToItsVerdict(t *testing.T) {
 	c := forTest(t)
 	c.createSettledPool(t)

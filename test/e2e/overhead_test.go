@@ -23,11 +23,11 @@ import (
 // existing pool.
 //
 //   - added: the time from the creation of the CephBenchmark until a watch sees its condition
-//     Complete, without the start of its pod and without the run time of the tool. A script in a
+//     Complete, without the start of its pod and without the run time of the engine. A script in a
 //     pod would need only these two. Measuring such a script for comparison would not help: rados
 //     bench checks the time once a second, so two runs of thirty seconds may differ by one
 //     second;
-//   - reported: the time from the end of the tool, by the node's clock, until that watch sees the
+//   - reported: the time from the end of the engine, by the node's clock, until that watch sees the
 //     result. In the lab, node and test are one machine;
 //   - writes: the manager's writes to the API server, by kind, from the creation of a benchmark
 //     until its teardown is complete.
@@ -137,7 +137,7 @@ func (c *cluster) runMinimal(b *testing.B, run int, counter *writes) overhead {
 	return measured
 }
 
-// toolTimes returns when the tool of the first phase started and ended.
+// toolTimes returns when the engine of the first phase started and ended.
 func (c *cluster) toolTimes(b *testing.B, benchmark *v1alpha1.CephBenchmark) (start, end time.Time) {
 	b.Helper()
 	document, err := c.document(b, benchmark, benchmark.Status.Runs[0])

@@ -93,8 +93,8 @@ func (c *cluster) createSweep(t testing.TB, s *v1alpha1.CephTuningSweep) {
 	})
 }
 
-// awaitSweep polls a sweep until it holds. A failed sweep cannot change any more, so a failure ends
-// the wait.
+// awaitSweep polls a sweep until holds returns no error. A sweep that fails does not continue, so a
+// failure ends the wait.
 func (c *cluster) awaitSweep(t testing.TB, s *v1alpha1.CephTuningSweep, within time.Duration, what string, holds func(*v1alpha1.CephTuningSweep) error) {
 	t.Helper()
 	eventually(t, within, "CephTuningSweep "+s.Name+" "+what, func(ctx context.Context) error {
@@ -166,7 +166,8 @@ func (c *cluster) childOf(t testing.TB, s *v1alpha1.CephTuningSweep) *v1alpha1.C
 	return nil
 }
 
-// tunables returns everything in Ceph that a sweep may change, as text.
+// tunables returns as text what the tests' sweeps may change in Ceph: flags, the balancer, the PGs of
+// pools, the central configuration, and the operator's records.
 func (c *cluster) tunables(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -217,7 +218,7 @@ func (c *cluster) tunablesNow(ctx context.Context) (string, error) {
 		fmt.Fprintf(&text, "pool %s: %d PGs, placed as %d, autoscaler %s\n", pool.Name, pool.PGNum, pool.PGPNum, pool.Autoscale)
 	}
 	for _, entry := range config {
-		if entry.Name == "mgr/balancer/active" { // What `balancer on` writes, where nothing was before; its value is above.
+		if entry.Name == "mgr/balancer/active" { // `balancer on` writes this entry, even if it did not exist before. Its value is above.
 			continue
 		}
 		fmt.Fprintf(&text, "%s %s %s = %s\n", entry.Section, entry.Mask, entry.Name, entry.Value)
@@ -262,7 +263,8 @@ func (c *cluster) wantRestored(t testing.TB, s *v1alpha1.CephTuningSweep, before
 	c.wantTunables(t, before)
 }
 
-// storyOfSweep returns everything about a sweep and its running benchmark.
+// storyOfSweep returns everything about a sweep: the object, the events of it and of its benchmarks, the
+// journals, Ceph's settings, and the manager's log.
 func (c *cluster) storyOfSweep(ctx context.Context, s *v1alpha1.CephTuningSweep, since time.Time) string {
 	var text strings.Builder
 	read := &v1alpha1.CephTuningSweep{}

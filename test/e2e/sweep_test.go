@@ -68,9 +68,10 @@ func TestSweepDeletedInMidRun(t *testing.T) {
 	c.wantNoTraces(t, child)
 }
 
-// A sweep must find inert settings in two cases: one OSD was told another value before, or another
-// user sets a narrower value meanwhile. In the second case, the manager is killed while it changes
-// settings. The sweep is then suspended, which restores everything, and resumed.
+// A sweep must find inert settings in two cases: one OSD already runs with another value, from
+// `ceph tell`, or another user sets a value for one OSD meanwhile. In the second case, the manager is
+// killed while it changes settings. The sweep is then suspended, which restores everything, and
+// resumed.
 func TestSweepFindsInertSettings(t *testing.T) {
 	c := forTest(t)
 	before := c.tunables(t)

@@ -25,8 +25,8 @@ const (
 	toolsClient    = "cephtune-e2e-tools"
 )
 
-// Each tool must measure a Rook pool with a key for only that pool, in a namespace that enforces
-// the restricted pod security standard.
+// Each engine must measure a Rook pool with a key for only that pool, in a namespace that enforces the
+// restricted pod security standard.
 func TestToolsRunRestricted(t *testing.T) {
 	c := forTest(t)
 	c.createNamespace(t, toolsNamespace)
@@ -37,7 +37,7 @@ func TestToolsRunRestricted(t *testing.T) {
 	id := "--id=" + toolsClient
 	pool := "--pool=" + toolsPool
 	tests := map[string]struct {
-		steps   [][]string // the last one runs the tool
+		steps   [][]string // the last one runs the engine
 		options engine.Options
 	}{
 		"rados bench": {

@@ -17,16 +17,16 @@ clients_ready() {
 		--for=jsonpath='{.status.phase}'=Ready --timeout=0
 }
 
-# take_lab_operator_away builds Helm, notes the image of the lab's operator in $WORK/image,
-# and removes that operator as it was deployed.
+# take_lab_operator_away builds Helm, notes the image of the lab's operator in $WORK/image, deletes all
+# benchmarks and sweeps, and removes that operator as it was deployed.
 take_lab_operator_away() {
 	"$LAB/build/helm/build" >&2
 	node_pid >/dev/null || die "the lab is not up: make lab-up"
 	"$LAB/lab" up operator
-	nobody_works || die "somebody works on the lab's cluster: let that end first"
+	nobody_works || die "a benchmark or sweep is working on the lab's cluster: let it end first"
 	mkdir -p "$WORK"
 	kubectl -n "$SYSTEM" get deploy/cephtune-manager -o 'jsonpath={.spec.template.spec.containers[0].image}' >"$WORK/image"
-	# This needs the operator, because only it removes their finalizers.
+	# Deleting benchmarks and sweeps needs the operator, because only it removes their finalizers.
 	end_all_work
 	make --no-print-directory -C "$CHECKOUT" manifest MANIFESTS="$STATE/manifests/operator" IMG="$(cat "$WORK/image")" TOOLS_IMG="$TOOLS_IMAGE" |
 		kubectl delete --ignore-not-found --timeout=180s -f -

@@ -18,7 +18,7 @@ die() {
 	exit 1
 }
 
-# lab_stack prints the stack of the lab on this machine, if there is a lab. A lab without that file
+# lab_stack prints the stack of the lab on this machine, if a lab exists. A lab without the file "stack"
 # comes from an old checkout, which had only reef.
 lab_stack() {
 	[ -d "$STATE/disks" ] || return
@@ -58,7 +58,7 @@ part() {
 	esac
 }
 
-# need_node fails if Node.js is missing or too old.
+# need_node fails if npm or Node.js is missing, or if Node.js is too old.
 need_node() {
 	if ! command -v npm >/dev/null || ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
 		die "Node.js 20 or newer is missing, or npm: on Debian the packages nodejs and npm"
@@ -140,7 +140,7 @@ make_once() {
 	exec 8>&-
 }
 
-# render replaces @NAME@ with the setting NAME, and fails if there is no such setting.
+# render FILE prints the file with the setting NAME in place of @NAME@, and fails if a setting is not set.
 render() {
 	local text name
 	text=$(cat "$1")

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and
 // the number of series that did not fit. A sweep's benchmark has series only while it is in
-// progress: its figures are in the sweep's series.
+// progress: afterwards, the sweep's series have its objective.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
 	if isOfSweep(b) && !atWork(status.Conditions) {
@@ -81,8 +81,8 @@ type figureKind struct {
 	statistic string // of a latency
 }
 
-// figureKinds returns the kinds in the order of their importance. If not all fit, the first ones
-// are exported, each for all phases.
+// figureKinds returns the kinds in the order of their importance. If not all series fit, the first
+// ones are exported: each kind for all phases before the next kind.
 func figureKinds() []figureKind {
 	var all []figureKind
 	all = append(all, figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""})
@@ -101,8 +101,9 @@ func figureKinds() []figureKind {
 	return all
 }
 
-// figureSamples returns all figures of all phases, the most important first. Figures that would
-// mislead alone, such as one end of an interval, form one group.
+// figureSamples returns the figures of all phases that have a kind, and the evidence behind them, the
+// most important first. Figures that would mislead alone, such as one end of an interval, form one
+// group.
 func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for i, kind := range figureKinds() {
@@ -127,8 +128,8 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// evidenceAfter is how many kinds of figures are more important than the number of runs and the
-// marks.
+// evidenceAfter is the number of kinds of figures that are more important than the evidence: the
+// number of runs, the marks, and the intervals.
 const evidenceAfter = 4
 
 // evidenceSamples returns the number of runs behind the figures of each phase, with its marks,

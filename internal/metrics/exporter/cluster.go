@@ -29,7 +29,7 @@ type Lock interface {
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 }
 
-// Journals returns the open journal of a Ceph cluster; nil if there is none.
+// Journals returns the journal of a Ceph cluster, or nil if it has no journal.
 type Journals interface {
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
@@ -81,7 +81,8 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 	return all
 }
 
-// openEntries counts the settings to restore, and returns their owner; "" if there are none.
+// openEntries counts the open entries of a journal, and returns the object that made them; "" without
+// an open entry.
 func openEntries(j *tuning.Journal) (open int, holder string) {
 	for _, entry := range j.Entries {
 		if entry.State == tuning.Open {
@@ -119,8 +120,9 @@ type knownFSID struct {
 	at   time.Time
 }
 
-// look reads the facts of all clusters concurrently, until the context ends. It returns the
-// errors of failed reads. waiting counts the waiting objects by cluster; nil if that is unknown.
+// look reads the facts of all clusters concurrently, until the context ends. It returns the errors of
+// failed reads. The argument waiting has the number of waiting objects by cluster, or is nil if that
+// is unknown.
 func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
 	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
 	var group errgroup.Group
@@ -163,9 +165,9 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf returns the FSID of a CephCluster; "" while it is not set. If Rook or Kubernetes does not
-// answer, it returns the last known FSID, because the lock and the journal of that cluster still
-// matter.
+// fsidOf returns the FSID of a CephCluster; "" while none is known. If the CephCluster cannot be read
+// or has no FSID, fsidOf returns the last known one, because the lock and the journal of that cluster
+// still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
 	known, has := c.fsids[ref]

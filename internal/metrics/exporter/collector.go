@@ -32,10 +32,10 @@ type Options struct {
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
-	// Outages returns the journal of the OSDs of a Ceph cluster that are kept down.
+	// Outages returns the journal of the OSDs that are kept down in a Ceph cluster.
 	Outages Journals
-	// Leads is closed once this manager leads. Other managers export nothing, because each
-	// series would exist twice.
+	// Leads is closed once this manager leads. Until then, the Collector exports nothing, because
+	// each series would exist twice.
 	Leads <-chan struct{}
 	Log   logr.Logger
 	Now   func() time.Time
@@ -106,13 +106,14 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// samples returns all series, at most metrics.MaxSeries of objects and clusters.
+// samples returns all series: at most metrics.MaxSeries of objects and clusters, and those of the
+// exporter itself.
 func (c *Collector) samples(ctx context.Context) []Sample {
 	objects, waiting, err := c.objects(ctx)
 	failed := c.report(err)
 	facts, err := c.clusters.look(ctx, waiting)
 	failed += c.report(err)
-	// Series about the exporter itself come in addition, so that they are never left out.
+	// The limit does not apply to the series of the exporter itself, so they are never left out.
 	chosen := newSelection(metrics.MaxSeries)
 	for _, cluster := range facts {
 		chosen.add(clusterSamples(cluster, c.now()), 0)
@@ -170,9 +171,9 @@ func rankOf(conditions []metav1.Condition) int {
 	return rankIdle
 }
 
-// objects lists the objects with series, the most important first: objects in progress, objects
-// that wait for them, and then the newest. It also counts the waiting objects of each cluster,
-// and returns nil instead if an error makes that unknown.
+// objects lists all objects, the most important first: objects in progress, objects that wait for
+// them, and then the others. Within each rank, the newest come first. It also counts the waiting
+// objects of each cluster. If the objects cannot be listed, both results are nil.
 //
 // It reads the cache in place, so nothing here may change an object.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
@@ -223,8 +224,8 @@ type selection struct {
 
 func newSelection(room int) *selection { return &selection{room: room, taken: map[string]bool{}} }
 
-// add adds all series of an object or none, because half a result misleads. dropped is how many
-// series the object has already left out.
+// add adds all series of an object or none, because half a result misleads. It leaves out duplicates
+// only. The argument dropped is the number of series that the object itself has left out.
 func (s *selection) add(samples []Sample, dropped int) {
 	s.dropped += dropped
 	if len(samples) > s.room {

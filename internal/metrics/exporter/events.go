@@ -16,7 +16,7 @@ import (
 )
 
 // OutcomeFailed is the outcome of a failed attempt to restore settings. The other outcomes are
-// the reasons of the condition Restored.
+// reasons of the condition Restored.
 const OutcomeFailed = "Failed"
 
 // These are the values of the label kind.
@@ -25,7 +25,8 @@ const (
 	kindSweep     = v1alpha1.KindCephTuningSweep
 )
 
-// Events counts events. A nil *Events counts nothing.
+// Events counts events. Methods that count do nothing for a nil *Events. OfSidecar and OfAPI need an
+// Events.
 type Events struct {
 	invalidRuns   *prometheus.CounterVec
 	restores      *prometheus.CounterVec
@@ -96,9 +97,9 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// BenchmarkRecorded counts the new events in the status of a benchmark that was just written. why
-// is the reason of the run that has just become invalid. It ignores a sweep's benchmarks, whose runs
-// count as runs of the sweep.
+// BenchmarkRecorded counts the new events in the status of a benchmark that was just written. The
+// argument why has the reason of the run that has just become invalid, in one word. BenchmarkRecorded
+// ignores a sweep's benchmarks, whose runs count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
 	if e == nil || isOfSweep(after) {
 		return
@@ -159,7 +160,8 @@ func validityOf(line v1alpha1.SweepRun) string {
 	return words[len(words)-1]
 }
 
-// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid in status.
+// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed in status. The
+// argument why is the reason of an invalid run. The reason of a failed one is that of condition Failed.
 func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
 	known := map[int32]v1alpha1.RunState{}
 	if before.ObservedRunID == after.ObservedRunID {
@@ -207,7 +209,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// OfSidecar measures requests to the sidecar, whose path ends with the verb.
+// OfSidecar measures requests to the sidecar. The last element of a request's path is its verb.
 func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		verb, began := path.Base(r.URL.Path), time.Now()
@@ -231,7 +233,7 @@ func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// apiVerb returns the Kubernetes verb of a request, as far as method and URL show it.
+// apiVerb returns the Kubernetes verb of a request, as far as method and URL show it: lists are get.
 func apiVerb(r *http.Request) string {
 	watch := r.URL.Query().Get("watch")
 	switch {

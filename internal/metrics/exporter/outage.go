@@ -13,8 +13,8 @@ import (
 // These are the outcomes of outages.
 const (
 	OutageMeasured = "Measured"
-	OutageRefused  = "Refused"
-	OutageFailed   = "Failed"
+	OutageRefused  = "Refused" // no OSD was stopped
+	OutageFailed   = "Failed"  // the run is invalid
 )
 
 // outages holds the metrics of the costs of outages.
@@ -46,8 +46,8 @@ func newOutages(with prometheus.Registerer) outages {
 	return d
 }
 
-// OutageEnded counts an outage whose run has ended. It ignores an outcome of "". cost is nil if
-// it was not measured.
+// OutageEnded counts an outage whose run has ended, unless the outcome is "". The cost counts only for
+// OutageMeasured, and may be nil.
 func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	if e == nil || outcome == "" {
 		return

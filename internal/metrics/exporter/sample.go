@@ -22,7 +22,7 @@ type Sample struct {
 	Value  float64
 }
 
-// maxText is the maximum length of a sentence in a label, in bytes.
+// maxText is the maximum length of the label summary, in bytes.
 const maxText = 512
 
 func sample(name string, value float64, labels ...string) Sample {
@@ -80,8 +80,8 @@ func atWork(conditions []metav1.Condition) bool {
 
 func reasonOf(conditions []metav1.Condition) string { return kstatus.Current(conditions).Reason }
 
-// summaryOf returns the outcome in a sentence or, if there is none, the required action. It
-// leaves out progress, because each change of a label creates another series.
+// summaryOf returns the outcome or, without an outcome, the message of the condition Stalled, which says
+// what to do. It leaves out progress, because each change of a label creates another series.
 func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message

@@ -1,6 +1,6 @@
 // Sidecar writes the dashboards of ConfigMaps into a folder, as Grafana's sidecar in
 // kube-prometheus-stack does. It reads ConfigMaps with the sidecar's label, and writes into the
-// subfolder in their annotation.
+// subfolder that their annotation names.
 //
 //	kustomize build dashboards | sidecar FOLDER
 package main

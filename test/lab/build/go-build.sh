@@ -2,7 +2,7 @@
 # of it. Sourced by the build script of each module, which sets MODULE_DIR.
 # shellcheck shell=bash
 
-# The key is what decides what comes out: the pins and the compiler.
+# module_key prints a digest of what decides the result: the pinned modules and the compiler.
 module_key() {
 	(cd "$MODULE_DIR" && cat go.mod go.sum && go env GOVERSION GOARCH) |
 		sha256sum | cut -c1-12
