@@ -209,8 +209,8 @@ type Quiescence struct {
 	Recovery DisturbanceAction `json:"recovery,omitempty"`
 
 	// foreignIOPS is how many operations per second clients may do in pools other than the target's.
-	// With more, no run begins, and a run counts as disturbed. With a persistentVolumeClaim as
-	// target, the operations in all pools count, because its pool is unknown.
+	// With more, no run begins, and a run counts as disturbed. The pool of a persistentVolumeClaim is
+	// unknown: with that target, all pools count before a run, and none during a run.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0

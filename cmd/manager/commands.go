@@ -16,8 +16,8 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 )
 
-// command is a subcommand of this binary for hooks of the Helm chart. The hooks use
-// this binary because the image contains no shell or other program.
+// command is a subcommand of this binary for the Helm chart's hooks and test. They use this binary
+// because the operator's image contains no shell.
 type command func(ctx context.Context, args []string, out io.Writer) error
 
 // commandOf returns the subcommand in the arguments, if there is one.
@@ -34,7 +34,8 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails while there are changes that only the manager can restore.
+// checkUninstall fails while settings are changed or OSDs are down that only the manager restores,
+// and while a benchmark or sweep runs. With --with-crds, it also fails if an object has a finalizer of the manager.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false
@@ -43,7 +44,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&opts.leaderNamespace, "namespace", "",
 		"The namespace of the manager, with its journals and locks. In a cluster, the default is the pod's namespace.")
 	flags.BoolVar(&crdsToo, "with-crds", false,
-		"The CRDs are removed too: fail while the manager still has to tear down what one of their objects created.")
+		"The CRDs are removed too: fail while one of their objects has a finalizer that only the manager removes.")
 	if err := parseAll(flags, args); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	if err := c.run(ctx); err != nil {
 		return err
 	}
-	return say(out, "All settings of Ceph are restored, and no sweep or benchmark is running: cephtune can be removed.")
+	return say(out, "Nothing in Ceph is left to restore, and no sweep or benchmark is running: cephtune can be removed.")
 }
 
 func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {

@@ -112,7 +112,8 @@ func (c installCheck) metricsAt(ctx context.Context, url string) error {
 	return nil
 }
 
-// metricsURL uses the Service's IP address, so that the check does not depend on DNS.
+// metricsURL uses the Service's IP address, so that the check does not depend on DNS. The name of the
+// Service's first port, http or https, is the scheme.
 func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 	api, err := client.New(c.config, client.Options{Scheme: newScheme()})
 	if err != nil {
@@ -133,8 +134,7 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 // get sends a request with this process's own identity, as Prometheus does.
 func (c installCheck) get(ctx context.Context, url string) (string, error) {
 	config := rest.CopyConfig(c.config)
-	// The manager's certificate is self-signed, and the token goes only to cephtune's
-	// own Service.
+	// The manager's certificate may be self-signed, and the token goes only to cephtune's own Service.
 	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true}
 	asker, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command manager runs the controllers of cephtune. It only connects the packages below
-// controllers and internal.
+// Command manager runs the controllers of cephtune, for which it connects the packages below
+// controllers and internal. It also has the checks of the Helm chart's hook and test.
 package main
 
 import (

@@ -62,7 +62,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.leaderElect, "leader-elect", false,
 		"Elect a leader, so that several managers can run while only one is active.")
 	fs.StringVar(&o.leaderNamespace, "leader-elect-namespace", "",
-		"The namespace of the Lease for leader election. In a cluster, the default is the pod's namespace.")
+		"The manager's own namespace, with its Leases, journals and key. In a cluster, the default is the pod's namespace.")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", "0",
 		"The address that serves /metrics, such as :8443. 0 serves none.")
 	fs.BoolVar(&o.metricsSecure, "metrics-secure", true,

@@ -24,7 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// startTimeout limits the manager's requests to the API server before it starts.
+// startTimeout limits the manager's requests to the API server before it starts, and check-uninstall.
 const startTimeout = 30 * time.Second
 
 // platform has the clients and identities that both controllers use.
@@ -32,10 +32,12 @@ type platform struct {
 	// namespace is the manager's own namespace, which contains its locks, its key
 	// and its journals.
 	namespace string
-	// direct reads Secrets and Rook's objects by name, without a cache. It returns "forbidden" as
-	// an error even for a namespace that is being deleted: a journal must not look missing.
+	// direct reads Secrets, Rook's objects, locks and journals without a cache, and writes locks,
+	// journals and the key. It returns "forbidden" as an error even for a namespace that is being
+	// deleted: a journal must not look missing.
 	direct client.Client
-	// benchmarks reads objects of benchmarks without a cache.
+	// benchmarks reads the objects of both controllers without a cache. If a namespace is being
+	// deleted, it returns "not found" instead of "forbidden".
 	benchmarks client.Reader
 	// core reads the logs of benchmarks.
 	core     *corev1client.CoreV1Client
@@ -43,8 +45,8 @@ type platform struct {
 	lock     *lock.Both
 	journals *journals.ConfigMaps
 	places   *namespaces.Checker
-	// kubernetes is the UID of this Kubernetes cluster in records that are stored in
-	// Ceph.
+	// kubernetes identifies this Kubernetes cluster in records that are stored in Ceph. It is the UID
+	// of the manager's namespace.
 	kubernetes types.UID
 	// writer is a name that is unique to this process.
 	writer string
@@ -92,8 +94,8 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 // namespaceFile is the file in a pod that contains the pod's namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace returns the namespace of the manager's pod, which contains its locks and its key.
-// flag is the flag that sets the namespace outside a pod.
+// ownNamespace returns the manager's own namespace, which contains its locks, journals and key: the
+// value of a flag, or else the namespace of this pod. Its argument is the flag's name, for the error.
 func (o *options) ownNamespace(flag string) (string, error) {
 	if o.leaderNamespace != "" {
 		return o.leaderNamespace, nil

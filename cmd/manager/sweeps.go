@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// addSweeps adds the controller of CephTuningSweeps, which gets the clients' work from the
+// addSweeps adds the controller of CephTuningSweeps, which gets the clients' courses from the
 // controller of CephBenchmarks.
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{

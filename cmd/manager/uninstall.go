@@ -103,8 +103,8 @@ func endSweep(sweep tuning.Sweep) string {
 		"If the sweep no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
-// heldLocks lists running benchmarks and sweeps, which may be about to change something, or have
-// created pools and images.
+// heldLocks lists the holders of locks: running benchmarks and sweeps, which may be about to change
+// something, or have created pools and images, and restores of orphaned journals.
 func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	held, err := c.locks.Holdings(ctx, c.now())
 	if err != nil {
@@ -159,6 +159,6 @@ func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error
 }
 
 func unfinished(kind string, o client.Object) string {
-	return fmt.Sprintf("%s %s/%s would be deleted with its CRD before the manager can tear down its run. Delete it first: `kubectl -n %s delete %s %s`, or set crds.keep.",
+	return fmt.Sprintf("%s %s/%s has a finalizer that only the manager removes, so the removal of its CRD would hang. Delete the object first: `kubectl -n %s delete %s %s`, or set crds.keep.",
 		kind, o.GetNamespace(), o.GetName(), o.GetNamespace(), strings.ToLower(kind), o.GetName())
 }

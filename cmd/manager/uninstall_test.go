@@ -72,7 +72,7 @@ func TestUninstallCheck(t *testing.T) {
 				&v1alpha1.CephBenchmark{ObjectMeta: object(cephbenchmark.Finalizer)},
 				&v1alpha1.CephTuningSweep{ObjectMeta: object(cephtuningsweep.Finalizer)},
 			},
-			want: []string{"CephBenchmark " + benchNamespace + "/nightly would be deleted with its CRD", "CephTuningSweep " + benchNamespace + "/nightly would be deleted", "crds.keep"},
+			want: []string{"CephBenchmark " + benchNamespace + "/nightly has a finalizer", "CephTuningSweep " + benchNamespace + "/nightly has a finalizer", "crds.keep"},
 		},
 	}
 	for name, tc := range cases {

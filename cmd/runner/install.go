@@ -26,8 +26,8 @@ func newInstallCommand(self func() (string, error)) *cobra.Command {
 	}
 }
 
-// install copies an executable. The target appears only when it is complete, so
-// a container that is killed during the copy leaves no partial executable.
+// install copies an executable. The target appears only when it is complete. A container that is
+// killed during the copy leaves only a temporary file.
 func install(source, target string) (err error) {
 	from, err := os.Open(source)
 	if err != nil {

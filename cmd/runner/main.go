@@ -1,6 +1,6 @@
-// Command runner executes Ceph's benchmark tools inside a benchmark pod. It is one static binary
-// that an init container copies into the tools' container, so the tools' image needs no part of
-// cephtune.
+// Command runner executes the engines inside a client pod. In the manager's pod, it is the sidecar
+// that executes Ceph's commands. It is one static binary. An init container copies it into the
+// container with the tools image, so that image needs no part of cephtune.
 package main
 
 import (
@@ -47,7 +47,7 @@ func exitCode(err error) int {
 func newCommand(self func() (string, error)) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "runner",
-		Short:         "Runs Ceph's benchmark tools inside a benchmark pod",
+		Short:         "Runs the engines inside a client pod, or Ceph's commands in the manager's pod",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -23,8 +23,8 @@ const exitTerminated = 143
 // indexVariable is the variable with the pod's index in an Indexed Job.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// programs returns the programs that tasks may run: the benchmark tools, and rm, which
-// removes the files that fio has created on a claim.
+// programs returns the programs that tasks may run: those of the engines, and rm, which removes the
+// files that fio has created on a claim.
 func programs() []string { return []string{"rados", "rbd", "fio", "rm"} }
 
 type runFlags struct {
@@ -41,15 +41,15 @@ func newRunCommand() *cobra.Command {
 		Short: "Carry out the manager's tasks, or those of a file",
 		Long: `Carry out the manager's tasks, or those of a file.
 
-With --key-file it listens until the manager tells it to finish. The file holds
-the 32 bytes of the session's key.
+With --key-file it carries out the manager's requests until the manager ends the
+session. The file holds the 32 bytes of the session's key.
 
 With --tasks it needs no connection: it carries out the tasks of a file, a JSON
 list, one after another, without start signals. It succeeds only if all tasks do.
 
 Standard output has reports in frames. With --tasks it has the reports of all tasks,
 otherwise only those of measurements and failures. Standard error has the log. The exit
-code is 143 after SIGTERM.`,
+code is 143 after SIGTERM or SIGINT.`,
 		Example: "  runner run --key-file=/cephtune/session/key\n  runner run --tasks=/cephtune/tasks.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,7 +71,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
 	flags.IntVar(&f.options.Client, "client", -1, "index of this client, from 0 (default: $"+indexVariable+", or else 0)")
-	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "end after this long without a task or a connection")
+	flags.DurationVar(&f.options.IdleTimeout, "idle-timeout", 15*time.Minute, "with --key-file, end after this long without a request or a running task")
 	flags.StringVar(&f.options.TerminationMessage, "termination-message", "", "file for a summary of the tasks, of at most 4096 bytes")
 }
 

@@ -30,6 +30,7 @@ type quiet struct {
 	at       ceph.Connection
 	spec     v1alpha1.Quiescence
 	pools    []string
+	claim    bool // the pools of the load are unknown
 	expected []quiescence.Expectation
 	every    time.Duration
 
@@ -39,7 +40,7 @@ type quiet struct {
 
 // quietOf returns a sampler for a sweep. It samples at least twice in a window.
 func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
-	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2)}
+	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
 	if spec.Template.Target.ScratchPool != nil {
 		for _, code := range []string{"POOL_APP_NOT_ENABLED", "POOL_TOO_FEW_PGS", "POOL_TOO_MANY_PGS", "POOL_NO_REDUNDANCY", "POOL_PG_NUM_NOT_POWER_OF_TWO", "MANY_OBJECTS_PER_PG"} {
 			q.expected = append(q.expected, quiescence.Expectation{Code: code, Pools: len(q.pools)})
@@ -89,7 +90,7 @@ func (q *quiet) disturbed(began time.Time) (spans []switchback.Span) {
 	samples := slices.Clone(q.samples)
 	q.mu.Unlock()
 	now := time.Now()
-	for _, s := range quiescence.Disturbed(quiescence.Observation{Start: began, End: now, Samples: samples, OwnPools: q.pools, Expected: q.expected}, q.spec) {
+	for _, s := range quiescence.Disturbed(quiescence.Observation{Start: began, End: now, Samples: samples, OwnPools: q.pools, OwnIOUnknown: q.claim, Expected: q.expected}, q.spec) {
 		spans = append(spans, switchback.Span{From: s.From.Sub(began), To: s.To.Sub(began)})
 	}
 	return spans

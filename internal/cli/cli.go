@@ -1,5 +1,5 @@
-// Package cli is the command line of cephtune: the root of its subcommands. Each has a package
-// of its own.
+// Package cli is the command line of cephtune: the root of its subcommands. Each subcommand has a
+// package of its own, but suspend and resume share one.
 package cli
 
 import (
@@ -65,8 +65,8 @@ func NewRoot(name string) *cobra.Command {
 		Long: `cephtune tests honestly whether a setting makes a Ceph cluster faster.
 
 "run" runs a benchmark or a sweep and prints the outcome, "sweep" makes a sweep from flags, and
-"plan" shows what a sweep would do. "list", "watch" and "results" show progress and results,
-"report" writes a page, "export" a file that can be read without the cluster, and "compare"
+"plan" shows what a sweep or a benchmark would do. "list", "watch" and "results" show progress and
+results, "report" writes a page, "export" a file that can be read without the cluster, and "compare"
 compares two benchmarks. "suspend", "resume" and "cancel" act on a benchmark or a sweep.
 "restore" shows the settings that are still to be restored in Ceph, "doctor" problems of an
 installation, and "version" the installed versions.

@@ -1,7 +1,7 @@
 // Package ellipsis shortens texts to the room in a field of the API or in a message.
 //
-// It is a package of its own because the runner, the controllers and the pure packages below them
-// use it, and share no other package.
+// It is a package of its own, without imports of cephtune, because the runner, the controllers and
+// the pure packages below them use it.
 package ellipsis
 
 import "strings"
@@ -18,7 +18,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
-// CutFront is like Cut, but shortens a text at its beginning. It suits a tool's output, which has the
+// CutFront is like Cut, but shortens a text at its beginning. It suits a program's output, which has the
 // error at its end.
 func CutFront(text string, most int) string {
 	if len(text) <= most {

@@ -51,6 +51,9 @@ type Observation struct {
 	Samples []Sample
 	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
 	OwnPools []string
+	// OwnIOUnknown says that the pools of the benchmark's I/O are unknown, as those of a claim are.
+	// Then no I/O counts as foreign.
+	OwnIOUnknown bool
 	// Expected are health warnings that the caller causes itself.
 	Expected []Expectation
 	// Outage is the caller's own outage; nil without one.
@@ -203,7 +206,7 @@ func (o Observation) look(previous *Sample, sample Sample, spec v1alpha1.Quiesce
 		all = append(all, seen{kind: KindOSDChange, action: v1alpha1.DisturbanceInvalidate, message: changed})
 	}
 	limit := foreignLimit(spec)
-	if operations := foreignOperations(sample.PoolIO, o.OwnPools); operations > limit {
+	if operations := foreignOperations(sample.PoolIO, o.OwnPools); operations > limit && !o.OwnIOUnknown {
 		all = append(all, seen{
 			kind: KindForeignIO, action: cmp.Or(spec.ForeignIO, v1alpha1.DisturbanceRecord),
 			message: fmt.Sprintf("other clients do %d operations per second, more than %d", operations, limit),

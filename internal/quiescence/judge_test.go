@@ -147,6 +147,7 @@ var judgeCases = map[string]struct {
 	"PGs that may be removed": {
 		of: from(2, observed(strays(48), nil)), spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{removalCode}},
 	},
+	"the own I/O of a claim":   {of: unknownIO(observed(nil, busy))},
 	"more foreign I/O allowed": {of: observed(busy), spec: v1alpha1.Quiescence{ForeignIOPS: new(int64(51))}},
 	"an OSD goes down": {
 		of:   observed(nil, func(s *Sample) { s.Status.UpOSDs-- }, func(s *Sample) { s.Status.UpOSDs-- }),
@@ -167,6 +168,11 @@ var judgeCases = map[string]struct {
 	"no gap":                    {of: observed(nil, func(s *Sample) { s.Time = after(30) })},
 	"a gap at the start":        {of: Observation{Start: start, End: after(31)}, want: []judged{{KindUnobserved, record, 0, 31, 0}}},
 	"a gap at the end":          {of: until(40, observed(nil, nil)), want: []judged{{KindUnobserved, record, 5, 40, 0}}},
+}
+
+func unknownIO(o Observation) Observation {
+	o.OwnIOUnknown = true
+	return o
 }
 
 func from(seconds int, o Observation) Observation {

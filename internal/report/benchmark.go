@@ -97,8 +97,8 @@ func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	return text
 }
 
-// phasesOf returns the figures over all valid runs: those of status, or, if status has none,
-// figures computed from the given runs.
+// phasesOf returns the figures over all valid runs: those of status, or, if status lacks them, figures
+// computed from the given runs.
 func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseResult, error) {
 	if len(runs) == 0 || len(b.Status.Phases) > 0 {
 		return b.Status.Phases, nil
@@ -277,7 +277,7 @@ func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, e
 	return parts, nil
 }
 
-// detailTable lists the settings that can affect the result.
+// detailTable lists the parts of the environment that can affect the result.
 func detailTable(d *quiescence.Detail) *Table {
 	table := &Table{Header: []string{"Setting", "Value"}, Folded: "Settings, pools, nodes and images"}
 	for _, pool := range d.Pools {

@@ -43,7 +43,8 @@ func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	return parts
 }
 
-// percentilePlot shows percentiles of every phase that has them.
+// percentilePlot shows the latencies of every phase that has at least two of them; nil without such a
+// phase.
 func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 	var curves []curve
 	var values []float64
@@ -124,7 +125,7 @@ func (c *canvas) curves(all []curve, x, y scale, metric v1alpha1.Metric, left, l
 	return c.legend(names, numbers, left, legend)
 }
 
-// histogramOf adds up the histograms of a phase; nil if a run lacks it.
+// histogramOf adds up the histograms of a phase's runs; nil if a run lacks its histogram.
 func histogramOf(runs []figure.Observation) *result.Histogram {
 	sum := &result.Histogram{}
 	for _, run := range runs {
@@ -201,7 +202,7 @@ func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
 	return v1alpha1.MetricIOPS
 }
 
-// runPlots returns a plot of all runs for each phase.
+// runPlots returns a plot of all runs for each phase for which at least two runs have a figure.
 func runPlots(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
@@ -250,7 +251,7 @@ func phaseRuns(p v1alpha1.PhaseResult, number int, runs []*archive.Run) *Plot {
 		}
 		c.marker(class, number%colours, at, y.at(v), fmt.Sprintf("run %d, %s: %s", run.Number, run.State, figure.Human(metric, v)))
 	}
-	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs.", p.Name, metric)}
+	return &Plot{SVG: c.svg(fmt.Sprintf("%s of each run of %s", metric, p.Name)), Caption: fmt.Sprintf("%s, %s of each run; the scale does not begin at 0. The band is the 95 %% interval of a typical run. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.", p.Name, metric)}
 }
 
 func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) (float64, bool) {

@@ -114,7 +114,8 @@ func spanning(values []float64, from, to float64, log bool) scale {
 // linear, so its ticks are at equal steps.
 const narrow = 5
 
-// ticks returns about five round values within the scale, in multiples of a unit.
+// ticks returns about five round values within the scale, in multiples of a unit. A wide logarithmic
+// scale has at most nine, whatever the unit.
 func (s scale) ticks(unit float64) []float64 {
 	if s.log && s.high/s.low < narrow {
 		unit = 1e-9 // One nanosecond, or a tiny ratio: smaller than any drawn value.

@@ -3,8 +3,7 @@
 //
 //	object, runs → Sweep, Benchmark → Document → HTML, Markdown, CSV
 //
-// The package is pure: no clock, no cluster, no files. The same object gives the same
-// bytes.
+// The package is pure: no clock, no cluster, no files. The same input gives the same bytes.
 package report
 
 import (
@@ -54,7 +53,7 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is one block of a section. Exactly one field is set.
+// Part is one block of a section. At most one field is set; add leaves out empty parts.
 type Part struct {
 	Text  string
 	Table *Table
@@ -66,8 +65,7 @@ type Part struct {
 type Table struct {
 	Header []string
 	Rows   [][]string
-	// Folded is the title of a folded table. Such a table is long, and a plot shows the
-	// same data.
+	// Folded is the title of a folded table; "" for other tables. Folded tables are long.
 	Folded string
 }
 
@@ -118,7 +116,7 @@ func took(from, to *metav1.Time) string {
 	return to.Sub(from.Time).Round(time.Second).String()
 }
 
-// software returns the measured software versions and the number of OSDs.
+// software returns the versions of Ceph and Rook, and the number of OSDs that serve the target.
 func software(e *v1alpha1.Environment) string {
 	if e == nil {
 		return ""
@@ -163,8 +161,8 @@ func environmentTable(e *v1alpha1.Environment) *Table {
 	return table
 }
 
-// manifest returns the object without the fields that the API server added, so that it
-// can be applied elsewhere.
+// manifest returns the name, namespace, labels and spec of an object as YAML, so that it can be
+// applied elsewhere.
 func manifest(kind string, o metav1.ObjectMeta, spec any) (string, error) {
 	type meta struct {
 		Name      string            `json:"name"`

@@ -33,14 +33,14 @@ func RunsOf(s *v1alpha1.CephTuningSweep, all []*v1alpha1.CephBenchmark) Runs {
 	return runs
 }
 
-const everyPhaseText = `The change of every figure against the baseline, with %s intervals: reads and writes can change in opposite directions. ` +
+const everyPhaseText = `The change of every figure except LatencyMax against the baseline, with %s intervals: reads and writes can change in opposite directions. ` +
 	`"better" and "worse" mean that the whole interval is on that side, and "by %s" that the whole interval is beyond the minimum effect. ` +
 	`A verdict rests on the objective and the constraints alone, because about one in %d of these intervals misses the true value by chance. ` +
 	`These intervals allow neither for the number of configurations nor for looking early, so they may be narrower than those above. ` +
 	`Bandwidth, IOPS and mean latency of a closed loop are one observation, not three.`
 
-// everyPhase compares each figure of each phase, whatever the objective is. It mentions the
-// number of runs that it could not include.
+// everyPhase compares each figure of each phase except LatencyMax, whatever the objective is. It
+// mentions the number of runs that it could not include.
 func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs) []Part {
 	if len(runs) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs
 	return append(parts, Part{Table: table})
 }
 
-// observations has the figures of all runs, by metric reference and by configuration.
+// observations has the figures of valid runs, by metric reference and by configuration.
 type observations map[v1alpha1.MetricReference]map[int][]stats.Observation
 
 func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
@@ -172,8 +172,8 @@ func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candi
 	return strings.TrimSpace(words + " " + outcome(metric, bounds, fraction(s.Spec.Objective.MinimumEffect, defaultMinimumEffect)))
 }
 
-// outcome says on which side of 1 an interval lies, and whether it exceeds the minimum
-// effect.
+// outcome says on which side of 1 an interval lies, and whether it is beyond the minimum effect; ""
+// if it contains 1.
 func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string {
 	above, below := "better", "worse"
 	if metric.LowerIsBetter() {

@@ -14,7 +14,7 @@ var pageTemplate string
 //go:embed style.css
 var styleSheet string
 
-// HTML returns the report as one self-contained page, without scripts, fonts or images. It
+// HTML returns the report as one self-contained page, without scripts or external files. It
 // follows the reader's choice of light or dark, and can be printed.
 func (d *Document) HTML() ([]byte, error) {
 	figures, err := d.CSV()

@@ -34,8 +34,7 @@ func ClaimOf(claim v1alpha1.SweepClaim) string {
 	}
 }
 
-// sessionTable returns a row for each session and candidate of an interleaved sweep; nil for other sweeps,
-// and for a ledger of another version.
+// sessionTable returns the table of SessionRows; nil without rows.
 func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	header, rows := SessionRows(s)
 	if len(rows) == 0 {
@@ -44,7 +43,8 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	return &Table{Header: header, Rows: rows}
 }
 
-// SessionRows returns a table header and a row for each session of a sweep.
+// SessionRows returns a table header, and a row for each candidate of each session, or for a void
+// session. It returns nil for a sweep that is not interleaved, and for a ledger of another version.
 func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
 	if !sweepspec.IsInterleaved(s.Status.Plan) {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-const sweepMethod = `Configurations are compared within blocks. A block runs each configuration and the baseline once, in random order. If moving data would take too long, blocks run in rising and falling order in turn. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). The winner of the race is confirmed in fresh blocks, and its verdict rests on these alone. One run is never evidence.`
+const sweepMethod = `Configurations are compared within blocks. A block runs the baseline and each configuration that is still in the race, in random order. A block of many configurations repeats the baseline between them (controlInterval). If moving data would take too long, blocks run in rising and falling order in turn, and blocks of several configurations repeat the baseline at their ends. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. The ratio of a block compares with the baseline at the time of the run, interpolated between the baseline's runs. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). If several configurations raced, the winner and the baseline run in fresh blocks for a confirmation. The winner's verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no confirmation. One run alone decides nothing.`
 
 // Sweep returns the report of a sweep that has ended or is running. It also compares figures beyond
 // the objective. sessions has the archived sessions of the design Interleaved.
@@ -194,11 +194,11 @@ func noiseText(n *v1alpha1.Noise) Part {
 	if n == nil {
 		return Part{}
 	}
-	return text("Two runs of the same configuration differ by %s (noise floor). The baseline changed by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
+	return text("Runs of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.",
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
-// nameOf returns the name of a configuration in the ledger.
+// nameOf returns the name of the configuration with an index of the ledger.
 func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
 	for _, c := range s.Status.Configurations {
 		if int(c.Index) == index {

@@ -54,7 +54,7 @@ func estimates(s *v1alpha1.CephTuningSweep) []estimate {
 // These are the schema's defaults.
 const defaultMinimumEffect, defaultEquivalence = 0.1, 0.05
 
-// fraction parses a percentage such as 10%.
+// fraction parses a percentage such as 10%. It returns its second argument for any other text.
 func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
 	if err != nil {
@@ -99,7 +99,7 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 		c.marker("dot", e.index, x.at(e.ratio), y, name)
 		c.text("soft", "start", right+14, y+4, fmt.Sprintf("%.3f  %s", e.ratio, e.verdict))
 	}
-	superior := "A configuration is Superior only if fresh blocks confirmed that its gain is beyond the dashed line."
+	superior := "If several configurations raced, one is Superior only if fresh blocks confirmed that its gain is beyond the dashed line."
 	if sweepspec.IsInterleaved(s.Status.Plan) {
 		superior = "If the whole interval is beyond the dashed line, the verdict is Superior."
 	}
@@ -139,7 +139,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	c.height = c.legend(names, numbers, left, bottom+44)
 	return &Plot{
 		SVG: c.svg("Every run in the order of time"),
-		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks. The grey line joins the runs of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.",
+		Caption: fmt.Sprintf("%s of every run, in the order in which they were run; the scale does not begin at 0. Vertical lines separate blocks, and attempts at a block. The grey line joins the valid runs of the baseline: where it slopes, the cluster drifted. Hollow marks are invalid runs, and a cross at the bottom is a run without a figure.",
 			FigureName(s.Spec.Objective.MetricReference)),
 	}
 }

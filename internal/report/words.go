@@ -30,7 +30,8 @@ func Census(ledger []sweepspec.Entry) string {
 	return fmt.Sprintf("%d runs: %s", len(ledger), strings.Join(parts, ", "))
 }
 
-// Typical returns the geometric mean of the objective over all valid runs of a configuration.
+// Typical returns the geometric mean of the objective over all valid runs of a configuration; ""
+// without a valid run.
 func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) string {
 	var values []float64
 	for _, e := range ledger {
@@ -44,7 +45,7 @@ func Typical(metric v1alpha1.Metric, index int32, ledger []sweepspec.Entry) stri
 	return figure.Human(metric, stats.GeometricMean(values))
 }
 
-// FigureName returns the name of a figure with its phase.
+// FigureName returns the name of a figure with its phase and, unless it is Total, its direction.
 func FigureName(r v1alpha1.MetricReference) string {
 	name := string(r.Phase) + " " + string(r.Metric)
 	if r.Direction != "" && r.Direction != v1alpha1.DirectionTotal {
@@ -125,7 +126,7 @@ func Meaning(mark v1alpha1.ResultMark) string {
 	case v1alpha1.MarkNotSteady:
 		return "the rate was still changing in the second half: raise ramp or duration"
 	case v1alpha1.MarkDisturbed:
-		return "the cluster was disturbed; see the disturbances with -o yaml"
+		return "the cluster was disturbed; kubectl cephtune results -o yaml shows the disturbances"
 	}
 	return "unknown to this version"
 }

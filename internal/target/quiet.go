@@ -38,7 +38,7 @@ func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) []quiescence.Disturbance {
 	return quiescence.Judge(quiescence.Observation{
 		Start: start, End: end, Samples: clusterwatch.SamplesUntil(t.Samples, end),
-		OwnPools: t.PoolNames(), Expected: t.expectedWarnings(), Outage: expected,
+		OwnPools: t.PoolNames(), OwnIOUnknown: t.Template.Target.PersistentVolumeClaim != nil, Expected: t.expectedWarnings(), Outage: expected,
 	}, t.Quiescence)
 }
 

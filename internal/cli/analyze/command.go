@@ -1,5 +1,6 @@
-// Package analyze is the subcommand that compares benchmark outputs, or a table of
-// results, and gives each candidate a verdict. It works offline.
+// Package analyze is the subcommand that compares outputs of engines, or the rows of a table, and
+// gives each candidate a verdict. It also summarises a single argument, and judges an exported sweep
+// again. It works offline.
 package analyze
 
 import (
@@ -35,7 +36,8 @@ type options struct {
 	confidence     fraction
 
 	metricGiven bool
-	// summarised says that the only argument is to be summarised, without a comparison.
+	// summarised says that the command line has a single argument: without a comparison, it is
+	// summarised or, if exported is true, judged again.
 	summarised bool
 	// exported says that the only argument is a file that `kubectl cephtune export` wrote for a
 	// sweep.
@@ -63,7 +65,7 @@ it is: at least 3 are needed.
 For several candidates, give each a name. If the first --candidate-name comes before the first
 --candidate, each name belongs to the files after it, otherwise to the files before it.
 
-Exit codes: 0 there are verdicts (whatever they are), 1 error, 2 wrong usage,
+Exit codes: 0 verdicts or a summary are shown, whatever they are; 1 error; 2 wrong usage;
 3 a verdict is not among those of --expect.`
 
 const examples = `  # Runs before and after a change, collected in one file each

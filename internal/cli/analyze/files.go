@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// fileReader reads the outputs of tools, and leaves out copies.
+// fileReader reads the outputs of engines, and leaves out copies.
 type fileReader struct {
 	metric    metric
 	direction string

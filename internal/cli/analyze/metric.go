@@ -17,7 +17,7 @@ type unit struct {
 	scale  float64 // how many JSON units make one unit for people
 }
 
-// metric is one number that describes a run, from the output of a tool.
+// metric is one number that describes a run, from the output of an engine.
 type metric struct {
 	name           string
 	unit           unit

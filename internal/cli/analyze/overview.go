@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// overview holds the figures of one configuration for all metrics of its tool. It is also the
-// JSON form.
+// overview holds the figures of one configuration: the metrics that all its outputs have, or only
+// the one of --metric. It is also the JSON form.
 type overview struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	Source        string          `json:"source"`
@@ -57,7 +57,7 @@ func (o *options) summarise(w io.Writer) error {
 		}
 		if err := out.add(o, m); err != nil {
 			if len(out.Metrics) == 0 {
-				return err // The output has no metric at all.
+				return err // The output has not even the first metric.
 			}
 			absent = err
 		}

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// palette holds the colours of figures. People who are colour-blind can tell them apart, also on
+// palette holds the colours of figures. People who are colour-blind can distinguish them, also on
 // paper.
 type palette struct {
 	seconds, running, mean, faint, shade color.Color
@@ -82,7 +82,8 @@ func setFont(style *text.Style, size vg.Length) {
 	style.Font.Variant, style.Font.Size = "Sans", size
 }
 
-// drawLine adds a line. It fails only if a point is not finite, and no caller has such points.
+// drawLine adds a line. It fails only without points, or if a point is not finite. No caller has such
+// points.
 func drawLine(p *plot.Plot, points plotter.XYs, colour color.Color, width vg.Length, dashes ...vg.Length) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {

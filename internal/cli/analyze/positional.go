@@ -12,7 +12,7 @@ import (
 )
 
 // take reads positional arguments in the manner of benchstat: the runs of the baseline, then the
-// runs of each candidate. A single argument is summarised.
+// runs of each candidate. A single argument is summarised or, if it is the export of a sweep, judged again.
 func (o *options) take(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -43,7 +43,8 @@ func (o *options) take(args []string) error {
 	return nil
 }
 
-// shortNames returns the file names without folder and extension, if they still differ.
+// shortNames returns the file names without folder and extension. If two of them would be equal, one
+// would be empty, or an argument is a list, it returns the arguments unchanged.
 func shortNames(args []string) []string {
 	short := make([]string, len(args))
 	for i, arg := range args {
@@ -58,8 +59,8 @@ func shortNames(args []string) []string {
 	return short
 }
 
-// expand returns the files that an argument names. It splits a list at commas, and lists the
-// files of a folder.
+// expand returns the files that an argument names. It splits a list at commas, and lists the files
+// of a folder, except hidden ones and those in subfolders.
 func expand(arg string) ([]string, error) {
 	var files []string
 	for name := range strings.SplitSeq(arg, ",") {
@@ -94,7 +95,7 @@ type part struct {
 	before int
 }
 
-// line returns the line at which the part begins; 0 for the whole file.
+// line returns the line at which the part begins; 0 at the beginning of the file.
 func (p part) line() int {
 	if p.before == 0 {
 		return 0
@@ -111,7 +112,7 @@ func parts(data []byte) []part {
 	command := -1 // the start of the previous line, if that is the command that was typed
 	for text := range bytes.Lines(data) {
 		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
-			if begun { // Lines before the first output belong to it.
+			if begun { // Lines before the first output belong to that output.
 				to, before := at, line
 				if command >= 0 {
 					to, before = command, line-1

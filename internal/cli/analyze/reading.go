@@ -10,14 +10,15 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// run is one run of a configuration. It counts as one observation.
+// run is one run of a configuration. It is one observation, but several runs of a configuration in a
+// block count once.
 type run struct {
 	Source string // its file, or file and line
 	Block  string
 	Value  float64
 	Steady bool // false: shown, but not valid
 
-	// The other fields are only for outputs of tools.
+	// The other fields are only for outputs of engines.
 	Format      string
 	Tool        result.Tool
 	Directions  string // such as "write", or "read+write"
@@ -30,7 +31,7 @@ type run struct {
 // window is the part of a run that the run's value describes.
 type window struct {
 	FromSeconds, ToSeconds float64
-	DurationSeconds        float64
+	DurationSeconds        float64 // of the whole run
 	Why                    string
 }
 
@@ -95,7 +96,7 @@ func (m metric) column() func(*result.Series) []float64 {
 	return column
 }
 
-// readLatency takes the latency of the whole run from its totals. No tool's summary has the
+// readLatency takes the latency of the whole run from its totals. No engine's summary has the
 // latency of a part of a run, and values of different windows must not be mixed.
 func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
@@ -140,7 +141,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	return r, nil
 }
 
-// truncate removes the warm-up from the value of a run.
+// truncate removes the warm-up from the value of a run. It marks a run that stalled or never became
+// steady. The value of such a run, and of a run that is too short, stays that of the whole run.
 func (r *run) truncate() error {
 	rows := make([]stats.Interval, len(r.Course))
 	for i, row := range r.Course {
@@ -232,8 +234,8 @@ func usualSeconds(rows []interval) float64 {
 	return lengths[len(lengths)/2]
 }
 
-// joined returns one interval with the amount of two. It does not bridge a gap between them,
-// because the rate in the gap is unknown.
+// joined returns one interval with the amount of two. If a gap separates them, it returns only the
+// longer one, because the rate in the gap is unknown.
 func joined(a, b interval) interval {
 	if b.Start-a.End > 0.01 {
 		if a.seconds() < b.seconds() {

@@ -32,7 +32,8 @@ type report struct {
 	Warnings       []string         `json:"warnings"`
 }
 
-// summary describes the runs of one configuration.
+// summary describes the runs of one configuration. Mean, GeometricMean, Min and Max cover the steady
+// runs; all runs, if none of them is steady.
 type summary struct {
 	Name          string     `json:"name"`
 	Runs          int        `json:"runs"`

@@ -31,8 +31,8 @@ type replayed struct {
 	Summary       string                         `json:"summary,omitempty"`
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
-	// Agrees says that every kept session reproduces the figures of the ledger, and that the
-	// verdict equals the one in status.
+	// Agrees says that every kept session reproduces the figures of the ledger, and that the verdict
+	// equals the one in status. Without a completion time, status has no verdict to compare with.
 	Agrees bool `json:"agrees"`
 }
 
@@ -69,7 +69,7 @@ func isExport(path string) bool {
 	return isObject(data) && bytes.Contains(head(data), []byte("kind: CephTuningSweep"))
 }
 
-// isObject reports whether data have Kubernetes objects. Outputs of tools never begin like one.
+// isObject reports whether data begin with objects of cephtune in YAML. No output of an engine does.
 func isObject(data []byte) bool {
 	return bytes.Contains(head(data), []byte("apiVersion:")) && bytes.Contains(head(data), []byte("kind: Ceph"))
 }

@@ -50,8 +50,8 @@ func (c configuration) steadyRuns() []run {
 	return out
 }
 
-// evidence returns the configuration with its steady runs only. If none is steady, it has all
-// runs, which are shown as Invalid.
+// evidence returns the configuration with its steady runs only. If no run is steady, it returns all
+// runs, so that their figures can be shown; the verdict is then Invalid.
 func (c configuration) evidence() configuration {
 	if steady := c.steadyRuns(); len(steady) > 0 {
 		c.Runs = steady
@@ -119,7 +119,8 @@ func observations(runs []run) []stats.Observation {
 	return out
 }
 
-// warnAboutRuns adds warnings about runs that are left out or doubtful.
+// warnAboutRuns adds warnings about runs that are not steady. In a paired study, it also warns of
+// runs that are left out or combined because of their block.
 func (s *study) warnAboutRuns() {
 	for _, c := range s.all() {
 		for _, r := range c.Runs {
@@ -152,7 +153,7 @@ func (s *study) warnAboutBlocks(c configuration, base map[string]int) {
 	case len(alone) == len(counts):
 		s.warn("%s shares no block with %s, so they cannot be compared", c.Name, s.baseline.Name)
 	case len(alone) > 0:
-		s.warn("%s: runs of block %s left out, because %s has none there", c.Name, strings.Join(alone, ", "), s.baseline.Name)
+		s.warn("%[1]s: runs left out, because %[3]s has no run in their block: %[2]s", c.Name, strings.Join(alone, ", "), s.baseline.Name)
 	}
 	if repeated > 0 {
 		s.warn("%s: several runs of one configuration in a block count once, by their geometric mean (%d of %d blocks)",

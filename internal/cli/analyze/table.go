@@ -27,7 +27,7 @@ type row struct {
 	cells []string
 }
 
-// studyOfTable compares the rows of a table, each of which is one run.
+// studyOfTable compares the rows of a table. Each row is one run.
 func studyOfTable(o *options) (*study, error) {
 	conditions, err := parseConditions(o.where)
 	if err != nil {
@@ -276,7 +276,7 @@ func (o *options) checkMisplaced(given func(flag string) bool) error {
 	return nil
 }
 
-// checkTableFlags refuses flags that apply only to files.
+// checkTableFlags requires the flags that a table needs, and refuses flags that apply only to files.
 func (o *options) checkTableFlags() error {
 	switch {
 	case o.configuration == "" || o.value == "":
@@ -291,7 +291,7 @@ func (o *options) checkTableFlags() error {
 	return nil
 }
 
-// checkSingleFile refuses flags that need a comparison.
+// checkSingleFile refuses flags that a summary, or the judgement of an exported sweep, would ignore.
 func (o *options) checkSingleFile() error {
 	switch {
 	case o.exported && (o.paired || o.plot != ""):
@@ -302,7 +302,8 @@ func (o *options) checkSingleFile() error {
 	return nil
 }
 
-// checkFileFlags refuses flags that apply only to tables.
+// checkFileFlags requires both sides or a single argument, and refuses flags that apply only to
+// tables or do not suit a single argument.
 func (o *options) checkFileFlags() error {
 	if err := o.checkSingleFile(); err != nil {
 		return err

@@ -27,7 +27,7 @@ Meanwhile, lines say what the operator waits for. Merging PGs takes time, and so
 that does not answer. After an interrupt or the end of --timeout, the operator continues the restore.
 
 It does not delete a sweep or benchmark that has ended, because that has results and no longer
-changes anything.
+changes anything. But it deletes a sweep that has ended and still has settings to restore.
 
 Exit codes: 0 it is deleted, and Ceph is restored; 1 error; 2 wrong usage; 3 it was not deleted
 within --timeout, this command was interrupted, or something in Ceph is not restored: settings
@@ -105,7 +105,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 }
 
 // notAsItWas describes the changes that the operator has left in Ceph for good; "" if it has
-// reported none.
+// reported no such change.
 func notAsItWas(restored metav1.Condition) string {
 	switch restored.Reason {
 	case v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned:
@@ -114,7 +114,8 @@ func notAsItWas(restored metav1.Condition) string {
 	return ""
 }
 
-// end deletes the object, unless that would only lose its results.
+// end deletes the object, unless it is being deleted already. It returns an error if a deletion would
+// only lose results.
 func end(ctx context.Context, c client.Client, found client.Object, w *waiting) error {
 	state := object.StateOf(found)
 	if !found.GetDeletionTimestamp().IsZero() {
@@ -133,7 +134,7 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 	return w.failed
 }
 
-// waiting prints each thing that the operator waits for, once.
+// waiting prints a line whenever the operator waits for something else.
 type waiting struct {
 	out    io.Writer
 	what   string
@@ -141,7 +142,8 @@ type waiting struct {
 	failed error
 	// abandoned says that a person has abandoned the restore.
 	abandoned bool
-	// left describes the settings last seen as not restored; "" if none.
+	// left describes the changes that the operator has left in Ceph for good, as last seen; "" without
+	// such changes.
 	left string
 }
 

@@ -34,7 +34,7 @@ func Morning(minutes int) time.Time {
 	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
 
-// Hurried returns a Pace that polls without delay.
+// Hurried returns a Pace that polls every millisecond, and accepts 50 ms without an answer.
 func Hurried() object.Pace {
 	return object.Pace{Every: time.Millisecond, Patience: 50 * time.Millisecond}
 }
@@ -81,7 +81,7 @@ func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	return Outcome{Stdout: out.String(), Stderr: errOut.String(), Err: err}
 }
 
-// Golden compares a text with a file in testdata/golden, or writes the file.
+// Golden compares a text with a file in testdata/golden. With update, it writes the file first.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-"))
@@ -111,7 +111,8 @@ func SampleFile(t testing.TB, name string) string {
 	return filepath.Join(apiserver.Root(t), "config", "samples", name+".yaml")
 }
 
-// Sample reads a sample of config/samples.
+// Sample reads a sample of config/samples, and sets a UID, a generation and a creation time, as the
+// API server does.
 func Sample[T client.Object](t testing.TB, name string, into T) T {
 	t.Helper()
 	text, err := os.ReadFile(SampleFile(t, name))
@@ -127,7 +128,7 @@ func Sample[T client.Object](t testing.TB, name string, into T) T {
 	return into
 }
 
-// Sweep returns a sweep of the samples with the API server's defaults.
+// Sweep returns a sweep of the samples with the default run ID, which the operator has observed.
 func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sample(t, "cephtuningsweep_"+name, &v1alpha1.CephTuningSweep{})
@@ -135,7 +136,8 @@ func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// Benchmark returns a benchmark of the samples with the API server's defaults.
+// Benchmark returns a benchmark of the samples with the default run ID, which the operator has
+// observed.
 func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := Sample(t, "cephbenchmark_"+name, &v1alpha1.CephBenchmark{})

@@ -55,7 +55,7 @@ only. If you write A as NAME@RUN-ID, the gate uses only that session.
 Exit codes: 0 they can be compared, and every figure of --max-regression is Kept; 1 error; 2 wrong
 usage; 3 an unexpected difference, an expected one that is missing, or a figure of
 --max-regression that is Broken; 4 the answer is unknown: a difference that cannot be determined,
-or a figure of --max-regression that is Unknown and none that is Broken.`
+or a figure of --max-regression that is Unknown or that B lacks, and none that is Broken.`
 
 const examples = `  # Before and after an upgrade of Ceph
   %[1]s nightly@before nightly@after -n cephtune-bench --expect-difference=ceph-version,images

@@ -19,7 +19,8 @@ import (
 type comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// Comparable says that only expected differences exist.
+	// Comparable says that every environment was recorded, and that the differences are exactly those
+	// that are expected.
 	Comparable bool `json:"comparable"`
 	// Differences lists the differences between environments and between specifications.
 	Differences []Difference `json:"differences"`
@@ -32,11 +33,11 @@ type comparison struct {
 	Regressions []Judgement `json:"regressions,omitempty"`
 
 	limit string // the value of --max-regression
-	// unjudged lists requested metrics without a figure in B.
+	// unjudged lists the metrics of --metric for which B has no figure.
 	unjudged []string
 }
 
-// Side says which runs a side has.
+// Side says which runs a side has, and when the first of them began.
 type Side struct {
 	Name  string         `json:"name"`
 	RunID v1alpha1.RunID `json:"runID"`
@@ -59,7 +60,7 @@ type Ratio struct {
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
 	Ratio float64 `json:"ratio"`
-	// Low and High are the ends of the interval; nil if there is none.
+	// Low and High are the ends of the interval; nil without one.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// Note says why there is no interval.
@@ -104,7 +105,8 @@ func describe(s side) Side {
 }
 
 // differences returns the differences between environments and between the specifications of
-// phases. It also names differences within a side, which then has no single environment.
+// phases. Each environment is compared with the first one that was recorded, usually that of A's first
+// run. So the result also has the differences within A, which are marked, and those within B.
 func differences(a, b side) ([]string, error) {
 	var first *quiescence.Detail
 	var all []string
@@ -132,7 +134,8 @@ func differences(a, b side) ([]string, error) {
 	return append(all, specDifferences(a, b)...), nil
 }
 
-// specDifferences returns the phases that one side lacks or that have different specifications.
+// specDifferences returns the phases that one side lacks or that have different specifications,
+// according to the first run of each side.
 func specDifferences(a, b side) []string {
 	var all []string
 	digests := func(s side) map[v1alpha1.PhaseName]string {
@@ -194,8 +197,8 @@ func (c *comparison) ratios(a, b side) {
 	}
 }
 
-// ratioOf returns the ratio of one figure. It returns false unless every run has the figure and
-// all are of one kind.
+// ratioOf returns the ratio of one figure. It returns false unless every run has the figure, no value
+// is only a lower bound, and all latencies are of one kind.
 func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (Ratio, bool) {
 	figures := func(s side) []figure.Figure {
 		var all []figure.Figure
@@ -272,7 +275,7 @@ func (c *comparison) note(a, b side) {
 	for _, s := range []side{a, b} {
 		for _, run := range s.runs {
 			if run.State != v1alpha1.RunValid {
-				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s and excluded: %s", run.Number, s.name, run.State, run.Reason))
+				c.Notes = append(c.Notes, fmt.Sprintf("Run %d of %s is %s, and is compared only because you named it: %s", run.Number, s.name, run.State, run.Reason))
 			}
 		}
 	}
@@ -342,7 +345,7 @@ func (c *comparison) verdict() error {
 	}
 	switch {
 	case unexpected > 0:
-		return exit.UnexpectedErrorf("they cannot be compared: %d of %d differences are not expected; see --expect-difference", unexpected, len(c.Differences))
+		return exit.UnexpectedErrorf("they cannot be compared; unexpected differences: %d of %d; see --expect-difference", unexpected, len(c.Differences))
 	case len(c.Missing) > 0:
 		return exit.UnexpectedErrorf("expected differences are missing: %s", strings.Join(c.Missing, ", "))
 	}

@@ -105,9 +105,9 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	return side{name: arg.typed, benchmark: b}, maps, nil
 }
 
-// latestComplete returns the results of the session in status if that session is complete, and
-// otherwise of the latest session before it. If there is no earlier session, it returns the results
-// of the incomplete session.
+// latestComplete returns the results of the session in status if that session is complete and its
+// results are kept, and otherwise of the latest other session. Without another session, it returns
+// the results of the session in status.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	current := results.InSession(b, "", maps)
 	if reference.Complete(b) && len(current) > 0 {
@@ -133,7 +133,7 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 func (s *side) choose(arg argument) error {
 	all := len(s.runs)
 	if all == 0 {
-		return fmt.Errorf("there are no results of %s: historyLimit keeps those of the latest %d run IDs, and an unfinished run has none yet", arg.typed, s.benchmark.Spec.HistoryLimit)
+		return fmt.Errorf("there are no results of %s: historyLimit keeps those of the latest %d run IDs, and an unfinished run has no results yet", arg.typed, s.benchmark.Spec.HistoryLimit)
 	}
 	counts := func(run *archive.Run) bool { return run.State == v1alpha1.RunValid }
 	if arg.number > 0 {
@@ -142,17 +142,18 @@ func (s *side) choose(arg argument) error {
 	s.runs = slices.DeleteFunc(s.runs, func(run *archive.Run) bool { return !counts(run) })
 	switch {
 	case len(s.runs) == 0 && arg.number > 0:
-		return fmt.Errorf("%[2]s has no run %[1]d, only %[3]d others", arg.number, arg.name, all)
+		return fmt.Errorf("%[2]s has no run %[1]d (number of its runs: %[3]d)", arg.number, arg.name, all)
 	case len(s.runs) == 0 && arg.file:
-		return fmt.Errorf("no run of %s is valid: \"report -f %s\" says why", arg.typed, arg.name)
+		return fmt.Errorf("no run of %s is valid: \"kubectl cephtune report -f %s\" says why", arg.typed, arg.name)
 	case len(s.runs) == 0:
-		return fmt.Errorf("no run of %s is valid: \"results %s\" says why", arg.typed, arg.name)
+		return fmt.Errorf("no run of %s is valid: \"kubectl cephtune results %s\" says why", arg.typed, arg.name)
 	}
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares: those of all complete sessions that
-// are kept, or those that the command line names.
+// reference returns the runs of A with which a gate compares. These are runs that measured the given
+// workload: of all sessions that are kept, or only the runs that the command line names. If the
+// session in status is not complete, its runs do not count.
 func (s side) reference(w reference.Workload) (figure.Reference, error) {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {

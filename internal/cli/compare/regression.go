@@ -30,8 +30,8 @@ type Judgement struct {
 	Direction v1alpha1.Direction         `json:"direction"`
 	Metric    v1alpha1.Metric            `json:"metric"`
 	Outcome   v1alpha1.ConstraintOutcome `json:"outcome"`
-	// Ratio is B divided by the reference. Low and High are the ends of its interval. They are
-	// nil if there is no interval.
+	// Ratio is B divided by the reference. Low and High are the ends of its interval. All three are
+	// nil without an interval.
 	Ratio *float64 `json:"ratio,omitempty"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
@@ -41,7 +41,7 @@ type Judgement struct {
 	Text string `json:"text"`
 }
 
-// parseRegression reads the flags. It returns nil if they are not set.
+// parseRegression reads --max-regression and --metric. It returns nil if they are not set.
 func parseRegression(share string, names []string) (*regression, error) {
 	if share == "" {
 		if len(names) > 0 {

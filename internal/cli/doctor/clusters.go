@@ -87,8 +87,8 @@ func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// newKeys describes a key that only tools of Ceph 20 and newer can read. It does not read the
-// key itself: Rook reports which Ceph release has created it.
+// newKeys describes a key that may need tools of Ceph 20 or newer; "" for an older or unknown key. It
+// does not read the key itself: Rook reports which Ceph release has created it.
 func newKeys(identity *unstructured.Unstructured) string {
 	made := text(identity, "status", "cephx", "keyCephVersion")
 	release, _, _ := strings.Cut(made, ".")
@@ -98,7 +98,7 @@ func newKeys(identity *unstructured.Unstructured) string {
 	return fmt.Sprintf(" Ceph %s created its key, which tools of Ceph 19 and older may be unable to read.", made)
 }
 
-// warnings returns the codes of the health checks that Rook has recorded.
+// warnings returns the codes of the health checks that Rook has recorded, of any severity.
 func warnings(o *unstructured.Unstructured) string {
 	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
 	codes := make([]string, 0, len(details))
@@ -112,7 +112,7 @@ func warnings(o *unstructured.Unstructured) string {
 	return strings.Join(codes, ", ")
 }
 
-// identity is a CephClient and the place of its manifest.
+// identity is a CephClient with its role, and the folder of its manifest.
 type identity struct{ role, name, manifest string }
 
 // identities examines whether the cephx keys exist, without reading them.

@@ -1,5 +1,5 @@
-// Package doctor is the subcommand that examines an installation. For each problem it prints the
-// command that fixes it.
+// Package doctor is the subcommand that examines an installation. For most problems it prints the
+// command, or another action, that fixes it.
 package doctor
 
 import (
@@ -28,12 +28,12 @@ const timeout = 2 * time.Minute
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
 its config, your rights in the namespace, the Ceph clusters in the config, their health and
 identities, whether the tools image for each cluster has that cluster's version of Ceph, the pools
-of StorageClasses and claims, settings that sweeps have not restored, locks, and the objects for
-Prometheus and Grafana. It changes nothing.
+of StorageClasses and claims, settings that sweeps have not restored, OSDs that are kept down,
+locks, and the objects for Prometheus and Grafana. It changes nothing.
 
 Each finding is ok, a note (worth knowing, but not a problem), unknown (you lack the right to
-read it) or wrong, with the command that fixes it. It checks that keys exist, but does not read
-them.
+read it) or wrong. Most notes and problems come with a command, or another action, that resolves
+them. This command checks that keys exist, but does not read them.
 
 Exit codes: 0 nothing is wrong; 1 something is wrong, or there was an error; 2 wrong usage.`
 
@@ -127,7 +127,7 @@ type Finding struct {
 	About string `json:"about"`
 	State State  `json:"state"`
 	Text  string `json:"text"`
-	// Fix is the command or another action that fixes the problem; empty if nothing is wrong.
+	// Fix is the command, or another action, for a note or a problem; it may be empty.
 	Fix string `json:"fix,omitempty"`
 }
 
@@ -151,8 +151,8 @@ func (e *examination) reach(ctx context.Context) error {
 	return nil
 }
 
-// examine makes all checks. Later ones do not depend on earlier failures, so one pass finds
-// every problem.
+// examine makes all checks. The checks of Ceph clusters need the operator config. No other check
+// depends on an earlier one, so one pass finds nearly every problem.
 func (e *examination) examine(ctx context.Context) {
 	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {
@@ -178,8 +178,8 @@ func (e *examination) found(about string, state State, text, fix string) {
 	e.findings = append(e.findings, Finding{about, state, text, fix})
 }
 
-// unreadable returns the finding about something that cannot be read. A missing permission of the
-// caller is not a problem by itself; any other error is one.
+// unreadable adds a finding about something that cannot be read. A missing permission of the caller
+// is not a problem by itself; any other error is one.
 func (e *examination) unreadable(about, what string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {

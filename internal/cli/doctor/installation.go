@@ -68,7 +68,8 @@ func Operators(ctx context.Context, from client.Reader, namespace string) ([]app
 	return list.Items, err
 }
 
-// deployment examines the operator's Deployment. It returns nil if that cannot be read.
+// deployment examines the operator's Deployment. It returns nil if that does not exist or cannot be
+// read, and the first one if several exist.
 func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Deployment {
 	const about = "Operator"
 	switch {
@@ -203,7 +204,8 @@ func configMapOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// load reads the operator config from a file, as the operator does.
+// load reads the operator config in a ConfigMap, with the same checks as the operator. These read a
+// file, so load writes a temporary one.
 func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
 	text, has := cm.Data["config.yaml"]
 	if !has {

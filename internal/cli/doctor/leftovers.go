@@ -22,7 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// journals examines the settings that sweeps still have to restore.
+// journals examines the journals: settings that sweeps still have to restore, and OSDs that are kept
+// down.
 func (e *examination) journals(ctx context.Context) {
 	const about = "Journals"
 	all, err := journals.In(ctx, e.client, e.operator)
@@ -46,7 +47,7 @@ func (e *examination) journals(ctx context.Context) {
 		}
 	}
 	if open == 0 {
-		e.found(about, OK, "All changes of sweeps are restored.", "")
+		e.found(about, OK, "Nothing in Ceph is left to restore.", "")
 	}
 }
 
@@ -173,6 +174,6 @@ func (e *examination) monitoring(ctx context.Context) {
 	case len(dashboards.Items) == 0:
 		e.found("Grafana", Note, "There are no dashboards of cephtune in ConfigMaps for Grafana's sidecar.", e.fix("set dashboards.enabled: true, and Grafana's namespace in dashboards.namespace,", "kubectl apply --server-side -n NAMESPACE-OF-GRAFANA -k dashboards"))
 	default:
-		e.found("Grafana", OK, fmt.Sprintf("%d dashboards are in ConfigMaps for Grafana's sidecar.", len(dashboards.Items)), "")
+		e.found("Grafana", OK, fmt.Sprintf("ConfigMaps with dashboards for Grafana's sidecar: %d.", len(dashboards.Items)), "")
 	}
 }

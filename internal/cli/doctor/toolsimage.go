@@ -14,15 +14,15 @@ import (
 // compares it with images/tools/build, which sets these tags.
 const defaultLine = 20
 
-// toolsImage compares two versions of Ceph: the major version in the tag of a cluster's tools image,
-// and version, that of the cluster, such as 20.2.4-0. manager is the name of the manager's
-// Deployment.
+// toolsImage compares the major version of Ceph in a cluster, whose version is such as 20.2.4-0, with
+// the one in the tag of its tools image. If the cluster has a tools image of its own, it also compares
+// with the manager's tools image. The last argument is the name of the manager's Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
 	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")
 	cluster, err := strconv.Atoi(major)
 	if err != nil {
-		return // Rook has not reported the version, which is a finding about the cluster.
+		return // Rook has not reported the version yet.
 	}
 	image := known.ImagesFor(allowed).Tools
 	switch line, named := lineOf(image); {

@@ -30,8 +30,8 @@ const (
 	keySubvolume = "subvolumeName"
 )
 
-// volumes shows which pools back the StorageClasses and the claims of the namespace, because a
-// sweep over a pool's option has to name the pool.
+// volumes shows which pools store the volumes of StorageClasses and of the namespace's claims, because
+// a sweep over an option of an existing pool has to name the pool.
 func (e *examination) volumes(ctx context.Context) {
 	var classes storagev1.StorageClassList
 	if err := e.client.List(ctx, &classes); err != nil {

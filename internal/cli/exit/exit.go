@@ -9,15 +9,15 @@ import (
 // These exit codes are documented with each command in docs, and scripts rely on them.
 const (
 	OK = 0
-	// Failure means that the command failed.
+	// Failure means an error, or something that failed, such as a benchmark.
 	Failure = 1
-	// Usage means that the command line is wrong. Nothing was read.
+	// Usage means that the command line, or a file that it names, is wrong. Nothing was done.
 	Usage = 2
-	// Unexpected means that the command worked, but the outcome differs from --expect, or did not
-	// arrive within --timeout.
+	// Unexpected means that the command worked, but the outcome is unexpected. For example, a gate
+	// failed, --expect does not name the verdict, or --timeout or an interrupt came first.
 	Unexpected = 3
-	// Undecided means that the command worked, but the outcome is unknown: more runs may decide
-	// it.
+	// Undecided means that the command worked, but the outcome is unknown: more runs or facts may
+	// decide it.
 	Undecided = 4
 )
 
@@ -29,7 +29,7 @@ type codeError struct {
 func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
-// UsageErrorf returns an error about the command line itself.
+// UsageErrorf returns an error about the command line, or about a file that it names.
 func UsageErrorf(format string, args ...any) error {
 	return &codeError{Usage, fmt.Errorf(format, args...)}
 }

@@ -105,7 +105,8 @@ func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name 
 	return text.Bytes(), nil
 }
 
-// partsOf returns the full results of a benchmark, of all sessions that are kept, or the benchmarks and sessions of a sweep.
+// partsOf returns the full results of a benchmark's kept sessions, or the benchmarks and sessions of a
+// sweep.
 func partsOf(ctx context.Context, c client.Client, found client.Object) ([]client.Object, error) {
 	var parts []client.Object
 	switch found := found.(type) {

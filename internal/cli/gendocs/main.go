@@ -23,11 +23,12 @@ The program is ` + "`kubectl-cephtune`" + `: on the PATH it is ` + "`kubectl cep
 is generated from the program's own help by ` + "`make generate`" + `.
 
 **Exit codes**, for scripts: 0 is success. 1 is an error, or something that failed. 2 is wrong usage, and nothing was
-done. 3 is an unexpected outcome: a gate that failed, a verdict that ` + "`--expect`" + ` does not name, or a wait longer than
-` + "`--timeout`" + `. 4 is an unknown outcome: ` + "`compare`" + ` has too few runs or facts. Each command's help explains its codes.
+done. 3 is an unexpected outcome, such as a gate that failed, a verdict that ` + "`--expect`" + ` does not name, or a wait longer
+than ` + "`--timeout`" + `. 4 is an unknown outcome: ` + "`compare`" + ` has too few runs or facts. Each command's help explains its codes.
 
 **Completion** of commands, flags and the names of objects: ` + "`kubectl-cephtune completion bash`" + ` (zsh, fish, powershell)
-says how. For ` + "`kubectl cephtune`" + `, kubectl asks a program named ` + "`kubectl_complete-cephtune`" + ` on the PATH:
+prints a script; with ` + "`--help`" + `, it says how to load the script. For ` + "`kubectl cephtune`" + `, kubectl asks a program named
+` + "`kubectl_complete-cephtune`" + ` on the PATH:
 
 ` + "```sh" + `
 #!/bin/sh
@@ -73,7 +74,8 @@ func write(out io.Writer, root *cobra.Command) error {
 	return err
 }
 
-// documented reports whether the page has a command. It leaves out cobra's help command.
+// documented reports whether the page has a command. It leaves out cobra's commands help and
+// completion.
 func documented(cmd *cobra.Command) bool {
 	return cmd.IsAvailableCommand() && cmd.Name() != "help" && cmd.Name() != "completion"
 }

@@ -96,7 +96,7 @@ func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container st
 	return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 }
 
-// Scheme returns a scheme with the kinds that the command line reads.
+// Scheme returns a scheme with the kinds that the command line uses, except those of Rook.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -31,8 +31,9 @@ const timeout = 2 * time.Minute
 const longHelp = `List CephBenchmarks and CephTuningSweeps: their progress, their outcomes, and whether all
 settings of Ceph are restored.
 
-RESTORED is a sweep's condition of that name: Restored, NotRestored while settings are still to
-be restored, or LeftAlone if something else changed a setting meanwhile. It is empty if the
+RESTORED is the reason of a sweep's condition of that name: Restored, NotRestored while settings
+are still to be restored, LeftAlone if something else changed a setting meanwhile,
+OSDsNotRestarted if OSDs may still run with values of the sweep, or Abandoned. It is empty if the
 sweep changed no setting of Ceph.
 
 Exit codes: 0 the list is shown, even if it is empty; 1 error; 2 wrong usage.`
@@ -129,7 +130,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 	if len(objects) == 0 {
 		// The message goes to standard error, as in kubectl, so that standard output stays
 		// empty.
-		_, err = fmt.Fprintf(errOut, "There are none in %s.\n", where)
+		_, err = fmt.Fprintf(errOut, "Nothing was found in %s.\n", where)
 		return err
 	}
 	var text strings.Builder
@@ -218,7 +219,8 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 	return rows
 }
 
-// phase returns the text of the column PHASE: Deleting, or the reason of the condition Ready.
+// phase returns the text of the column PHASE: Deleting, the reason of the condition Ready, or "-"
+// without that condition.
 func phase(item client.Object, state object.State) string {
 	reason := state.Ready().Reason
 	switch {

@@ -1,7 +1,7 @@
 // Package live reports how fast the clients of a benchmark are while they measure, from the logs
 // of their pods.
 //
-// It needs neither the manager nor the token of the run, and writes nothing into the API. It
+// It needs neither the manager nor the key of the session, and writes nothing into the API. It
 // only needs the permissions to list pods and to read their logs.
 package live
 
@@ -28,12 +28,12 @@ type Figure struct {
 	Task    string
 	Elapsed time.Duration
 	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The
-	// mean is 0 if a client does not report its own.
+	// mean is 0 if it is unknown, because a client with operations reports no mean.
 	Rate parse.Rate
 	// Clients counts the clients that the figure includes. Of counts all clients.
 	Clients, Of int
-	// Unknown says why the figure is missing; empty if it is known, or if no client measures
-	// just now.
+	// Unknown says why the figure is missing; empty if the figure is known, or if the clients are
+	// merely silent, as between two phases.
 	Unknown string
 }
 

@@ -37,7 +37,8 @@ type Follower struct {
 	Logs Logs
 	// Every is the interval between figures. Look is the interval between searches for pods.
 	Every, Look time.Duration
-	// Patience is how long logs may be unreachable before that is reported.
+	// Patience is how long no client may report before an error of the logs is reported. A missing
+	// permission is reported at once.
 	Patience time.Duration
 	Now      func() time.Time
 }
@@ -71,7 +72,7 @@ type session struct {
 	clients map[string]*follower // keyed by pod
 	looked  time.Time
 	err     error     // from the last search for pods
-	quiet   time.Time // the time since which no client has reported
+	quiet   time.Time // when a client last reported, or when the subject changed
 	work    sync.WaitGroup
 }
 
@@ -81,10 +82,10 @@ type follower struct {
 
 	mu   sync.Mutex
 	last heard
-	err  error // from the last attempt
+	err  error // from the last attempt to open the log; nil once a rate was read
 }
 
-// turn searches for pods if that is due, and passes the clients' figure to tell.
+// turn searches for pods if that is due, and reports the clients' figure.
 func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, Figure)) {
 	now := s.Now()
 	if subject != s.subject {
@@ -103,8 +104,8 @@ func (s *session) turn(ctx context.Context, subject Subject, tell func(Subject, 
 	}
 }
 
-// figure returns the clients' rate, or the reason why it is unknown. Silence for a while is
-// normal between two phases.
+// figure returns the clients' rate, or the reason why it is unknown. It returns an empty Figure while
+// the clients are silent, which is normal between two phases.
 func (s *session) figure(now time.Time) Figure {
 	var words []heard
 	err := s.err
@@ -171,7 +172,7 @@ func (s *session) begin(ctx context.Context, pod string) {
 	s.work.Go(func() { one.follow(ctx, s.Follower, namespace, pod) })
 }
 
-// drop stops all followers.
+// drop stops all followers, and waits for their end.
 func (s *session) drop() {
 	for _, one := range s.clients {
 		one.stop()

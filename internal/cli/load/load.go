@@ -65,9 +65,9 @@ func (l *Flags) Add(cmd *cobra.Command) {
 	flags.StringVar(&l.deviceClass, "device-class", "", "device class of the OSDs of a scratch pool, such as ssd (default all OSDs)")
 	flags.StringVar(&l.domain, "failure-domain", "", "CRUSH level that separates the copies of a scratch pool (default host; use osd if there are fewer hosts than copies)")
 	flags.StringVar(&l.engine, "engine", "", strings.Join(Engines(), ", ")+": rados bench, rbd bench, or fio on an RBD image (default rados, or fio if another flag needs it)")
-	flags.StringVar(&l.mode, "mode", "", "access pattern: "+strings.Join(words.Modes(), ", ")+" (default write, or randwrite with fio); also --rw")
+	flags.StringVar(&l.mode, "mode", "", "access pattern: "+strings.Join(words.Modes(), ", ")+" (default write, randwrite with fio, or randreadwrite with --read-percent); also --rw")
 	flags.StringVar(&l.blockSize, "block-size", "", "bytes of one operation, such as 4Ki (default that of the engine); also --bs")
-	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is the engine's default; also --iodepth")
+	flags.Int32Var(&l.depth, "depth", 0, "operations in flight for each client, or each job of fio; 0 is the engine's default, or 32 with --rate-iops; also --iodepth")
 	flags.Int32Var(&l.jobs, "jobs", 0, "copies of fio's job on each client; also --numjobs")
 	flags.Int32Var(&l.readPercent, "read-percent", 0, "percentage of reads, from 1 to 99, for fio or rbd bench; also --rwmixread")
 	flags.Int64Var(&l.rateIOPS, "rate-iops", 0, "operations per second that each job of fio offers, so that latencies are comparable")
@@ -115,7 +115,7 @@ func (l *Flags) Check(needsFio bool) error {
 	return l.checkSizes()
 }
 
-// checkWords validates flags that each have a few allowed values.
+// checkWords validates the engine and the mode, and the forms of the cluster and the duration.
 func (l *Flags) checkWords() error {
 	switch {
 	case !slices.Contains(Engines(), l.engine):
@@ -245,7 +245,7 @@ func (l *Flags) Classes() *v1alpha1.Parameter {
 	return p
 }
 
-// FewestRuns limits the design Blocks to the smallest numbers that the API accepts.
+// FewestRuns sets the design Blocks, with the smallest numbers of blocks that the API accepts.
 func FewestRuns(s *v1alpha1.Strategy) {
 	const fewest = 3
 	s.Design, s.Blocks, s.ConfirmationBlocks = v1alpha1.DesignBlocks, v1alpha1.Blocks{Min: fewest, Max: fewest}, fewest
@@ -270,8 +270,8 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}, nil
 }
 
-// datasetSize returns a size that leaves room in a volume for the file system and for the data
-// of writes, which is separate from the data of reads.
+// datasetSize returns --dataset. By default, it returns a size that leaves room in a volume for the file
+// system and for the data of writes, which are separate from the data of reads; "" without a volume.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {
 		return l.dataset

@@ -103,7 +103,7 @@ func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptio
 			return nil, fmt.Errorf("%s: %w", name(path), err)
 		}
 		if asJSON, err := yaml.YAMLToJSON(document); err == nil && string(asJSON) == "null" {
-			continue // The document has only comments.
+			continue // The document is empty, or has only comments.
 		}
 		objects, err := decode(decoder, document)
 		if err != nil {

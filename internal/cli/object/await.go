@@ -30,7 +30,7 @@ type Pace struct {
 func DefaultPace() Pace { return Pace{Every: 2 * time.Second, Patience: 2 * time.Minute} }
 
 // Bounded returns a context that ends after the timeout or when the user interrupts. A timeout
-// of 0 means none.
+// of 0 is no limit.
 func Bounded(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	if timeout == 0 {
@@ -51,9 +51,10 @@ func Early(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// Await polls an object until look reports that it is done. It passes nil to look if the object,
-// or the one with that UID, no longer exists. It retries a broken connection while the patience
-// lasts.
+// Await polls an object until look returns true. It passes nil to look if the object, or the one with
+// that UID, no longer exists. It retries a broken connection while the patience lasts, but returns the
+// error of a missing permission at once. If the context ends, it returns [ErrTimeout] or
+// [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()

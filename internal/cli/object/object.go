@@ -128,8 +128,8 @@ type State struct {
 	ObservedRunID      v1alpha1.RunID
 	Suspend            bool
 	Cluster            v1alpha1.ClusterReference
-	// Result is the most important figure, Verdict the outcome, and Summary the outcome in one
-	// sentence.
+	// Result is the headline of a benchmark, or the best configuration of a sweep with its effect.
+	// Verdict is the outcome, and Summary is the outcome in words.
 	Result, Verdict, Summary string
 }
 
@@ -159,7 +159,8 @@ func StateOf(o client.Object) State {
 // Ready returns the condition Ready; empty if the operator has not set it yet.
 func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionReady) }
 
-// Restored returns the condition Restored; empty if nothing was changed.
+// Restored returns the condition Restored; empty for a benchmark, and for a sweep that has changed no
+// setting.
 func (s State) Restored() metav1.Condition { return s.condition(v1alpha1.ConditionRestored) }
 
 // Idle reports whether the operator neither works on the object nor waits for something.

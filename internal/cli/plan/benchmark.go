@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// BenchmarkPlan describes the steps of a benchmark. Times and bytes are estimates.
+// BenchmarkPlan describes the runs of a benchmark. Times and bytes are estimates.
 type BenchmarkPlan struct {
 	Runs              int32              `json:"runs"`
 	RunDuration       metav1.Duration    `json:"runDuration"`

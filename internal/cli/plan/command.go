@@ -39,8 +39,9 @@ the sweep would run, and removes it once the plan is printed.
 For a CephBenchmark it shows the runs, their phases, and roughly how long it takes and how much
 it writes. The API server checks the object without creating it.
 
-Exit codes: 0 the sweep can be run; 1 there is no plan, or another error; 2 wrong usage;
-3 the operator would refuse the sweep, or there is no plan within --timeout.`
+Exit codes: 0 the plan is shown, and the operator would not refuse the sweep; 1 there is no plan,
+or another error; 2 wrong usage; 3 the operator would refuse the sweep, or there is no plan within
+--timeout.`
 
 const examples = `  # Before it is run
   %[1]s -f pg-num.yaml -n cephtune-bench

@@ -31,7 +31,8 @@ configuration or phase with its interval, every run in order of time, the enviro
 restored, and the object to repeat it.
 
 html is one self-contained file with plots, to mail, keep or print. markdown is for a pull
-request, without plots. csv has the raw figures, one line for each figure of each run.
+request, without plots. csv has the raw figures, one line for each figure of each run, and for a
+benchmark also of all runs together.
 
 With -f it reads a file instead of the cluster: an export, or the output of
 "kubectl get -o yaml".
@@ -130,7 +131,7 @@ func (o *options) make(ctx context.Context, connect object.Connect, args []strin
 }
 
 // source holds the input of a report: a benchmark with the full results of its runs, or a sweep
-// with the benchmarks that it has created.
+// with the benchmarks that it has created and its archived sessions.
 type source struct {
 	object     client.Object
 	runs       []*archive.Run

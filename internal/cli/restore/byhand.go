@@ -17,7 +17,8 @@ import (
 // byHandPage says how to restore settings of Ceph without the operator.
 const byHandPage = "https://github.com/cephtune/cephtune/blob/main/docs/safety.md#by-hand"
 
-// byHand returns the ceph command that restores a setting.
+// byHand returns the ceph command that restores a setting. For a kind of setting that this version
+// does not know, it refers to the page.
 func byHand(e tuning.Entry) string {
 	s, was := e.Setting, e.Original
 	switch s.Kind {

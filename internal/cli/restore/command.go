@@ -33,19 +33,20 @@ const longHelp = `Show the settings that a CephTuningSweep has changed in Ceph a
 the original value, the values that the sweep may have set, and the command that restores it by
 hand. This command reads the journal, a ConfigMap in the operator's namespace, so neither Ceph nor
 the operator has to answer. Without a name it shows every open journal, including those of OSDs
-that a benchmark keeps down; cephbenchmark/NAME shows only these.
+that a benchmark keeps down; cephbenchmark/NAME shows only the OSDs of that benchmark.
 
-The operator restores everything by itself, and keeps trying until Ceph answers. It accepts
-settings that you restore by hand meanwhile. Restore them from the top of the table to its end,
-as ` + byHandPage + `
+The operator restores everything by itself, and keeps trying until Ceph answers. It leaves only
+settings that something else has changed meanwhile, and, with onCompletion KeepBest, those of a
+winner. It accepts settings that you restore by hand meanwhile. Restore them from the top of the
+table to its end, as ` + byHandPage + `
 says.
 
 --abandon makes the operator abandon the restore, for a Ceph cluster that is gone for good. The
 operator restores what it can in one attempt, and leaves the rest as it is. This happens at the
 sweep's next restore: when the sweep is deleted or suspended, fails or ends.
 
-Exit codes: 0 nothing is open, or the restore is abandoned; 1 error; 2 wrong usage; 3 settings are still to
-be restored.`
+Exit codes: 0 nothing is open, or --abandon has asked the operator; 1 error; 2 wrong usage; 3 settings
+are still to be restored.`
 
 const examples = `  # Settings that sweep pg-num has not restored
   %[1]s pg-num -n cephtune-bench
@@ -146,7 +147,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 		open += len(j.ToRestore())
 	}
 	if open > 0 {
-		return exit.UnexpectedErrorf("%d settings are still to be restored", open)
+		return exit.UnexpectedErrorf("settings still to be restored: %d", open)
 	}
 	return nil
 }
@@ -175,8 +176,8 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	return open, len(all) == 0, errors.Join(damaged...)
 }
 
-// confirm checks that an empty result means that no journal exists, and not that the search was
-// in the wrong namespace.
+// confirm checks that an empty result means that nothing is open, and not that the search was in the
+// wrong namespace or for an object that does not exist.
 func (o *options) confirm(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, none bool) error {
 	if len(found) > 0 {
 		return nil
@@ -243,7 +244,8 @@ func ours(e tuning.Entry) string {
 	return strings.Join(values, ", ")
 }
 
-// operatorAction describes what the operator does with a journal.
+// operatorAction describes the operator's next action for a journal, or the status of the journal's
+// owner.
 func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) string {
 	kind, known := object.KindOf(j.Sweep.KindOrSweep())
 	if !known {

@@ -31,7 +31,7 @@ Values of invalid runs are in parentheses and excluded.
 
 Exit codes: 0 there are results, 1 error, 2 wrong usage.`
 
-const examples = `  # What the latest run measured
+const examples = `  # All repetitions of the latest run ID
   %[1]s nightly -n cephtune-bench
 
   # One repetition, with all details
@@ -127,8 +127,7 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	return writeTable(w, f)
 }
 
-// Write shows the measurements of the latest run of a CephBenchmark, like the subcommand without
-// flags.
+// Write shows the measurements of a CephBenchmark's latest run ID, like the subcommand without flags.
 func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

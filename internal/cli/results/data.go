@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// writeJSON writes the stored documents unchanged, in one array.
+// writeJSON writes the stored documents of the runs, in one array.
 func writeJSON(w io.Writer, f *findings) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

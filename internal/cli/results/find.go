@@ -25,7 +25,7 @@ const (
 	sweepPage = 100
 )
 
-// findings holds the runs of one session, by number.
+// findings holds the requested runs of one session, by number.
 type findings struct {
 	benchmark *v1alpha1.CephBenchmark
 	// current says that the runs belong to the session in status.
@@ -108,8 +108,8 @@ func pages[T any, L interface {
 	}
 }
 
-// SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID. ConfigMaps that were
-// deleted because of its historyLimit are missing.
+// SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID; nil for a sweep with the
+// design Blocks. ConfigMaps that were deleted because of its historyLimit are missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
 	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
 		return nil, nil
@@ -158,8 +158,8 @@ func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
 	return runs, nil
 }
 
-// list returns the ConfigMaps of one session: the session in status or, for an earlier run ID,
-// the latest session.
+// list returns the ConfigMaps of one session: the session in status or, with a run ID, the latest
+// session of that ID.
 func (o *options) list(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark) ([]corev1.ConfigMap, error) {
 	labels := archive.Labels(benchmark.Name)
 	if o.runID == "" {
@@ -198,7 +198,7 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:
-		return fmt.Errorf("there is no run %d, only %d others: remove --run to see them", o.run, runs)
+		return fmt.Errorf("there is no run %d (number of kept runs: %d): remove --run to see them", o.run, runs)
 	case o.runID != "":
 		return fmt.Errorf("there are no results of run ID %s: historyLimit keeps those of the latest %d run IDs", o.runID, benchmark.Spec.HistoryLimit)
 	}

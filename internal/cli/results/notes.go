@@ -43,7 +43,7 @@ func notes(runs []*archive.Run) ([]string, error) {
 	return lines, nil
 }
 
-// phaseNotes names each mark and each warning of a phase once, with the affected runs.
+// phaseNotes names each mark, each slow OSD and each warning of a phase once, with the affected runs.
 func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	var order []string
 	about := map[string][]string{}

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// writeOutages writes the cost of outages, if there were any: how long the cluster took to
-// recover, and the clients' figures meanwhile.
+// writeOutages writes the cost of outages, if there were any: how long the cluster took to recover,
+// and the clients' figures before, during and after that.
 func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	var costs, backfills, windows [][]string
 	for _, run := range runs {

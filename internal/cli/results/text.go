@@ -153,7 +153,8 @@ func combinedCells(combined v1alpha1.PhaseResult, direction v1alpha1.Direction, 
 	return "", ""
 }
 
-// spread returns how much the largest value exceeds the smallest, in percent.
+// spread returns how much the largest value exceeds the smallest, in percent; "" for fewer than two
+// values.
 func spread(values []float64) string {
 	if len(values) < 2 {
 		return ""

@@ -30,8 +30,9 @@ measures, it also shows how fast its clients are.
 With -f it runs the object of a file, or of standard input. Otherwise the flags describe a
 benchmark of one phase. It uses a scratch pool that is created for it and removed afterwards, or
 with --pool a pool that the administrator allows for benchmarks, or with --storage-class a volume
-of that class. Everything else has the kind's defaults; --dry-run -o yaml shows the object. The
-names of fio work, too: --rw, --bs, --iodepth, --numjobs, --runtime.
+of that class. Several classes make a sweep that compares them. Everything else has the kind's
+defaults; --dry-run -o yaml shows the object. The names of fio work, too: --rw, --bs, --iodepth,
+--numjobs, --runtime.
 
 If there is only one CephCluster, neither the flags nor the file need to name it.
 
@@ -40,8 +41,8 @@ The object stays, with its results, until it is deleted. An interrupt does not s
 
 Exit codes: 0 it has ended, and its expectations, if any, are met; 1 it has failed, or another
 error; 2 wrong usage; 3 its expectations are not met, spec.failOn lists the verdict, --expect does
-not list the verdict, or it has not ended within --timeout. With --wait=false, 0 means that it was
-created.`
+not list the verdict, it has not ended within --timeout, or this command was interrupted. With
+--wait=false, 0 means that it was created.`
 
 const examples = `  # Three minutes of 4 MiB writes to a scratch pool
   %[1]s -n cephtune-bench --ceph-cluster rook-ceph/my-cluster --block-size 4Mi
@@ -154,8 +155,8 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkClasses checks the flags for limits, which a comparison of several classes does not
-// support.
+// checkClasses refuses flags that a comparison of several classes does not support, and flags that
+// only such a comparison supports. It also checks the limits.
 func (o *options) checkClasses(cmd *cobra.Command) error {
 	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
 		return exit.UsageErrorf("--%s is a limit for one StorageClass, but --storage-class names several: remove it, or run one class after the other", given[0])
@@ -248,7 +249,7 @@ func Place(o client.Object, namespace string, named bool) error {
 	return nil
 }
 
-// Create creates an object. Its error says what to do.
+// Create creates an object. Some of its errors say what to do.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
 	kind := object.StateOf(o).Kind
 	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"…"))

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// limits holds the figures that a benchmark from flags has to reach.
+// limits holds the limits of figures that a benchmark from flags has to keep.
 type limits struct {
 	bandwidth, iops, p99 string
 }

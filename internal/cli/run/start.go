@@ -147,8 +147,8 @@ func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object,
 	return object.Print(c, wanted, format, out)
 }
 
-// judge returns an exit.Unexpected error for an unexpected verdict. A benchmark with
-// expectations must meet them.
+// judge returns an exit.Unexpected error for a verdict that --expect does not list. Without --expect, a
+// benchmark with expectations must meet them, and spec.failOn must not list the verdict.
 func (o *Start) judge(ended client.Object) error {
 	state := object.StateOf(ended)
 	expected := o.expect

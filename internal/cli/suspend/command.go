@@ -22,8 +22,8 @@ import (
 const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
 
 A sweep ends the current benchmark, restores what it has changed in Ceph, and releases the
-cluster's lock. A benchmark stops after its current phase. An interrupted run is repeated after
-the resume; completed runs count.
+cluster's lock. A benchmark stops after its current phase. During an outage, and with a standalone
+client, it stops at once. An interrupted run is repeated after the resume; completed runs count.
 
 With --wait, this command reports what the operator waits for, until it is suspended and
 everything is restored.
@@ -153,7 +153,8 @@ func (o *command) change(ctx context.Context, c client.Client, found client.Obje
 	return err
 }
 
-// patch sets spec.suspend, with --dry-run only in memory.
+// patch sets spec.suspend: with --dry-run=client only in memory, and with --dry-run=server only in the
+// answer of the API server.
 func (o *command) patch(ctx context.Context, c client.Client, found client.Object) error {
 	before, ok := found.DeepCopyObject().(client.Object)
 	if !ok {
@@ -174,8 +175,8 @@ func (o *command) patch(ctx context.Context, c client.Client, found client.Objec
 	return nil
 }
 
-// await prints what the operator waits for until the object is suspended. It is suspended once
-// everything is restored.
+// await prints the operator's messages until the object is suspended, which includes the restore, or
+// until it has ended.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
 	last := "the operator has not seen it yet"

@@ -51,8 +51,8 @@ The flags of the load are those of "run". --objective is the metric to compare: 
 bandwidth, mean and so on. The default is p99 if --rate-iops is set. Otherwise it is iops for
 random access, and bandwidth for sequential access.
 
-An option of OSDs that the administrator allows to be switched is switched many times while one
-load runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
+An option that the administrator allows to be switched is switched many times while one load
+runs. This is a session. Several sessions, each on a new pool, give a verdict that holds for
 the cluster. With --quick it takes one session: minutes instead of an hour, and the verdict holds
 only for this pool, in this hour. Other sweeps, such as over pg_num or StorageClasses, compare runs
 of each configuration. With --quick they make as few runs as possible, which prove only large
@@ -60,13 +60,15 @@ effects.
 
 First the operator makes a plan: the number of runs, the longest duration, and the smallest effect
 that the sweep can prove. Then this command asks for confirmation; without a terminal, it needs
---yes. The sweep restores everything that it changed when it ends, fails or is cancelled.
+--yes. When the sweep ends, fails or is cancelled, it restores everything that it changed, except
+settings that something else has changed meanwhile. To leave a winner's settings in Ceph, set
+onCompletion to KeepBest in a file, starting from --dry-run -o yaml.
 
 An interrupt does not stop the sweep: use "cancel" to end it, or "watch" to follow it again.
 
 Exit codes: 0 it has ended, or you declined; 1 it has failed, or another error; 2 wrong usage;
-3 the operator would refuse it, --expect does not list the verdict, or it has not ended within
---timeout. With --wait=false, 0 means that it was created.`
+3 the operator would refuse it, --expect does not list the verdict, it has not ended within
+--timeout, or this command was interrupted. With --wait=false, 0 means that it was created.`
 
 const examples = `  # Which mClock profile is best for this load?
   %[1]s osd_mclock_profile=balanced,high_client_ops -n cephtune-bench --block-size 4Ki --rate-iops 1000 --objective p99
@@ -259,8 +261,8 @@ func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, er
 	ctx, stop := object.Bounded(parent, 0)
 	defer stop()
 	answers := make(chan string, 1)
-	// If nobody answers, this goroutine ends only with the process: a read from a terminal
-	// cannot be cancelled.
+	// Without an answer, this goroutine ends only with the process: a read from a terminal cannot be
+	// cancelled.
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n') // No answer means no.
 		answers <- strings.ToLower(strings.TrimSpace(line))

@@ -111,7 +111,8 @@ func poolOptions() []string {
 	}
 }
 
-// workload returns the field of the load that a word names; "" if the engine has no such field.
+// workload returns the field of the load that a word names; "" if the engine has no such field. It
+// returns false if the word names no field of the load.
 func workload(word, engine string) (v1alpha1.WorkloadField, bool) {
 	fields := map[string]map[string]v1alpha1.WorkloadField{
 		"depth":      {"rados": v1alpha1.WorkloadConcurrency, "rbd": v1alpha1.WorkloadIOThreads, "fio": v1alpha1.WorkloadIODepth},
@@ -144,7 +145,8 @@ func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 	return p
 }
 
-// change describes the change to existing things in Ceph; "" if there is none.
+// change describes the change to existing things in Ceph; "" if the setting changes only new pools or
+// the load.
 func (s setting) change(pool string) string {
 	switch {
 	case s.config && s.mask != "":

@@ -35,8 +35,8 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 	return isFile && term.IsTerminal(int(file.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// words matches verdicts, outcomes of constraints and expectations, and, at the start of a line,
-// the states of doctor's findings.
+// words matches verdicts, outcomes of constraints and expectations, and, at the start of a line, the
+// states of doctor's findings, except note.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
 // Colored returns text with its verdicts and outcomes colored.

@@ -1,5 +1,5 @@
-// Package versions is the subcommand that shows which versions work together: of this program, of the operator,
-// of Kubernetes, and of the Ceph clusters.
+// Package versions is the subcommand that shows the versions of this program, of the operator, of
+// Kubernetes, and of the Ceph clusters.
 package versions
 
 import (

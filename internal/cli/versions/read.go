@@ -22,7 +22,7 @@ type versions struct {
 	Client string `json:"client"`
 	// Kubernetes is the version of the API server.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// API lists the versions of cephtune's kinds that the API server serves.
+	// API lists the versions that the API server serves, according to the CRD of CephTuningSweep.
 	API string `json:"api,omitempty"`
 	// Operator lists the images of the operator's Deployment.
 	Operator     []string      `json:"operator,omitempty"`
@@ -35,7 +35,7 @@ type versions struct {
 type cephCluster struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Version is the version of Ceph that Rook reports, such as 20.2.4-0.
+	// Version is the version of Ceph that Rook reports, such as 20.2.4-0, or "not reported yet".
 	Version string `json:"version"`
 }
 

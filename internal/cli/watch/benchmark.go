@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
-// writeBenchmark writes the outcome of a benchmark: its headline and, if it has results, the
-// output of `results`.
+// writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
+// results are kept, the output of `results`.
 func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {

@@ -39,8 +39,8 @@ The current leader may still lose: only the verdict counts. This page explains t
 ` + verdictsPage + `
 
 If the connection breaks, it reconnects, for up to two minutes without an answer. It follows a
-suspended object until it is resumed. Interrupting this command does not stop the object: to end
-a sweep, set spec.suspend or delete it.
+suspended object, too, until that is resumed and ends. Interrupting this command does not stop the
+object: for that, use "suspend" or "cancel".
 
 Exit codes: 0 it has ended with a result, whatever the verdict; 1 it has failed, is stalled or was
 deleted, or another error; 2 wrong usage; 3 it has not ended within --timeout, or this command was

@@ -86,8 +86,8 @@ func (f *follower) show(object client.Object, show func(view) (bool, error)) (bo
 	return show(v)
 }
 
-// ask tells the user, once, that the operator ignores the object. With Helm, the operator sees only
-// the benchmark namespaces, so it cannot refuse an object in another one.
+// ask shows, once, that the operator ignores the object. With Helm, the operator sees only the
+// benchmark namespaces, so it cannot refuse an object in another one.
 func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
 	if !f.last.unseen || f.asked {
 		return false, nil

@@ -109,7 +109,7 @@ func viewOf(o metav1.ObjectMeta, observed int64, sameRun bool, conditions []meta
 	v.unseen = ready == nil
 	switch {
 	case ready == nil || observed != o.Generation:
-		// Status is about an earlier spec.
+		// Status is missing, or about an earlier spec.
 		v.step, v.message = "", "The operator has not seen it yet."
 	case !o.DeletionTimestamp.IsZero():
 		v.step = "being deleted"

@@ -38,7 +38,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	return err
 }
 
-// WritePlan writes the plan of a sweep with mode Plan, or the reason why it has no plan.
+// WritePlan writes the plan of a sweep with mode Plan. It writes nothing without a plan.
 func WritePlan(o client.Object, w io.Writer) error {
 	s, ok := o.(*v1alpha1.CephTuningSweep)
 	if !ok {
@@ -197,8 +197,9 @@ func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
 	if n == nil {
 		return
 	}
-	fmt.Fprintf(out, "\nTwo runs of the same configuration differ by %s (noise floor). The baseline changed by %s from the first block to\n"+
-		"the last (drift). The smallest improvement that this sweep could prove, four times out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
+	fmt.Fprintf(out, "\nRuns of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed\n"+
+		"by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times\n"+
+		"out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
 }
 
 func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
@@ -265,8 +266,8 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	terminal.WriteTable(out, []string{"NEXT", ""}, rows)
 }
 
-// runToShow returns the last valid run with kept results: of the best configuration if it has
-// one, otherwise of any. It returns 0 if there is none.
+// runToShow returns the last valid run with kept results: of the best configuration if it has such a
+// run, otherwise of any. It returns 0 without such a run.
 func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
 	last := 0
@@ -284,7 +285,7 @@ func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	return last
 }
 
-// failedRunToShow returns the last failed run whose benchmark is kept, or 0 if there is none.
+// failedRunToShow returns the last failed run whose benchmark is kept, or 0 without such a run.
 func failedRunToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	for i, e := range slices.Backward(ledger) {
 		if e.Validity == v1alpha1.SweepRunFailed && len(ledger)-i <= int(s.Spec.HistoryLimit) {

@@ -16,7 +16,7 @@ type ending int
 const (
 	endNone   ending = iota // it has not ended
 	endResult               // it has a result
-	endFailed               // it has no results, or it waits until a user changes something
+	endFailed               // it is stalled: it has failed, or waits until a user changes something
 )
 
 // view holds the parts of an object's state that people follow.
@@ -31,7 +31,8 @@ type view struct {
 	clients live.Subject
 	// live is the clients' rate as text.
 	live string
-	// unseen says that the operator has not reacted yet, and asks that message asks the user why.
+	// unseen says that the operator has not reacted yet. asks says that message is a question to the
+	// user about the reason.
 	unseen, asks bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// metrics returns short names of metrics. Names of the API are accepted as well.
+// metrics returns short names of metrics.
 func metrics() map[string]v1alpha1.Metric {
 	return map[string]v1alpha1.Metric{
 		"bw": v1alpha1.MetricBandwidth, "throughput": v1alpha1.MetricBandwidth,
@@ -47,7 +47,8 @@ func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }
 
-// Flag returns the name of the flag for a name from fio or from an earlier version.
+// Flag returns the name of the flag for a name from fio or from an earlier version of cephtune. It
+// returns any other name unchanged.
 func Flag(name string) string {
 	if flag, known := map[string]string{
 		"rw": "mode", "readwrite": "mode", "bs": "block-size", "blocksize": "block-size", "iodepth": "depth", "io-depth": "depth",
@@ -59,7 +60,7 @@ func Flag(name string) string {
 	return name
 }
 
-// Field returns the field of the API for a name from fio, with an example of its value.
+// Field returns the field of the API for a name from fio, often with an example of its value.
 func Field(name string) (string, bool) {
 	field, known := map[string]string{
 		"rw": "pattern, such as RandRead", "readwrite": "pattern, such as RandRead", "bs": "blockSize, such as 4Ki",
@@ -120,7 +121,7 @@ func BlockSize(text string) (*resource.Quantity, error) {
 	return &size, nil
 }
 
-// instead returns the size that the user probably meant.
+// instead suggests the size that the user probably meant, or says which sizes are possible.
 func instead(text string) string {
 	for _, unit := range []string{"k", "K", "m", "M", "g", "G"} {
 		if number, ends := strings.CutSuffix(text, unit); ends {
@@ -139,7 +140,7 @@ func Modes() []string {
 func IsMode(word string) bool { return slices.Contains(Modes(), word) }
 
 // Hint returns the field or metric that the user probably meant, for an error about an unknown
-// name; "" if there is none.
+// name; "" for any other error or name.
 func Hint(message string) string {
 	var hints []string
 	for _, match := range unknownField.FindAllStringSubmatch(message, -1) {

@@ -15,7 +15,7 @@ import (
 // assetsVariable names the folder of the binaries for envtest.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// startTimeout is the deadline for each of the API server and etcd.
+// startTimeout is the deadline for the API server, and for etcd, to start and to stop.
 const startTimeout = 2 * time.Minute
 
 // Start starts an API server that stops at the end of the test. It returns the configuration of an
@@ -49,7 +49,7 @@ func Start(t testing.TB) *rest.Config {
 	return config
 }
 
-// Root returns the root folder of the module.
+// Root returns the root folder of the project: the closest one above the test with a file PROJECT.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -15,8 +15,8 @@ import (
 // Constant is a string constant. Type is "" if its declaration has no type.
 type Constant struct{ Name, Type, Value string }
 
-// Of returns the string constants of files, in order. It fails the test if there are none, or if a
-// value is an expression, because only the compiler can evaluate that.
+// Of returns the string constants of files, in order. It fails the test if it finds no constant, or if
+// the value of one is an expression with strings, because only the compiler can evaluate that.
 func Of(t testing.TB, files ...string) []Constant {
 	t.Helper()
 	var all []Constant

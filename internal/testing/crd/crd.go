@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema returns the schema of a kind, which is named in the plural, such as cephtuningsweeps. Root is
-// the folder of the module.
+// Schema returns the schema of a kind, which is named in the plural, such as cephtuningsweeps. The
+// argument root is the folder of the module.
 func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases", "cephtune.dev_"+kind+".yaml"))

@@ -87,7 +87,8 @@ func detectsRaces() bool {
 	return known && slices.ContainsFunc(build.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }
 
-// Peak returns the largest memory that this process has used, in bytes.
+// Peak returns the largest memory that this process has used, in bytes. It skips the test on systems
+// other than Linux.
 func Peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -12,8 +12,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// Check fails the test with each problem of a pod. The containers in tokens may have a token for
-// the API server.
+// Check fails the test with each problem of a pod. The argument tokens names the containers that may
+// have a token for the API server.
 func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	t.Helper()
 	problems, err := Problems(pod, tokens...)
@@ -25,7 +25,7 @@ func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	}
 }
 
-// Problems returns the problems of a pod.
+// Problems returns the problems of a pod. The argument tokens is as in Check.
 func Problems(pod *corev1.PodTemplateSpec, tokens ...string) ([]string, error) {
 	problems, err := unrestricted(pod)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package rights gives a manager in a test exactly the rights of the manifests in config. If a
-// controller sends a request without the right to it, its own tests fail, rather than a user's
-// cluster.
+// controller sends a request without the right to it, its own tests fail, so that no user's cluster
+// refuses the request later.
 package rights
 
 import (
@@ -40,8 +40,9 @@ const (
 	patience = time.Minute
 )
 
-// Manager returns the configuration of a manager. The namespace must exist. It is the manager's own
-// namespace, and also a namespace for benchmarks.
+// Manager creates the roles and bindings of a manager, and returns the configuration of a client with
+// exactly these rights. The namespace must exist. It is the manager's own namespace, and also a
+// namespace for benchmarks.
 func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	t.Helper()
 	c := connect(t, admin)
@@ -129,8 +130,8 @@ func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttr
 	}
 }
 
-// place moves an object of the manifests into the namespace, and lets a binding refer to the
-// account in it.
+// place moves an object of the manifests into the namespace, or renames it if it is cluster-wide. It
+// lets a binding refer to the account in the namespace.
 func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	t.Helper()
 	switch {

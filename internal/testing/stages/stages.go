@@ -29,8 +29,8 @@ func Dir(t testing.TB, kind string) string {
 // updateGolden names the variable with which Check writes the files instead of comparing them.
 const updateGolden = "UPDATE_GOLDEN"
 
-// Check compares the stages of a kind, by name, with the files. If UPDATE_GOLDEN is set, it writes
-// the files.
+// Check compares the stages of a kind, by name, with the files, and fails for a file without a stage. If
+// UPDATE_GOLDEN is set, it writes the files instead of comparing them.
 func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 	t.Helper()
 	dir := Dir(t, kind)
