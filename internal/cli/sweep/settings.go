@@ -162,6 +162,9 @@ func (s setting) change(pool string) string {
 // baseline reads the values of the baseline.
 func baseline(given []string, of []setting, engine string) (map[string]v1alpha1.ParameterValue, error) {
 	values := map[string]v1alpha1.ParameterValue{}
+	if len(given) > 0 && len(of) == 0 {
+		return nil, exit.UsageErrorf("--baseline is for varied settings: of several StorageClasses, the first is the baseline")
+	}
 	for _, pair := range given {
 		name, text, found := strings.Cut(pair, "=")
 		field, _ := workload(name, engine)

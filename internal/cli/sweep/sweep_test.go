@@ -105,6 +105,7 @@ func TestGolden(t *testing.T) {
 		"classes and a depth":          {line: "depth=1,32 --storage-class fast,slow --dry-run", silent: true},
 		"classes alone":                {line: "--storage-class fast,slow --dry-run", silent: true},
 		"usage classes as a setting":   {line: "storageClass=fast,slow --yes"},
+		"usage a baseline of classes":  {line: "--storage-class fast,slow --baseline depth=1 --dry-run"},
 		"usage a misspelled option":    {line: "pg_nmu=8,16 --yes"},
 		"usage nothing":                {line: "--yes"},
 		"usage no values":              {line: "pg_num --yes"},
