@@ -317,8 +317,11 @@ func dwellsAfterWindows(w *world) {
 	s := w.create("held", strings.Replace(switchedSpec, "sessions: 1", "sessions: 3, pairs: 4", 1))
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
 	w.wantState(before)
-	last := s.Status.Runs[len(s.Status.Runs)-1]
-	if s.Status.Verdict != v1alpha1.VerdictSuperior || s.Status.Claim != v1alpha1.ClaimThisCluster || w.sessions(s).Valid != 3 || !strings.HasSuffix(string(last), " Dwells") {
+	last, verdict := s.Status.Runs[len(s.Status.Runs)-1], v1alpha1.VerdictSuperior
+	if strings.Contains(s.Status.Summary, "which contradicts the windows") { // The test has a level of 5%, so chance does that in one story of twenty.
+		verdict = v1alpha1.VerdictInconclusive
+	}
+	if s.Status.Verdict != verdict || s.Status.Claim != v1alpha1.ClaimThisCluster || w.sessions(s).Valid != 3 || !strings.HasSuffix(string(last), " Dwells") {
 		w.t.Errorf("%s, %s, sessions %q: %s", s.Status.Verdict, s.Status.Claim, s.Status.Runs, s.Status.Summary)
 	}
 	if !strings.Contains(s.Status.Summary, "When each setting stayed applied for 4 minutes, twice, the ratio was") {

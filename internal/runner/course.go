@@ -27,8 +27,9 @@ type Course struct {
 const (
 	maxSeconds       = 6 * 3600 // rows of a task
 	maxSecondsAnswer = 1000     // rows of an answer
-	// maxBins is the maximum number of histogram bins of a task, of 16 bytes each. It is enough for
-	// an hour with 290 bins a second. Rows beyond that have no histograms.
+	// maxBins is the maximum number of histogram bins, of 16 bytes each, in the rows of a task that the
+	// manager has not received. It is enough for an hour with 290 bins a second. Rows beyond that have no
+	// histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )
@@ -100,8 +101,9 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns rows of a task, beginning with row number from.
-func (s *session) course(id string, from int) (answeredCourse, *Error) {
+// course returns rows of a task, beginning with row number from. The manager has received the rows before
+// received.
+func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, err := s.find(id)
@@ -113,17 +115,27 @@ func (s *session) course(id string, from int) (answeredCourse, *Error) {
 	case from < 0 || from > len(e.course):
 		return answeredCourse{}, refuse(Invalid, "task %s has %d rows, and none at %d", id, len(e.course), from)
 	}
+	e.drop(min(received, from))
 	rows := answerOf(e.course[from:])
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
+}
+
+// drop drops the histograms of rows that the manager has received. Without that, a long session over a
+// percentile would exceed maxBins, after which rows have no histograms.
+func (e *entry) drop(received int) {
+	for ; e.plain < received; e.plain++ {
+		e.bins -= binsOf(&e.course[e.plain])
+		e.course[e.plain] = e.course[e.plain].WithoutLatencies()
+	}
 }
 
 // Course implements [Client]. If an answer has room for only a part of the rows, the client
 // requests the rest.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
-	course, err := c.coursePart(ctx, id, from)
+	course, err := c.coursePart(ctx, id, from, from)
 	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
 		var next coursePart
-		if next, err = c.coursePart(ctx, id, from+len(course.Rows)); err == nil {
+		if next, err = c.coursePart(ctx, id, from, from+len(course.Rows)); err == nil {
 			course.Rows, course.Began, more = append(course.Rows, next.Rows...), next.Began, next.more
 		}
 	}
@@ -136,16 +148,19 @@ type coursePart struct {
 	more bool
 }
 
-func (c *client) coursePart(ctx context.Context, id string, from int) (coursePart, error) {
+func (c *client) coursePart(ctx context.Context, id string, received, from int) (coursePart, error) {
 	var answer answeredCourse
+	var arrived time.Time // Before the rows are decoded, which takes a while if several clients answer at once.
 	sent := time.Now()
-	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}}.Encode())
-	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error { return limits.Decode(body, &answer, courseLimits()) })
-	received := time.Now()
+	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}, "received": {strconv.Itoa(received)}}.Encode())
+	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error {
+		arrived = time.Now()
+		return limits.Decode(body, &answer, courseLimits())
+	})
 	if err != nil {
 		return coursePart{}, err
 	}
 	running := time.Duration(answer.RunningNanoseconds)
-	began := Started{NotBefore: sent.Add(-running), NotAfter: received.Add(-running)}
+	began := Started{NotBefore: sent.Add(-running), NotAfter: arrived.Add(-running)}
 	return coursePart{Course: Course{Rows: answer.Rows, Began: began}, more: answer.More && len(answer.Rows) > 0}, nil
 }

@@ -23,7 +23,7 @@ func TestCourse(t *testing.T) {
 		s.entries = append(s.entries, e)
 		r := &execution{session: s, entry: e}
 		r.addSecond(&parse.Counted{Done: result.Done{Operations: 9}, Seconds: 1})
-		if _, err := s.course("a", 0); err == nil || err.Code != NotReady {
+		if _, err := s.course("a", 0, 0); err == nil || err.Code != NotReady {
 			t.Errorf("before it runs: %v", err)
 		}
 		e.since = time.Now()
@@ -32,20 +32,20 @@ func TestCourse(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r.addSecond(&parse.Counted{Seconds: 2}) // a stall
 		time.Sleep(time.Second / 2)
-		got, err := s.course("a", 0)
+		got, err := s.course("a", 0, 0)
 		want := answeredCourse{RunningNanoseconds: int64(3500 * time.Millisecond), Rows: []result.Second{
 			{ToNanoseconds: 1e9, Done: result.Done{Operations: 4, Bytes: 4096, LatencySeconds: 2}}, {FromNanoseconds: 1e9, ToNanoseconds: 3e9},
 		}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v, -want +got:\n%s", err, diff)
 		}
-		if got, err := s.course("a", 1); err != nil || !cmp.Equal(got.Rows, want.Rows[1:]) {
+		if got, err := s.course("a", 0, 1); err != nil || !cmp.Equal(got.Rows, want.Rows[1:]) {
 			t.Errorf("from the second row: %+v, %v", got, err)
 		}
-		if _, err := s.course("a", 3); err == nil || err.Code != Invalid {
+		if _, err := s.course("a", 0, 3); err == nil || err.Code != Invalid {
 			t.Errorf("from a row that is not there: %v", err)
 		}
-		if _, err := s.course("b", 0); err == nil || err.Code != NotFound {
+		if _, err := s.course("b", 0, 0); err == nil || err.Code != NotFound {
 			t.Errorf("of another task: %v", err)
 		}
 	})
@@ -57,7 +57,7 @@ func TestACourseHasABound(t *testing.T) {
 	e.status.ID = "a"
 	s.entries = append(s.entries, e)
 	(&execution{session: s, entry: e}).addSecond(&parse.Counted{Done: result.Done{Operations: 4}, Seconds: 1})
-	if got, err := s.course("a", 0); err != nil || len(e.course) != maxSeconds || len(got.Rows) != maxSecondsAnswer {
+	if got, err := s.course("a", 0, 0); err != nil || len(e.course) != maxSeconds || len(got.Rows) != maxSecondsAnswer {
 		t.Errorf("%d rows of %d, %v", len(got.Rows), len(e.course), err)
 	}
 }
@@ -116,7 +116,7 @@ func TestHistogramsOfACourseHaveABound(t *testing.T) {
 	c := served(t, func(w http.ResponseWriter, request *http.Request) {
 		answers++
 		from, _ := strconv.Atoi(request.URL.Query().Get("from"))
-		got, err := s.course("a", from)
+		got, err := s.course("a", 0, from)
 		if err != nil {
 			t.Error(err)
 		}
@@ -148,5 +148,32 @@ func TestATaskWithSnapshots(t *testing.T) {
 		if w.Code == result.WarnSnapshots {
 			t.Errorf("%+v", w)
 		}
+	}
+}
+
+// Histograms that the manager has received do not count, so a session may last for hours.
+func TestReceivedHistogramsAreDropped(t *testing.T) {
+	bins := make([]result.Bin, result.NumBins)
+	for i := range bins {
+		bins[i] = result.Bin{Nanoseconds: result.BinNanoseconds(i), Count: 1}
+	}
+	s := newSession(t.TempDir())
+	r := &execution{session: s, entry: &entry{since: time.Now().Add(-time.Hour)}}
+	r.entry.status.ID = "a"
+	s.entries = append(s.entries, r.entry)
+	second := func() { // After a lost answer, the manager requests the same rows again.
+		r.addSecond(&parse.Counted{Seconds: 1, Done: result.Done{Operations: 1, Latencies: &result.Histogram{Bins: bins}}})
+		for range 2 {
+			got, err := s.course("a", len(r.entry.course)-1, len(r.entry.course)-1)
+			if err != nil || len(got.Rows) != 1 || got.Rows[0].Latencies == nil {
+				t.Fatalf("after %d rows: %+v, %v", len(r.entry.course), got, err)
+			}
+		}
+	}
+	for range 2*maxBins/len(bins) + 1 {
+		second()
+	}
+	if r.entry.bins != len(bins) {
+		t.Errorf("%d bins, want those of the last row", r.entry.bins)
 	}
 }

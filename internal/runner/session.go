@@ -64,6 +64,7 @@ type entry struct {
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
 	bins      int // number of histogram bins in course
+	plain     int // number of leading rows of course whose histograms were dropped
 }
 
 // maxKeptBytes limits the memory for compressed reports; it is enough for thousands of typical
