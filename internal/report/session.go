@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -41,6 +42,31 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 		return nil
 	}
 	return &Table{Header: header, Rows: rows}
+}
+
+// sessionFigures returns a row for the objective of each candidate in each session, and an empty row for
+// a void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and
+// ln_ratio_sd its standard deviation between groups.
+func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntry) [][]string {
+	objective := s.Spec.Objective
+	rows := [][]string{{
+		"session", "validity", "seconds", "written_mib", "configuration_index", "configuration",
+		"phase", "metric", "direction", "groups", "ln_ratio", "ln_ratio_sd",
+	}}
+	for _, e := range entries {
+		if e.Constraint > 0 {
+			continue // The figure of an absolute constraint is no ratio.
+		}
+		session := []string{strconv.Itoa(e.Session), string(e.Validity), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10)}
+		if e.Void {
+			rows = append(rows, append(session, "", "", "", "", "", "", "", ""))
+			continue
+		}
+		direction := cmp.Or(string(objective.Direction), string(v1alpha1.DirectionTotal))
+		rows = append(rows, append(session, strconv.Itoa(e.Candidate), nameOf(s, e.Candidate), string(objective.Phase), string(objective.Metric), direction,
+			strconv.Itoa(e.Groups), figure.Exact(e.Mean), figure.Exact(e.StdDev)))
+	}
+	return rows
 }
 
 // SessionRows returns a table header, and a row for each candidate of each session, or for a void

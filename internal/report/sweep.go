@@ -46,6 +46,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	d.add("Method", Part{Text: methodOf(s)})
 	d.add("To do it again", Part{Code: yaml})
 	d.Figures = sweepFigures(s, ledger)
+	if entries, err := sweepspec.ReadSessions(s.Status.Runs); err == nil && sweepspec.IsInterleaved(s.Status.Plan) {
+		d.Figures = sessionFigures(s, entries)
+	}
 	return d, nil
 }
 
