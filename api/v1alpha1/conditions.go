@@ -13,8 +13,8 @@ const (
 	// something that should happen without the user. It is absent otherwise.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True while nothing will happen until a person changes something. The
-	// message says what to change. It is absent otherwise.
+	// ConditionStalled is True while nothing will happen until a person changes something. The message says what to change or,
+	// after a failed run, why the run failed. It is absent otherwise.
 	ConditionStalled = "Stalled"
 
 	// ConditionComplete is True when the run has ended with results. The verdict does not matter:
@@ -30,8 +30,8 @@ const (
 // These are condition types of CephTuningSweep only.
 const (
 	// ConditionRestored is False while Ceph may still have values of the sweep; its message says
-	// why, and names the settings that are not restored. It is True once all original values were
-	// read back. Settings of a winner that is kept, and settings that another client has changed,
+	// why, and names the settings that are not restored. It is True once all original values were read back, the cluster has
+	// settled, and no OSD still runs with the sweep's values. Settings of a winner that is kept, and settings that another client has changed,
 	// do not count.
 	ConditionRestored = "Restored"
 )
@@ -82,8 +82,8 @@ const (
 	// ReasonNotRestored says that some settings are not restored yet, or that the cluster has not
 	// settled since the restore.
 	ReasonNotRestored = "NotRestored"
-	// ReasonLeftAlone says that everything was restored except settings that another client has
-	// changed meanwhile.
+	// ReasonLeftAlone says that everything was restored except settings that another client has changed
+	// meanwhile, or whose pool or OSD no longer exists.
 	ReasonLeftAlone = "LeftAlone"
 	// ReasonOSDsNotRestarted says that some OSDs may still run with the sweep's values: OSDs take
 	// some restored settings only when they start, and these OSDs have not restarted since.
@@ -116,7 +116,7 @@ const (
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
 	ReasonNotPossible = "NotPossible"
-	// ReasonOutOfRoom says that OSDs ran out of space during the benchmark, or that a phase
+	// ReasonOutOfRoom says that OSDs became full or nearly full during the benchmark, or that a phase
 	// reached its limit of bytes.
 	ReasonOutOfRoom = "OutOfRoom"
 	// ReasonScratchPoolGone says that the scratch pool of the sweep's block no longer exists,
@@ -138,7 +138,8 @@ const (
 	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, for example
 	// because of a quota or pod security, or cannot create their containers.
 	ReasonClientsRefused = "ClientsRefused"
-	// ReasonClientsNotStarted says that a client's pod was scheduled and did not start in time.
+	// ReasonClientsNotStarted says that a client's pod does not start: Kubernetes warns about it, or it took
+	// too long.
 	ReasonClientsNotStarted = "ClientsNotStarted"
 	// ReasonClientsUnreachable says that the manager cannot connect to a client, for example
 	// because of a network policy.
@@ -155,7 +156,8 @@ const (
 	// ReasonResultsNotKept says that the results of a run could not be fetched or
 	// written in time.
 	ReasonResultsNotKept = "ResultsNotKept"
-	// ReasonLockLost says that another object has taken the lock of the Ceph cluster.
+	// ReasonLockLost says that another object has taken the lock of the Ceph cluster, or that the lock
+	// expired because it could not be renewed.
 	ReasonLockLost = "LockLost"
 	// ReasonOutageRefused says that this cluster does not permit the outage that the template
 	// requests.
@@ -173,7 +175,8 @@ const (
 	// ReasonBackgroundLoadFailed says that the engine of the background load has failed, or could
 	// not be started.
 	ReasonBackgroundLoadFailed = "BackgroundLoadFailed"
-	// ReasonBackgroundLoadEndedEarly says that the background load ended before the last phase.
+	// ReasonBackgroundLoadEndedEarly says that the background load ended before the end of the last phase,
+	// or that its report was lost.
 	ReasonBackgroundLoadEndedEarly = "BackgroundLoadEndedEarly"
 	// ReasonBackgroundLoadNoIO says that the background load did no I/O in the whole run, or
 	// during a phase.

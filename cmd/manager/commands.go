@@ -34,8 +34,8 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails while settings are changed or OSDs are down that only the manager restores,
-// and while a benchmark or sweep runs. With --with-crds, it also fails if an object has a finalizer of the manager.
+// checkUninstall fails if a benchmark or sweep is running, or if only the manager can restore changed
+// settings or bring stopped OSDs up. With --with-crds, it also fails if an object has a finalizer of the manager.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false

@@ -18,7 +18,7 @@ import (
 // backgroundFacts holds the observations of the background load; empty without such a load.
 type backgroundFacts struct {
 	job  *batchv1.Job
-	lost bool // the Job was created, and something other than the manager deleted it
+	lost bool // the Job was created and is gone; outside a teardown, something other than the manager deleted it
 	pods []corev1.Pod
 	// runners has only the index 0.
 	runners map[int]clientview.View

@@ -65,8 +65,8 @@ func (f *facts) statusesOf(log *clientview.Log) ([]task.Status, error) {
 	return clientview.StandaloneStatuses(f.planned, log), nil
 }
 
-// logsPending reports whether a log is not final yet. The log of a running standalone client never
-// is.
+// logsPending reports whether a log is not final yet. The log of a standalone client is not final while the client
+// runs.
 func (f facts) logsPending() bool {
 	for _, log := range f.logs {
 		if !log.Final {

@@ -431,7 +431,7 @@ func rookTakesAwayOSDs(w *world) {
 func tooManyOthers(w *world) {
 	w.ceph.Change(func(a *cephtest.Answers) { a.PGs = []ceph.PG{{PoolID: 3, Acting: []int{0, 2}}} })
 	b := w.benchmark("b", outageWrite)
-	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "(open)", "outage.otherPools to 1")
+	w.untilFailed(b, v1alpha1.ReasonOutageRefused, "(1 in all: open)", "outage.otherPools to 1")
 }
 
 func theOSDDoesNotComeBack(w *world) {

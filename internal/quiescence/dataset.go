@@ -14,8 +14,8 @@ const (
 	datasetAuto = "Auto"
 	// minDataset is the API's minimum.
 	minDataset = 1 << 20
-	// cacheMultiple is the minimum ratio of the data to the OSDs' caches, so that few
-	// reads come from caches.
+	// cacheMultiple is the minimum ratio of the data to the OSDs' caches, so that the
+	// caches hold at most half of the data.
 	cacheMultiple = 2
 	// freeShare limits data of size Auto to one tenth of the free space.
 	freeShare = 10

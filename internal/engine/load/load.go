@@ -31,7 +31,8 @@ type Load interface {
 	Namespaces(p place.Place) []string
 }
 
-// Piloted is a Load that ends after a number of bytes, which pilots may have to find.
+// Piloted is a Load that ends after a number of bytes. If the phase does not set that number, pilots
+// (short runs) determine it.
 type Piloted interface {
 	Load
 	// NeedsPilot reports whether the phase leaves its size to [Run.IOTotalBytes].

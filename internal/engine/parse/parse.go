@@ -12,7 +12,8 @@ import (
 
 // Options holds facts about a run that its output may lack. The zero value has no facts.
 type Options struct {
-	// RequestedSeconds is how long the engine was asked to run, without its ramp. It is 0 if
+	// RequestedSeconds is how long the engine was asked to run, without fio's ramp. For rados bench it
+	// includes the ramp, which is cut from the time series later. It is 0 if
 	// unknown, or if the run had another limit; the parser then uses the duration that the
 	// output mentions.
 	RequestedSeconds float64
@@ -100,8 +101,8 @@ const (
 	ToolError Reason = "ToolError"
 )
 
-// IncompleteError says that an output is well formed, but that the reported run failed, was
-// stopped, or did nothing. Its numbers may look fine.
+// IncompleteError says that an output has the format as far as it goes, but that it is cut off, or that
+// the run failed, was stopped, ended early or did nothing. Its numbers may look fine.
 type IncompleteError struct {
 	Reason Reason
 	// Line is the line that shows the fault, from 1; 0 if the error concerns the whole output.

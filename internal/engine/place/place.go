@@ -1,5 +1,4 @@
-// Package place describes the target of a client's load. With the phase, it is all that engines need
-// to write command lines.
+// Package place describes the target of a client's load. Engines write command lines from the place, the phase and the run.
 package place
 
 import (

@@ -125,7 +125,7 @@ func decode(t *testing.T, data []byte) any {
 
 // Check verifies properties that hold for every output, good or bad. The parser returns either a
 // valid result, without NaN, infinite or negative numbers, or an error that names its cause. However the
-// reader splits the output, the result is the same, or also an error.
+// reader splits the output, the parser returns the same result, or fails each time.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
