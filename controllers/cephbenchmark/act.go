@@ -74,10 +74,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	case stepNone, stepIdle, stepStall:
 		return effect{again: p.again}, nil
 	case stepWait:
-		if p.surveys {
-			seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
-		}
-		return waitFor(seen, p), nil
+		return r.waitFor(seen, p), nil
 	case stepAcknowledge:
 		_, err := r.results(seen).Prune(ctx, seen.spec.HistoryLimit)
 		return effect{}, err
@@ -109,8 +106,11 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 }
 
 // waitFor carries out a wait. While it waits for a quiescent cluster, it requests samples more
-// often.
-func waitFor(seen facts, p plan) effect {
+// often, and a survey if something in the last one prevents the run.
+func (r *Reconciler) waitFor(seen facts, p plan) effect {
+	if p.surveys {
+		seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
+	}
 	if p.outcome.Reason == v1alpha1.ReasonWaitingForQuiescence {
 		seen.live.Hurry()
 	}

@@ -1,7 +1,6 @@
 package cephtuningsweep
 
 import (
-	"reflect"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("%s of configuration %d by rule %s, want %s of %d", p.step, seen.next.Slot.Configuration, p.rule, c.want, c.rehearses)
 			}
 			wantMemory(t, seen, facts())
-			if seen.noteSession(stepRemoveSession); !reflect.DeepEqual(seen.memory.switching, c.switching) {
+			if seen.noteSession(stepRemoveSession); seen.memory.switching.number != c.switching.number || seen.memory.switching.at != c.switching.at || seen.memory.switching.engine != c.switching.engine {
 				t.Errorf("the memory of the session begins too early: %+v", seen.memory.switching)
 			}
 			seen.noteSession(c.want)

@@ -149,7 +149,7 @@ func TestLogSearchesFindMessages(t *testing.T) {
 				if strings.Contains(match[1], "i") {
 					in, pattern = strings.ToLower(in), strings.ToLower(pattern)
 				}
-				for _, alternative := range strings.Split(pattern, `\|`) {
+				for alternative := range strings.SplitSeq(pattern, `\|`) {
 					if !strings.Contains(in, alternative) {
 						t.Errorf("%s searches the manager's log for %q, which no message in the code contains", name, alternative)
 					}

@@ -72,10 +72,7 @@ func (r Reason) String() string {
 	case NotSteady:
 		return fmt.Sprintf("%s never became steady", plural(r.Count, "run"))
 	case Drifted:
-		if r.Count == 1 {
-			return fmt.Sprintf("the baseline itself changed by %s inside a block", percent(math.Expm1(r.Value)))
-		}
-		return fmt.Sprintf("the baseline itself changed inside %s, by %s in the last of them", plural(r.Count, "block"), percent(math.Expm1(r.Value)))
+		return drifted(r.Count, percent(math.Expm1(r.Value)))
 	case NoControls:
 		return fmt.Sprintf("the baseline has no valid run where %s needed one", plural(r.Count, "block"))
 	case Inert:
@@ -98,6 +95,13 @@ func (r Reason) String() string {
 		return fmt.Sprintf("all %d runs are identical: rounded values hide their noise", r.Count)
 	}
 	return string(r.Code)
+}
+
+func drifted(blocks int, change string) string {
+	if blocks == 1 {
+		return fmt.Sprintf("the baseline itself changed by %s inside a block", change)
+	}
+	return fmt.Sprintf("the baseline itself changed inside %s, by %s in the last of them", plural(blocks, "block"), change)
 }
 
 func plural(n int, noun string) string {
