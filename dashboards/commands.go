@@ -16,8 +16,8 @@ const (
 
 // commands shows the commands for the report, the object itself, and the list of changes that are
 // still to be restored. Links cannot replace them: a report is a file, and the API server requires
-// credentials. The argument changed says what objects of this kind change in Ceph: OSDs or
-// settings.
+// credentials. The argument changed names the things in Ceph that an object of this kind changes: OSDs
+// or settings.
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {

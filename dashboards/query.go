@@ -57,8 +57,8 @@ func selector(metric string, matchers ...string) string {
 
 // notOfSweeps excludes the benchmarks that sweeps create for their runs, because there may be
 // hundreds. Their names end with a digest of eight hexadecimal digits and a run number of three
-// digits. The pattern does not match a name that ends with a date or a time, which has four or six
-// digits at its end.
+// digits. The pattern does not match a name that ends with a date and a time, because a time has four
+// or six digits.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
 // latest keeps these labels and drops those of the scrape, such as the pod. If two pods report
@@ -68,8 +68,8 @@ func latest(series string, labels ...string) string {
 }
 
 // quantile returns a quantile of a histogram, by labels. The argument window is a format with a
-// function over a range, such as "increase(%s[6h])". Without observations, the quantile would be NaN, and the panel
-// would be empty without saying why: the comparison removes NaN.
+// function over a range, such as "increase(%s[6h])". Without observations, the quantile would be NaN,
+// and the panel would be empty without saying why. The comparison with 0 removes NaN.
 func quantile(q, histogram, window string, labels ...string) string {
 	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s)) >= 0",
 		q, strings.Join(append([]string{"le"}, labels...), ","),
@@ -137,8 +137,8 @@ func mark(name, color, expression, title, text string) annotation {
 }
 
 // links point to the other dashboards of cephtune, and to Ceph's and Rook's dashboards if they are
-// imported. Grafana finds them by tags. Links between cephtune's dashboards pass no variables on,
-// because a benchmark and a sweep have different names.
+// imported. Grafana finds them by tags. Those to cephtune's dashboards pass no variables on, because a
+// benchmark and a sweep have different names.
 func links() []dashboard.DashboardLink {
 	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
 	own.IncludeVars = false

@@ -345,7 +345,7 @@ const (
 // In the design Interleaved an entry has the figures of one candidate in one session, in eleven
 // words:
 //
-//		3 1 4 -0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
+//		3 1 4 0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
 //
 //	  - 3: the number of the session, from 1, which is part of its child's name.
 //	  - 1: the index of the candidate; 0 for a void session.

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 )
 
-// command is a subcommand of this binary for the Helm chart's hooks and test. They use this binary
+// command is a subcommand of this binary for the Helm chart's hook and test. They use this binary
 // because the operator's image contains no shell.
 type command func(ctx context.Context, args []string, out io.Writer) error
 
@@ -34,8 +34,9 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails if a benchmark or sweep is running, or if only the manager can restore changed
-// settings or bring stopped OSDs up. With --with-crds, it also fails if an object has a finalizer of the manager.
+// checkUninstall fails if a benchmark or sweep is running, or if settings are still to be restored or
+// OSDs still kept down, because only the manager ends that. With --with-crds, it also fails if an object
+// has a finalizer of the manager.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false

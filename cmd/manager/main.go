@@ -1,5 +1,5 @@
-// Command manager runs the controllers of cephtune, for which it connects the packages below
-// controllers and internal. It also has the checks of the Helm chart's hook and test.
+// Command manager connects the packages in the folders controllers and internal, and runs the
+// controllers of cephtune. It also has the checks of the Helm chart's hook and test.
 package main
 
 import (
@@ -112,8 +112,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// cachesSynced returns a check that passes once the caches have synced. A manager that does
-// not lead watches nothing yet, so it is ready to take over.
+// cachesSynced returns a check that passes once the caches have synced. It also passes for a manager
+// that does not lead, because that watches nothing yet.
 func cachesSynced(c cache.Cache) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)

@@ -107,8 +107,8 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 	}
 }
 
-// forCache limits the manager's cache to its namespaces and, for Jobs and pods, to those of
-// benchmarks. It drops managedFields, which are large and not used. CephClusters are not
+// forCache limits the manager's cache to its namespaces. Of Jobs and pods, the cache has only those
+// of benchmarks. It drops managedFields, which are large and not used. CephClusters are not
 // cached, but read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{

@@ -103,7 +103,7 @@ func (f facts) concluded(run int32) conclusion.Session {
 
 // outageEnd is the outcome of a run's outage, in one word, and the outage's cost.
 type outageEnd struct {
-	outcome string          // "" if OSDs were neither stopped nor refused to be stopped
+	outcome string          // "" if OSDs were not stopped, and the stop was not refused
 	cost    *archive.Outage // nil unless the outage was measured
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// memory holds the manager's own knowledge of a session, apart from the runners' answers. It is
-// lost when the manager ends, and with it the proof that clients started together: the current run
-// is then invalid. remember, observeOutage and readLogs write observations into the memory, and act
-// records the steps that it carries out. Rules only read it.
+// memory holds the manager's own knowledge of a session, apart from the runners' answers. It is lost
+// when the manager ends, and with it the proof that clients started together: the current run is then
+// invalid if it has several clients. remember, observeOutage and readLogs write observations into the
+// memory, and act records the steps that it carries out. Rules only read it.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes

@@ -24,8 +24,8 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing continues the replacement that switchToStandalone has begun. It ignores the mark
-// on a Job that no standalone client can replace, because the manager never marks such a Job.
+// finishReplacing continues the replacement that switchToStandalone has begun. It ignores
+// AnnotationUnreachable on a Job that no standalone client can replace: the manager never sets it there.
 func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false
@@ -75,8 +75,8 @@ func followLog(seen facts) (plan, bool) {
 }
 
 // concludeFromLogs saves a run whose phases had all ended before a pod ended: the reports that
-// were not fetched yet are in the pod's log. It does not apply to a run with a background load,
-// which reports only when it is stopped, and must be stopped in time.
+// were not fetched yet are in the pod's log. It does not apply to a run with a background load: such a
+// load reports only when it is stopped, and must be stopped in time.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false

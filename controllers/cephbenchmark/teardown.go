@@ -159,7 +159,7 @@ func (f facts) unremembered() bool {
 
 // mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can
 // proceed without an answer from Ceph. A session creates nothing without the lock, and keeps the
-// lock until everything is removed, unless it loses it. A session that another process has begun
+// lock until everything is removed, unless the lock is lost. A session that another process has begun
 // may have had the lock and lost it since. If the CephCluster is gone, or the operator config no
 // longer lists it, Ceph cannot be reached: then mayBeInCeph returns false.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {

@@ -61,7 +61,7 @@ const (
 	stepEnterSession step = "EnterSession"
 	// stepRemoveSession deletes the benchmark of an ended session, and waits for its teardown.
 	stepRemoveSession step = "RemoveSession"
-	// stepKeep proves that the winner has effect, and keeps its settings.
+	// stepKeep proves that the winner's settings have taken effect, and keeps them.
 	stepKeep step = "Keep"
 	// stepGiveUpKeeping leaves applying the winner to the user.
 	stepGiveUpKeeping step = "GiveUpKeeping"
@@ -132,7 +132,7 @@ func rules() []rule {
 		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside the window
 		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
 		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
-		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep, which does not restore them, has left changes
+		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them
 		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
 		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: all use the same scratch pool

@@ -32,8 +32,9 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 }
 
 // endangeredByChange checks a cluster that was just changed. In addition to the dangers that
-// endangered knows, placement groups must not stay inactive. A measurement does not need this
-// check, because the benchmark itself ends at the first inactive placement group.
+// endangered knows, placement groups must not stay inactive. A measurement does not need this check,
+// because the benchmark itself aborts its run at the first inactive placement group, unless its own
+// outage explains it.
 func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
 	if err := seen.memory.endangered(status, stopped); err != nil {
 		return err

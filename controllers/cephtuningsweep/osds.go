@@ -45,7 +45,7 @@ func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
 	return err
 }
 
-// share returns the smallest share of all OSDs that stores the data of a run.
+// share returns the smallest fraction of the OSDs on which a run stores its data.
 func (p *preflight) share(spec *sweepspec.Spec) float64 {
 	fewest := sweepspec.FewestOSDs(spec)
 	if fewest == 0 || len(p.known.OSDs) == 0 {

@@ -20,7 +20,7 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// MonCaps returns the mon caps in the spec of a CephClient.
 	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
-	// Owned returns the settings that Rook's custom resources set, and set again at each
+	// Owned returns the settings that Rook takes from its custom resources, and sets again at each
 	// reconcile.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
 	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.

@@ -76,8 +76,8 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 	return left, nil
 }
 
-// ahead names the objects that have waited longer for the same cluster. While the lock is free
-// nevertheless, it also searches Ceph for unrestored settings.
+// ahead names the objects that have waited longer for the same cluster. If the lock is free although
+// such objects exist, it also searches Ceph for unrestored settings.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {

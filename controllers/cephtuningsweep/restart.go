@@ -90,7 +90,7 @@ func (m *restartMemory) limit(l restartLook) time.Duration {
 	return time.Duration(l.osds) * startWithin
 }
 
-// late reports whether the restarts have exceeded that limit.
+// late reports whether the restarts have taken longer than limit allows.
 func (m *restartMemory) late(now time.Time, l restartLook) bool {
 	return now.Sub(m.began) > m.limit(l)
 }

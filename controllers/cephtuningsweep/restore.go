@@ -141,8 +141,8 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 }
 
 // releaseAtEnd releases the lock. It ignores errors for a deleted sweep without changes: the Ceph
-// cluster may no longer exist, and the lock expires by itself. If Ceph has just answered, because
-// the journal was closed, it ignores only the second error.
+// cluster may no longer exist, and the lock expires by itself. But if the journal was just closed, so
+// that Ceph has answered, it returns the first error, and ignores only later ones.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
 	first := seen.memory.restoring.done[partCloseJournal] && seen.memory.trouble == nil

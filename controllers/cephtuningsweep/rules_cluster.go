@@ -28,7 +28,7 @@ func waitForCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
-// failAfterTrouble ends a sweep whose steps have failed for too long, because it would hold
+// failAfterTrouble ends a sweep whose steps have failed for too long, because otherwise it would hold
 // the lock and its settings for as long as Ceph is unavailable. A sweep with a verdict keeps
 // the verdict, and continues trying to restore.
 func failAfterTrouble(seen facts) (plan, bool) {
@@ -93,8 +93,8 @@ func waitForWindow(seen facts) (plan, bool) {
 }
 
 // yieldToOther leaves the lock to a sweep that has changed the cluster: without the lock, that
-// sweep could not restore, and both would wait for ever. It may have lost the lock because the
-// manager was down for longer than the lock lasts.
+// sweep could not restore, and both would wait for ever. The other sweep may have lost the lock
+// because the manager was down for longer than the lock lasts.
 func yieldToOther(seen facts) (plan, bool) {
 	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
 		return plan{}, false

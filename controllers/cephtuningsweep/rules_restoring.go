@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// part is one part of a restore. The list of their rules says what they are for.
+// part is one part of a restore. The list in restoreParts says what each part is for.
 type part string
 
 const (
@@ -61,7 +61,7 @@ func restoreParts() []reconcile.Rule[facts, part] {
 		{Name: "endBenchmarks", Func: endBenchmarks},             // they delay the restore of settings by a few minutes at most
 		{Name: "abandonRestore", Func: abandonRestore},           // a person gives up the settings that cannot be restored
 		{Name: "waitForReach", Func: waitForReach},               // Ceph has values of the sweep, but cannot be reached
-		{Name: "leavePool", Func: leavePool},                     // Ceph has none, and cannot be reached
+		{Name: "leavePool", Func: leavePool},                     // Ceph has no values of the sweep, and cannot be reached
 		{Name: "restoreSettings", Func: restoreSettings},         // to the originals in the journal
 		{Name: "settleAfterRestore", Func: settleAfterRestore},   // PGs merge and data moves
 		{Name: "restartRestoredOSDs", Func: restartRestoredOSDs}, // one OSD at a time; the cluster settles after each

@@ -42,8 +42,8 @@ type sessionMemory struct {
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
 	loop *loop
-	// entries has the session's entries for the ledger once they are known. why says why it is void.
-	// They outlast a failed write of status, after which the benchmark is gone.
+	// entries has the session's entries for the ledger once they are known. why says why the session
+	// is void. Both outlast a failed write of status, after which the benchmark is gone.
 	entries []sweepspec.SessionEntry
 	why     string
 }

@@ -141,7 +141,7 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session of the general claim ends
+	pairs    int      // number of pairs after which a session ends, except in quick mode
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster

@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// applyConfiguration sets the values of the next configuration in Ceph, and stops activity of
-// Ceph that would change them.
+// applyConfiguration sets the values of the next configuration in Ceph, and stops Ceph's own activity
+// that would change them or disturb runs: autoscalers, the balancer and, if requested, scrubs.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if err := r.removePoolBefore(ctx, seen); err != nil {
@@ -183,8 +183,9 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 // enough.
 //
 // In a sweep that changes Ceph settings, every run soaks, even if its settings equal those of the
-// previous run. Candidates nearly always follow a change, and controls often do not. If only runs
-// after a change soaked, candidates would begin later after the previous run than controls.
+// previous run. Candidates nearly always follow a change, and controls (extra runs of the baseline)
+// often do not. If only runs after a change soaked, candidates would begin later after the previous
+// run than controls.
 func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration

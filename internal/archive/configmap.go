@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Key is the member of a ConfigMap's binaryData with the document.
+// Key is the key in a ConfigMap's binaryData under which the document is stored.
 const Key = "run.json.gz"
 
 // These are the labels of the ConfigMaps.

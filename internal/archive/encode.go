@@ -49,8 +49,8 @@ func (e *VersionError) Error() string {
 
 // Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the
 // same bytes. Marshal leaves out outputs that the policy does not keep, and drops parts that do
-// not fit, see [Parts]. It does not change the run. It fails if the run is invalid, or does not fit
-// without these parts either.
+// not fit, see [Parts]. It does not change the run. It fails if a result has impossible figures, if the
+// run has no number, or if the run does not fit without these parts either.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {

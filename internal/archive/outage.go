@@ -80,8 +80,8 @@ type OutageWindow struct {
 
 	// LatencyP50 and LatencyP99 are the times within which half and 99 % of the window's operations
 	// completed, in seconds. They are computed from spans of five seconds, and cover those that end
-	// in the window. They are absent if a client does more than two million operations, or runs for
-	// longer than 30m.
+	// in the window. They are absent if the phase has no rate limit, if its rate allows a client more
+	// than two million operations in a direction, or if it measures for longer than 30m.
 	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`
 

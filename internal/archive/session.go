@@ -16,10 +16,10 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionKey is the member of a ConfigMap's binaryData with a [SwitchedSession].
+// SessionKey is the key in a ConfigMap's binaryData under which a [SwitchedSession] is stored.
 const SessionKey = "session.json.gz"
 
-// LabelSwitchedSession is the label of a session's ConfigMap with the number of the session.
+// LabelSwitchedSession labels a session's ConfigMap with the number of the session.
 const LabelSwitchedSession = "cephtune.dev/switched-session"
 
 // SwitchedSession is one session of a sweep in which settings were switched under a load. With

@@ -59,9 +59,8 @@ type interactive struct {
 }
 
 // converse asks a question in a conversation, which it begins if necessary. It returns false if the
-// caller has to start another process for the question. It leaves a third of the
-// caller's time for that process: if Ceph does not answer, the error of that process says what it waited
-// for.
+// caller has to start another process for the question. It leaves a third of the caller's time for
+// that process, whose error says what it waited for if Ceph does not answer.
 func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
 	if asked.daemon == noDaemon {
 		return nil, false

@@ -38,7 +38,7 @@ func NewHandler(to Client, log *slog.Logger) *Handler {
 }
 
 // ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph,
-// and 504 after the deadline. Without asking Ceph, it answers 400 to an invalid request, 404 to an
+// and 504 after the deadline. Without a change in Ceph, it answers 400 to an invalid request, 404 to an
 // unknown verb, 409 because of the fence (the lock was taken over, or the deadline has passed), and
 // 412 if Ceph's commands cannot read the key. Any other error is 500.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -138,9 +138,8 @@ func (w *Watch) looksForStrays() bool {
 	return w.strays
 }
 
-// look takes the survey, if it is still missing, and a sample. It takes both concurrently: every
-// query is a process of its own, and the first run waits for them. It keeps the sample only if both
-// succeed.
+// look takes a sample and, if it is missing or was requested again, the survey. It takes both
+// concurrently, because the first run waits for both. It keeps the sample only if both succeed.
 func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
 	var sample quiescence.Sample

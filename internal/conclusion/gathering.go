@@ -19,7 +19,8 @@ const (
 	// maxMerged is how much memory the combined results of all phases of a run may take,
 	// according to [limits.Size]. A phase of 16 hours takes 2 MiB.
 	maxMerged = 48 << 20
-	// reportsTimeout is how long one pass may take to fetch all clients' reports of one task.
+	// reportsTimeout is how long one pass of the controller may take to fetch all clients' reports of
+	// one task.
 	reportsTimeout = 2 * time.Minute
 )
 
@@ -168,8 +169,8 @@ func (g *Gathering) drop(part archive.Part) {
 }
 
 // boundMerged drops the merged result of a phase if the merged results of all phases exceed
-// maxMerged. Time series alone never exceed that limit, whatever their length, but warnings and
-// latency windows from a manipulated client may.
+// maxMerged. Time series alone never exceed that limit, because runners drop very long ones, but
+// warnings and latency windows from a manipulated client may.
 func (g *Gathering) boundMerged(of *Gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)

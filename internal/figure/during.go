@@ -21,9 +21,9 @@ const (
 var ErrNoCourse = errors.New("the result has no values over time")
 
 // During computes the figures of one client between two moments, in seconds since it began to
-// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. The time is at least a
-// second long: a later end replaces an earlier one. During returns no figures if no I/O was done in
-// that time, and [ErrNoCourse] if a direction has no time series of operations and bytes.
+// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. If the moments are less than a
+// second apart, During takes the second after the first moment. It returns no figures if no I/O was
+// done in that time, and [ErrNoCourse] if a direction has no time series of operations and bytes.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}

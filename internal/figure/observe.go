@@ -141,10 +141,10 @@ func throttledShare(report *task.Report) float64 {
 	return *throttled / seconds
 }
 
-// isSteady judges the time series of all operations by MSER. It returns true if MSER cannot
-// decide: without a series, and with a series of a few seconds. It also returns true for a tool
-// whose printed rows are rolling averages, which smear a warm-up over many rows. It returns false
-// if nothing completed after the warm-up.
+// isSteady judges the time series of all operations by MSER, the marginal standard error rule of
+// package stats. It returns true if MSER cannot decide: without a series, and with a series of a few
+// seconds. It also returns true for a tool whose printed rows are rolling averages, which smear a
+// warm-up over many rows. It returns false if nothing completed after the warm-up.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool.HasRollingRows() {
 		return true, nil

@@ -39,8 +39,8 @@ type Reference struct {
 
 // ReferenceRun is one run of a reference.
 type ReferenceRun struct {
-	// Session identifies the execution of a run ID, which began at Start. All of its runs count
-	// for that day.
+	// Session identifies the execution of a run ID, which began at Start. All runs of the session
+	// count for the day of Start.
 	Session string
 	Start   time.Time
 	// Figures holds the figures of each phase with the same specification.

@@ -7,7 +7,7 @@
 package metrics
 
 // These are the names of metrics. Dashboards and documentation are generated from them, and a test
-// compares the alerts with them, so none of these can name a metric that does not exist.
+// compares the alerts with them, so no dashboard, page or alert can name a metric that does not exist.
 const (
 	// A sweep has at most five of these series. When it ends, the series about the run and the
 	// expected end disappear, and the series about noise appear if the runs show the noise.

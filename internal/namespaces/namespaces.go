@@ -26,8 +26,8 @@ type Checker struct {
 	known map[string]bool // benchmark namespaces
 }
 
-// New returns a Checker. The client must have the manager's own rights. The manager handles the CRs in
-// the given namespaces; without any, it handles those in all namespaces.
+// New returns a Checker. The client must have the manager's own rights. The manager handles
+// cephtune's custom resources (CRs) in the given namespaces; without any, those in all namespaces.
 func New(c client.Client, handled ...string) *Checker {
 	return &Checker{client: c, handled: handled, known: map[string]bool{}}
 }

@@ -57,10 +57,9 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine unsets noup for the OSDs in the journal. It uses the connections of the field to. It is
-	// nil until it is needed. The engine
-	// acts for the journal's object and remembers when it first saw the journal, so it must not
-	// serve another journal.
+	// engine unsets noup for the OSDs in the journal, and to has the connections that it uses; engine is
+	// nil until it is needed. It acts for the journal's object and remembers when it first saw the
+	// journal, so it must not serve another journal.
 	engine *tuning.Engine
 	to     tuning.Cluster
 }

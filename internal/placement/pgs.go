@@ -10,7 +10,7 @@ import (
 
 const paramPGNum = "pg_num"
 
-// These limits apply to the number of PGs of a scratch pool that names none. Ceph's target is
+// These limits apply to the number of PGs of a scratch pool without pg_num. Ceph's target is
 // 100 PGs per OSD for all pools together (mon_target_pg_per_osd), and other pools exist.
 const (
 	pgsPerOSD = 32
@@ -21,7 +21,7 @@ const (
 	mostPGs = 256
 )
 
-// DefaultPGs returns the number of PGs for a scratch pool that names none: the smallest power of
+// DefaultPGs returns the number of PGs for a scratch pool without pg_num: the smallest power of
 // two that gives each of its OSDs at least 32 on average, counting copies or chunks. The result is
 // between 32 and 256.
 func DefaultPGs(copies, osds int) int {
@@ -32,7 +32,7 @@ func DefaultPGs(copies, osds int) int {
 	return pgs
 }
 
-// Sized returns a scratch pool with default numbers of PGs where it names none. The defaults depend
+// Sized returns a scratch pool with default numbers of PGs where pg_num is not set. The defaults depend
 // on all OSDs of the device class but not on other pools, so that every run of a sweep gets the
 // same.
 func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {

@@ -191,7 +191,7 @@ func osdsOut(in input) *Obstacle {
 	return waits("OSDsOut", "%d of %d OSDs are out; bring them back, purge them, or name OSD_DOWN in quiescence.allowedWarnings", out, in.Status.OSDs)
 }
 
-// ioStopped reports flags that make clients wait or fail. A spec cannot allow them.
+// ioStopped reports flags that stop I/O or recovery. A spec cannot allow them.
 func ioStopped(in input) *Obstacle {
 	flags := stopping(in.OSDMap.Flags)
 	if len(flags) == 0 {

@@ -60,8 +60,8 @@ type Detail struct {
 	// Pools has the settings of the target's pools, by name, without fields that differ each
 	// time that a pool is created.
 	Pools []ceph.Pool `json:"pools,omitempty"`
-	// Config is the part of the central configuration that can affect the target. It
-	// excludes the entries of managers, MDSs and gateways, and options whose names suggest secrets.
+	// Config is the part of the central configuration that can affect the target. It excludes the
+	// entries of managers, MDSs, gateways and ceph-exporter, and options whose names suggest secrets.
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
@@ -201,8 +201,8 @@ func configKey(entry ceph.ConfigEntry) string {
 	return key + " " + entry.Name
 }
 
-// Compare describes the differences of two environments, from a to b. The result is empty if
-// and only if their digests are equal.
+// Compare describes the differences of two environments, from a to b. If their digests are equal, the
+// result is empty.
 func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 
 // CompareWorkload is like Compare, but only for the facts that define the workload: how the data is

@@ -275,7 +275,7 @@ func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 }
 
 // osdsChanged describes OSDs that went up, down, in or out since the previous sample. OSDsUpSince
-// and OSDsInSince reveal an OSD that did both in between.
+// and OSDsInSince reveal an OSD that left and returned in between.
 func osdsChanged(previous *Sample, status *ceph.Status) string {
 	if previous == nil {
 		return ""

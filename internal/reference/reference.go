@@ -51,8 +51,8 @@ func NewMatch(benchmark *v1alpha1.CephBenchmark, name string, workload Workload)
 	return &Match{benchmark: benchmark, name: name, workload: workload}
 }
 
-// Complete reports whether the session in status is complete. The runs of an unfinished or failed
-// session do not count.
+// Complete reports whether the session in status is complete. If that session is unfinished or has
+// failed, its runs do not count. The valid runs of earlier sessions count nevertheless.
 func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }

@@ -81,7 +81,7 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 }
 
 // spaceTaken compares the space of the data on the OSDs with theory, and the cluster's usage
-// with its usage before.
+// with its usage before the benchmark.
 func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	if space == nil || space.StoredBytes <= 0 {
 		return ""

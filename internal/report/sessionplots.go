@@ -24,7 +24,7 @@ func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	return parts
 }
 
-// sessionPlot returns the plot of one session; nil without the clients' rows or without a switch.
+// sessionPlot returns the plot of one session; nil without the clients' courses or without a switch.
 func sessionPlot(s *archive.SwitchedSession) *Plot {
 	metric := v1alpha1.MetricIOPS
 	if s.Objective.Metric == v1alpha1.MetricBandwidth {
@@ -62,8 +62,8 @@ func sessionPlot(s *archive.SwitchedSession) *Plot {
 	return &Plot{SVG: c.svg(title + ": throughput in each second, and the configurations"), Caption: caption}
 }
 
-// drawWindows draws a strip for the time after each switch, without the wash-out. Pale strips do not
-// count. A dwell has one strip for its several windows.
+// drawWindows draws a strip for the time after each switch, without the wash-out. A pale strip shows
+// windows that do not count. A dwell has one strip for its several windows.
 func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom float64) {
 	washOut := s.Evidence.Plan.Timing.WashOut
 	each := s.Evidence.Plan.WindowsOfSwitch()
@@ -89,7 +89,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 const longestSession = 6 * time.Hour
 
 // perSecond returns the work of all clients in each second since the session began; nil for an empty
-// session. It spreads the count of a row evenly over the time that the row covers.
+// session. A row of a client's course covers about a second: its count is spread evenly over that time.
 func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
 	e := s.Evidence
 	seconds := int(min(e.Record.End, longestSession).Seconds())

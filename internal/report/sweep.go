@@ -54,7 +54,7 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 
 // intervals explains the intervals of the configurations. A sweep looks at the data several times,
 // also during the confirmation, and its intervals have to hold over all looks together. Only
-// blocks without racing have a single look.
+// the design Blocks with racing: false has a single look.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
 	if racing != nil && !*racing && !sweepspec.IsInterleaved(s.Status.Plan) {
@@ -95,7 +95,7 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 
 // inFigures states the figures of the best configuration, or of the only candidate, and of the
 // baseline in the objective's unit; "" if either figure is missing. The ratio of these two figures
-// differs from the verdict's ratio, which compares within blocks.
+// differs from the verdict's ratio, which compares runs within blocks, or windows within groups.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -175,8 +175,8 @@ func better(metric v1alpha1.Metric) string {
 // percentOf formats a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations returns the table of configurations. A row's ratio differs from the ratio of its
-// figures: it compares each run with the baseline runs around it.
+// configurations returns the table of configurations. A row's ratio differs from the ratio of the
+// figures: it compares runs within blocks, or windows within groups.
 func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
 	objective, runs := s.Spec.Objective, "Runs"
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }

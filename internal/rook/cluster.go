@@ -37,8 +37,8 @@ type ClusterInfo struct {
 	Network Network
 	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may remove OSDs.
 	RemovesOSDs bool
-	// CephConfig has the options that Rook sets, and sets again at each reconcile, by section
-	// and option.
+	// CephConfig has the options of spec.cephConfig, which Rook sets again at each reconcile, by
+	// section and option.
 	CephConfig map[string]map[string]string
 }
 

@@ -28,8 +28,8 @@ type Owned struct {
 	PoolParameters map[string]map[string]string
 	// PoolObjects has the names of the CephBlockPools, by Ceph's name of the pool.
 	PoolObjects map[string]string
-	// CephConfig has the options that the CephCluster sets, by section and option. cephtune does
-	// not read Secrets: if a value is in one, a text names the Secret and its key instead.
+	// CephConfig has the options that the CephCluster sets, by section and option. If a value is in
+	// a Secret, cephtune does not read it: a text names the Secret and its key instead.
 	CephConfig map[string]map[string]string
 }
 

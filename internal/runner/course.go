@@ -101,8 +101,8 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns rows of a task, beginning with row number from. The manager has received the rows before
-// received.
+// course returns rows of a task, beginning with row number from. The manager has received the rows
+// whose numbers are below the parameter received.
 func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +120,8 @@ func (s *session) course(id string, received, from int) (answeredCourse, *Error)
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// drop drops the histograms of rows that the manager has received. Without that, a long session over a
-// percentile would exceed maxBins, after which rows have no histograms.
+// drop drops the histograms of rows that the manager has received. Otherwise, the rows of a long
+// session of a sweep for a percentile would exceed maxBins, and later rows would have no histograms.
 func (e *entry) drop(received int) {
 	for ; e.plain < received; e.plain++ {
 		e.bins -= binsOf(&e.course[e.plain])

@@ -16,8 +16,8 @@ import (
 )
 
 // encodeReport returns a report as compressed JSON. It shortens a report that is longer than
-// [task.MaxReportBytes]: it drops the time series first, since only that grows with time,
-// then the output. If the report is still too long, it becomes the report of a failure.
+// [task.MaxReportBytes]: it drops the time series first, since only that grows without a bound as the
+// run gets longer, then the output. If the report is still too long, it becomes the report of a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)

@@ -1,6 +1,6 @@
 // Package runstore writes and reads the ConfigMaps with the results of a benchmark's runs. Package
-// archive has their format. Results are large and decide no step of a pass. So only the step that
-// concludes a run reads them, instead of each pass that observes.
+// archive has their format. Results are large, and the controller chooses its next step without them.
+// So only the step that concludes a run reads them, and the other passes of the controller do not.
 package runstore
 
 import (

@@ -70,7 +70,7 @@ type Preparer struct {
 	Use     rook.ScratchUse
 	// Guard verifies the lock of the Ceph cluster.
 	Guard tuning.Guard
-	// Remove removes the pool of an owner.
+	// Remove removes the scratch pool that belongs to Use.Owner.
 	Remove func(ctx context.Context) (reconcile.Wait, error)
 }
 

@@ -58,7 +58,7 @@ type Facts struct {
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "beginPreparation", Func: beginPreparation}, // passes observe Ceph from now on
-		{Name: "chooseOSDs", Func: chooseOSDs},             // if the pool is confined to some
+		{Name: "chooseOSDs", Func: chooseOSDs},             // if the pool is confined to some OSDs
 		{Name: "createPool", Func: createPool},             // until Rook calls it ready
 		{Name: "recreatePool", Func: recreatePool},         // the autoscaler has changed its number of PGs
 		{Name: "correctPool", Func: correctPool},           // Ceph may have refused its parameters

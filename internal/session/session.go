@@ -38,8 +38,8 @@ type Record struct {
 type Look func(ctx context.Context, so Record) (enough bool, err error)
 
 // Run switches through the order of a plan. Before it, the cluster must have the baseline. Run
-// ends at the end of the order or when a look says so. It also ends when an answer, the lock or
-// the context is lost; then the session is void. Each switch checks the setting of the window before
+// ends at the end of the order or when a look says so. It also ends when an answer or the lock is
+// lost, or the context ends; then the session is void. Each switch checks the setting of the window before
 // it, and Holds checks that of the last window.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}

@@ -49,7 +49,7 @@ const (
 type ConstraintResult struct {
 	Name     string
 	State    ConstraintState
-	Ratio    float64 // candidate ÷ baseline; of an absolute constraint the metric itself
+	Ratio    float64 // candidate ÷ baseline; for an absolute constraint, the metric itself
 	Interval Bounds  // of Ratio
 	Limit    float64 // the ratio, or metric, beyond which the constraint is broken
 }

@@ -90,15 +90,15 @@ func GeometricMean(xs []float64) float64 {
 // scale of logarithms, with the noise that runs (not seconds) showed.
 type Contrast struct {
 	LogRatio float64 // mean of ln(candidate/baseline)
-	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. Paired, it is
-	// the standard deviation of the blocks' log-ratios; unpaired √(s_b²+s_c²). NewDayLogRatio
-	// computes it from StdErr.
+	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. With pairs, it is
+	// the standard deviation of the blocks' log-ratios; without, √(s_b²+s_c²) from the standard
+	// deviations of both sides. NewDayLogRatio computes it from StdErr.
 	StdDev float64
-	// StdErr is the standard error of LogRatio. It is 0 without an estimate of noise, and if all
-	// log-ratios of blocks, or unpaired all runs of each side, are identical.
+	// StdErr is the standard error of LogRatio. It is 0 without an estimate of noise. It is also 0 if
+	// the log-ratios of all blocks are identical or, without pairs, if all runs of each side are.
 	StdErr float64
 	DF     float64 // degrees of freedom; 0 means that there is no estimate of noise
-	Runs   int     // blocks that hold both; unpaired, the number of the smaller side: runs or earlier days
+	Runs   int     // blocks that hold both; without pairs, the runs or earlier days of the side that has fewer
 	Paired bool
 }
 

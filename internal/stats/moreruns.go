@@ -21,7 +21,7 @@ type MoreRuns struct {
 	Needed   int     // Total minus the existing repeats, at least 1; 0 if Total is 0
 	Toward   Verdict // which verdict they would reach if the estimate is right; Inconclusive if that is open
 	TooClose bool    // Total exceeds Criteria.MaxRuns, or is beyond counting
-	// Low and High are Needed at the ends of the 80% interval of the noise; High is
+	// Low and High are the values of Needed at the ends of the 80% interval of the noise; High is
 	// 0 if beyond counting. They ignore that the effect is uncertain too.
 	Low, High int
 	Paired    bool

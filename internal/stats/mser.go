@@ -17,7 +17,7 @@ type Truncation struct {
 }
 
 // MSER finds the warm-up of a series of equally long intervals, in time order,
-// by the marginal standard error rule: drop the d values for which
+// by the marginal standard error rule: drop the first d values, with the d for which
 //
 //	Σ_{i>d} (x_i − x̄_d)² / (n−d)²   over 0 ≤ d ≤ ⌊n/2⌋
 //

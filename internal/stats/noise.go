@@ -11,8 +11,8 @@ type Noise struct {
 	DF     int     // degrees of freedom behind it; 0 means unknown
 }
 
-// NoiseFloor pools the spread of the baseline's runs within blocks. Each inner slice holds the values of all runs of the
-// baseline in one block, including controls (its additional runs). The
+// NoiseFloor pools the spread of the baseline's runs within blocks. Each inner slice holds the values
+// of all runs of the baseline in one block, including controls (its additional runs). The
 // result excludes changes between blocks. It includes drift inside a block,
 // because drift affects candidates too. Blocks with one value add nothing. If no
 // block has two values, DF is 0. For a value that has no finite logarithm, the

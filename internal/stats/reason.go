@@ -40,7 +40,7 @@ const (
 	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
 
 	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value p after Holm, Limit level
-	WithinEquivalence ReasonCode = "WithinEquivalence" // Value p of TOST, Limit level
+	WithinEquivalence ReasonCode = "WithinEquivalence" // Value p of the two one-sided tests (TOST), Limit level
 	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p of any gain, after Holm, Limit level
 	LossShown         ReasonCode = "LossShown"         // Value p of a loss, after Holm, Limit level
 

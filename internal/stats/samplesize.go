@@ -91,7 +91,8 @@ func (q Question) detectable(runs int) float64 {
 // that a design proves to exceed the minimum effect with a probability of at least
 // 80 %. It is above 1 if higher is better, and below 1 if lower is better. The noise
 // is the run-to-run variation of ln(value). The noise of a block's log-ratio is √2
-// times that, or less with interpolated controls; the function assumes √2 times.
+// times that, or less if the baseline is interpolated between controls; the function
+// assumes √2 times.
 func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 )
 
 // Sentence returns the assessment in one line of plain English. For an Invalid candidate, it gives
-// only the reasons. It counts missing runs in repeats.
+// only the reasons. It counts missing runs in repeats: see MoreRuns.
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
 // SentenceFor is like Sentence, but counts missing repeats in runs and time. Its argument is the
@@ -68,7 +68,7 @@ func (m MoreRuns) Words(each Effort) string {
 	return fmt.Sprintf("%sabout %s would decide%s", tooClose, count(m.Needed*per, "more "+unit), m.spread(each, per))
 }
 
-// unit returns the unit for missing runs, and how many of it one repeat has. The %s in the unit
+// unit returns the unit for missing runs, and how many such units one repeat has. The %s in the unit
 // stands for the s of a plural.
 func (m MoreRuns) unit(each Effort) (per int, unit string) {
 	switch {

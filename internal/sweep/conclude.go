@@ -177,9 +177,9 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 }
 
 // confirmation judges the winner by its fresh blocks alone. They yield a verdict if at least
-// stats.MinRuns of them count, or if faults make it Invalid anyway. Otherwise, for example because
-// the budget ended the confirmation earlier, confirmation returns false: the race's result stands,
-// unconfirmed.
+// stats.MinRuns of them count, or if faults make the winner Invalid anyway. Otherwise, for example
+// because the budget ended the confirmation earlier, confirmation returns false: the race's result
+// stands, unconfirmed.
 func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	faults := append(r.rejection(), r.left[r.winner].faults...)
 	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {

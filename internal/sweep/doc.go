@@ -9,8 +9,9 @@
 // A sweep has two stages:
 //
 //	race          blocks of all live candidates, those still in the race, and
-//	              the baseline; candidates leave if they have a verdict other
-//	              than Superior, are beaten or break a constraint
+//	              the baseline; candidates leave if their verdict is Equivalent,
+//	              Better or Inferior, if they are beaten or break a constraint,
+//	              or if their runs are invalid
 //	confirmation  fresh pairs of the winner and the baseline. It ends when they
 //	              lead to a verdict, or at a number of pairs that was fixed at
 //	              the end of the race. Its verdict uses only these pairs

@@ -97,7 +97,7 @@ type StopCode string
 // The reasons why a sweep ends.
 const (
 	Confirmed             StopCode = "Confirmed"             // the confirmation has a verdict, a broken constraint, or all its blocks
-	Decided               StopCode = "Decided"               // no candidate is left in the race, which a single one also leaves when it wins, or in the confirmation
+	Decided               StopCode = "Decided"               // no candidate is left in the race or the confirmation; a single candidate also leaves the race when it wins
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
 	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
 	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more than Settings.MaxFailedRuns

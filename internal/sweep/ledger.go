@@ -27,7 +27,7 @@ const (
 	// counts against MaxFailedRuns.
 	Failed Outcome = "F"
 	// Inert means that the setting did not reach the running daemons. Repeating the run would
-	// not help, so the candidate is withdrawn. A run of the baseline is repeated.
+	// not help, so the candidate is withdrawn. An inert run of the baseline is repeated.
 	Inert Outcome = "I"
 	// Interrupted means that the sweep was suspended or restored before this slot's run was
 	// complete. The block's earlier runs come from another time, so the block starts again.

@@ -45,7 +45,8 @@ func (s Slot) identity() Slot {
 // order lays out one attempt at a block of the given candidates. It draws their order, with the
 // baseline's place in it, from the seed, so that no change over time favours one of them. It inserts
 // a control where otherwise more candidates would follow each other than ControlInterval allows. If
-// values are visited in turn, the controls are at both ends of the block instead; a pair needs none.
+// values are visited in turn, the turn decides the order instead, and the controls are at both ends of
+// the block; a pair needs none.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {

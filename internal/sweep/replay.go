@@ -122,9 +122,10 @@ func (r *replay) end(why StopCode) error {
 }
 
 // invalidRun repeats an invalid run once in its slot; a second invalid run leaves the slot
-// without a value. An inert candidate is withdrawn at once, and another one after two missed blocks.
-// The withdrawal comes before the limit of failed runs, and takes the candidate's failures off it. So
-// a candidate that always fails ends the sweep by itself only if the limit is below three.
+// without a value. An inert candidate is withdrawn at once, any other after two missed blocks. A
+// withdrawal is decided before the limit of failed runs is checked, and the failures of a withdrawn
+// candidate no longer count. So a candidate that always fails ends the sweep by itself only if the
+// limit is below three.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]

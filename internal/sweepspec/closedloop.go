@@ -10,8 +10,8 @@ import (
 )
 
 // ClosedLoop lists the figures of a sweep, objective first, that are latency percentiles of phases
-// without an offered rate. Such a figure makes a configuration look better merely because it has
-// fewer operations in flight.
+// without an offered rate. Such a figure makes a configuration look better merely because fewer
+// operations are in flight.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
 		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)

@@ -103,7 +103,7 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 }
 
 // fix writes the estimated costs of one run and of the restore into the plan. The planner uses the
-// costs of a run until it has measured runs.
+// estimated cost of a run until it has measured runs.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {

@@ -34,7 +34,7 @@ const (
 )
 
 // design fixes in the plan how configurations are compared. Auto chooses Interleaved if that is
-// possible and the spec does not ask for more than a session does. If the spec requires
+// possible and the spec does not ask for more than a session can give. If the spec requires
 // Interleaved, but that is impossible, the plan refuses the sweep.
 func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPlan) {
 	plan.Design = v1alpha1.DesignBlocks
@@ -143,7 +143,7 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 // lastLook returns the last look of a single session that is within the budget, in pairs of
 // windows. A look is a number of pairs after which the session may end with a verdict. cost returns
 // the cost of a session by its pairs, without the restore. If the budget is too small for any look,
-// lastLook returns the first one, which the plan then refuses.
+// lastLook returns the first one, and the plan then refuses the sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {

@@ -25,8 +25,8 @@ const (
 // Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
 // minimal, and carry the necessary comments as far as status has room. Only options of Ceph and of
 // pools have a patch, and at most three objects get one. Options of a scratch pool become a patch
-// without an object's name, for the production pool that serves such a load. The names of pools are
-// the same as for Conclude.
+// without an object's name, for the production pool that serves such a load. The argument pools is
+// the same map as for Conclude.
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {

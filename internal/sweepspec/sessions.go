@@ -37,7 +37,8 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 }
 
 // dwellsOf returns the entry of a session of dwells, in which each setting stays applied for
-// session.DwellTime. The entry's standard deviation is that of the ratio from one piece of each dwell.
+// session.DwellTime. The entry's standard deviation is that of the ratio that one piece of each dwell
+// gives.
 func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
 	return SessionEntry{
 		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
@@ -226,8 +227,8 @@ func (s *Sessions) add(own []SessionEntry) {
 	s.judged = append(s.judged, sum)
 }
 
-// needsLongerWindows reports whether carry-over prevents a verdict that longer windows may give,
-// and whether the budget has room for a session with longer windows.
+// needsLongerWindows reports whether the sweep has to continue with longer windows: carry-over
+// prevents a verdict that they may give, not too many sessions are void, and the budget has room.
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
 	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
@@ -560,8 +561,8 @@ func (s *Sessions) caveat(f session.Finding) string {
 	return ""
 }
 
-// adviceForDwells says how to measure settings that stay applied for minutes. Dwells never follow a loss, or
-// a broken constraint, because the candidate could not win with them.
+// adviceForDwells says how to measure settings that stay applied for minutes. Dwells never follow a
+// loss or a broken constraint, because dwells cannot make such a candidate win.
 func (s *Sessions) adviceForDwells(f session.Finding) string {
 	switch {
 	case f.Breaks(), f.Windows.Verdict == stats.Inferior:
@@ -589,8 +590,8 @@ const mostSessions = 12
 // mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing says how many more pairs of windows or sessions a decision would take, and how to get them if one
-// session or one sweep cannot have so many.
+// missing says how many further pairs of windows, or further sessions, a decision would take, and how
+// to get them if one session or one sweep cannot have so many.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
 	equivalent := "dwells, in which a setting stays applied for minutes"

@@ -42,8 +42,8 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
 // datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase
-// needs data. It also returns why some or all data are prefilled for each run. The list has the
-// parameters that OSDs read only when they start.
+// needs data. It also returns why some or all data are prefilled for each run. The argument
+// needRestart lists the parameters that OSDs read only when they start.
 //
 // Runs do not share data if a value decides how data are stored, because reading data that were
 // written with another value would test neither value fairly. They do not share data around

@@ -14,7 +14,8 @@
 // where A is the baseline and B the candidate. In rounds it is the mean of B − A.
 // Within a session, the noise of the estimate is the variation between groups. If
 // the effect differs between pools or hours, the groups of one session do not show
-// that. So a claim beyond the session uses Student's t over the means of sessions.
+// that. So a claim beyond the session, the general claim, uses Student's t over the
+// means of sessions. Quick mode judges a single session instead, at several looks.
 //
 // The package tests for effects that windows hide. The after-effect of the
 // previous setting appears inside windows or in the next window (Carryover). Work

@@ -33,7 +33,7 @@ func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
 // quickLevel returns the level for p-values at each look, so that the error over all looks is
 // alpha. The shares of alpha were simulated for quads. With these shares, rounds stay below alpha
-// too, since the same number of pairs takes more rounds. Each of several candidates gets a part of
+// too, since the same number of pairs takes more rounds than quads. Each of several candidates gets a part of
 // alpha. Repeated looks inflate a small error relatively more than a large one, so the shares are
 // lower if that part is below 0.05 (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {

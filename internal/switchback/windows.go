@@ -19,7 +19,8 @@ type Switch struct {
 	Proven       bool          `json:"proven"`                  // OSDs reported the value as running
 }
 
-// Client has the time spans of one client's rows, in order, and the offset of its clock.
+// Client has the time spans of one client's rows, in order, and the offset of its clock. A row is the
+// client's work in about a second.
 type Client struct {
 	Rows []Span
 	// Offset is the client's clock minus the operator's. Error is the maximum error of Offset.
@@ -75,8 +76,8 @@ const (
 // Figure computes a piece's figure; it is 0 if no operation finished.
 type Figure func(Piece) (float64, error)
 
-// Cut returns the window of each switch. The window begins after the wash-out. A row counts if it lies
-// inside the window for every clock error within the bound. Cut also returns which windows are covered
+// Cut returns the window of each switch. A row counts if it lies inside the window after the wash-out,
+// for every clock error within the bound. Cut also returns which windows are covered
 // by enough rows of each client; this depends only on times. Other windows have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)

@@ -55,8 +55,8 @@ type Measurement struct {
 	// Snapshots says that the engine prints a cumulative report to its standard output each second.
 	// Only the last report is kept.
 	Snapshots bool `json:"snapshots,omitempty"`
-	// RequestedSeconds is the requested measured time, without fio's ramp, or 0 for an engine that is
-	// limited by bytes.
+	// RequestedSeconds is the time for which the engine is asked to run, without fio's ramp. For rados
+	// bench it includes the ramp. It is 0 if bytes, a number of objects or a cancellation end the run.
 	RequestedSeconds float64 `json:"requestedSeconds,omitempty"`
 	// RequestedBytes is the number of bytes that the engine has to read or write, or 0 if it is
 	// limited by time.

@@ -8,7 +8,7 @@ import (
 )
 
 // HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
-// pg_num, the balancer, which would move PGs between runs, and, if requested, scrubs. It returns no
+// pg_num; the balancer, which would move PGs between runs; and, if requested, scrubs. It returns no
 // change for an activity that is already off. It needs facts with the OSD map and the balancer's
 // state.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {

@@ -118,8 +118,8 @@ const (
 	Abandoned State = "Abandoned"
 )
 
-// ForeignChangeError says that a setting has a value that the journal, or the running configuration,
-// does not explain: another client has changed it.
+// ForeignChangeError says that another client has changed a setting: it has a value that the journal
+// does not explain or, for an option of a session's own pool, not the value that was set last.
 type ForeignChangeError struct {
 	Setting Setting
 	Found   cephvalue.Value

@@ -49,9 +49,9 @@ type Inert struct {
 
 // Owned has the settings that Rook's custom resources set. Rook sets them again at each reconcile.
 type Owned struct {
-	// PoolParameters has spec.parameters of CephBlockPools, by pool.
+	// PoolParameters has the options that CephBlockPools set, by pool.
 	PoolParameters map[string]map[string]string
-	// CephConfig has spec.cephConfig of the CephCluster, by section and option.
+	// CephConfig has the options that the CephCluster sets, by section and option.
 	CephConfig map[string]map[string]string
 }
 

@@ -13,7 +13,7 @@ import (
 // Patience says how long the cluster may take to settle after a change, and how long it has to stay
 // settled.
 type Patience struct {
-	// Polls is the number of consecutive samples that have to agree.
+	// Polls is the number of consecutive samples that have to agree that the cluster has settled.
 	Polls int
 	// Soak is the minimum time from the first of the consecutive samples to the last.
 	Soak time.Duration

@@ -350,7 +350,8 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 
 // outside rejects values below a minimum or above a maximum; "" means no bound. A bound that is not
 // a number rejects all values, because it was meant to limit them. A bound on an option whose
-// values are words does the same. In messages, who stands before the limit, as in "Ceph takes".
+// values are words does the same. The argument who stands before the limit in messages, such as
+// "Ceph takes".
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem

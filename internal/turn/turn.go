@@ -27,7 +27,7 @@ const searchAgain = 30 * time.Second
 // Turn is what a process knows about the turn of a session. The zero value knows nothing.
 type Turn struct {
 	// Grant is the grant of the cluster's lock, while the session has it. askedAt is when the session
-	// last took or renewed the lock, or found during the teardown that it has lost it.
+	// last took or renewed the lock, or found during the teardown that the lock is lost.
 	Grant   *lock.Grant
 	askedAt time.Time
 	// Had says that the session has or had the lock.

@@ -13,9 +13,9 @@ import (
 
 // Each run begins with data in the state that initialState requests. With WarmBeforePhase, each
 // phase also begins with warm caches. Both are prepared by tasks of the clients while no client
-// measures. Such tasks have deadlines, end with their pod, and need only the clients' key. When
-// the tasks of a phase have ended, the rest before the phase begins. When the tasks of a run have
-// ended, the run begins once the cluster is quiescent.
+// measures. Such tasks have deadlines, end with their pod, and need only the clients' key. The pause
+// before a phase starts when the tasks for the phase have ended. When the tasks for a run have ended,
+// the run begins as soon as the cluster is quiescent.
 
 // Dataset is a dataset that the script prefills, with the load of the first phase that uses it.
 type Dataset struct {

@@ -51,7 +51,7 @@ type Notes struct {
 	// CachesDropped holds the tasks before which caches were dropped.
 	CachesDropped map[string]bool
 	// PilotSeconds holds how long the slowest client took for each pilot, by task. A pilot is a short
-	// measurement from which the number of bytes follows that a phase has to move.
+	// measurement that determines how many bytes a phase has to move.
 	PilotSeconds map[string]float64
 }
 

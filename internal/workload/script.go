@@ -352,7 +352,7 @@ func measure(id, step string, todo func() ([]task.Task, error), tasks Tasks, m *
 	isReady := func(s task.State) bool { return s == task.Ready }
 	switch {
 	case !m.StartedAt[id].IsZero():
-		// Some runners may not have reported that yet.
+		// The signal was sent, although some runners may not have reported the start yet.
 	case tasks.All(id, isReady):
 		return Move{Kind: MoveStart, ID: id, Step: step}, false
 	case tasks.Any(id, isReady) && tasks.Any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):

@@ -207,9 +207,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert imitates OSDs whose scheduler locks an option. They remove the value in section osd of
-// each option that was set during the lock, with or without a mask, even if the lock has ended.
-// They keep values with a mask, and options that were set only before the lock.
+// revert imitates OSDs whose scheduler locks an option. If the option was set during the lock, with
+// or without a mask, they remove its value without a mask from section osd, even if the lock has
+// ended. They keep values with a mask, and options that were set only before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)

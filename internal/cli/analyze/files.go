@@ -23,7 +23,7 @@ type fileReader struct {
 	places    int                          // how many outputs of the configuration were read, including copies
 }
 
-// studyOfFiles compares runs, each read from one file.
+// studyOfFiles reads runs from files. A file may have the outputs of several runs.
 func studyOfFiles(o *options) (*study, error) {
 	m, err := lookupMetric(o.metric)
 	if err != nil {

@@ -22,7 +22,7 @@ type metric struct {
 	name           string
 	unit           unit
 	higherIsBetter bool
-	tools          []result.Tool // the tools that report the metric
+	tools          []result.Tool // the engines that report the metric
 
 	// Either amount or latency is set. amount is for rates: it returns the total, and the column of
 	// a series with the rate.

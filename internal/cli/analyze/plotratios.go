@@ -13,8 +13,8 @@ import (
 func length(n int) vg.Length { return vg.Length(n) }
 
 // drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form
-// blocks, it also draws the ratios within each block. The axis
-// reaches at most from 0.1 to 10, and values beyond it are drawn at its ends.
+// blocks, it also draws the ratios within each block. The axis reaches at most from 0.1 to 10, and
+// values beyond it are drawn at its ends.
 func drawRatios(r *report) ([]byte, error) {
 	p := newPanel(r.Metric + ", ratio to " + r.Baseline.Name)
 	p.Y.Label.Text = "ratio (logarithmic)"

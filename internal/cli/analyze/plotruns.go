@@ -119,7 +119,7 @@ func (a axes) drawCourse(p *plot.Plot, r run, legend bool) error {
 	return nil
 }
 
-// points returns the steps of a time series, and the running mean that tools print.
+// points returns the steps of a time series, and the running mean that engines print.
 func (a axes) points(r run) (steps, running plotter.XYs) {
 	moved, time := 0.0, 0.0
 	for _, i := range r.Course {

@@ -130,8 +130,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
 	case r.Tool.HasRollingRows():
-		// The rows of rbd bench are means over several seconds. Such rows smear a warm-up, so MSER
-		// cannot find its end, and nothing is left out.
+		// The rows of rbd bench are means over several seconds. Such rows smear a warm-up. MSER, the
+		// rule that finds its end, then fails, so nothing is left out.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
 		r.Window.Why = "whole run: no values over time in the output"

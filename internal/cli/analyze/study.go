@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// configuration is one setting and the runs made with it.
+// configuration is the baseline or a candidate, with its runs.
 type configuration struct {
 	Name string
 	Runs []run

@@ -27,7 +27,7 @@ type row struct {
 	cells []string
 }
 
-// studyOfTable compares the rows of a table. Each row is one run.
+// studyOfTable reads runs from a table. Each row is one run.
 func studyOfTable(o *options) (*study, error) {
 	conditions, err := parseConditions(o.where)
 	if err != nil {

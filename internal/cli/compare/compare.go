@@ -281,8 +281,8 @@ func (c *comparison) note(a, b side) {
 	}
 }
 
-// noteMarks adds a note about each mark that a phase has on one side only: reads from memory
-// cannot be compared with reads from disks.
+// noteMarks adds a note about each mark, which is a caveat about figures, that a phase has on one side
+// only: for example, reads from memory cannot be compared with reads from disks.
 func (c *comparison) noteMarks(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		ofA, ofB := marksOf(a, name), marksOf(b, name)

@@ -20,14 +20,15 @@ import (
 	"github.com/cephtune/cephtune/internal/reference"
 )
 
-// side is one side of a comparison. It has the valid runs, or only the run that the command line
-// names.
+// side is one side of a comparison, A or B. It has the valid runs, or only the run that the command
+// line names.
 type side struct {
 	name string
 	runs []*archive.Run
 
 	benchmark *v1alpha1.CephBenchmark
-	// sessions holds the results of all sessions that are kept, for the reference of a gate.
+	// sessions holds the results of all sessions that are kept, for the reference of a gate: a
+	// comparison with --max-regression.
 	sessions []corev1.ConfigMap
 }
 

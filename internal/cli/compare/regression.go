@@ -85,7 +85,7 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 	for _, phase := range archive.PhaseNames(b.runs[:1]) {
 		against.Runs[phase] = archive.Observations(b.runs, phase)
 		if expected(onlyIn(phase, b), expect) && !slices.Contains(archive.PhaseNames(a.runs), phase) {
-			continue // There is nothing to compare it with, which is intended.
+			continue // A lacks this phase, as the user expects.
 		}
 		for _, e := range r.expectations(b, phase, a.name) {
 			found, err := against.Regression(e)

@@ -142,7 +142,7 @@ type examination struct {
 }
 
 // reach makes a request that needs no permission. If it fails because the cluster does not
-// answer, the command makes no checks, which would all report the same error.
+// answer, the command makes no checks, because all of them would report the same error.
 func (e *examination) reach(ctx context.Context) error {
 	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -151,8 +151,9 @@ func (e *examination) reach(ctx context.Context) error {
 	return nil
 }
 
-// examine makes all checks. The checks of Ceph clusters need the operator config. No other check
-// depends on an earlier one, so one pass finds nearly every problem.
+// examine makes all checks. The check of the operator config needs the Deployment, and the checks of
+// Ceph clusters need the operator config. The others are independent, so one pass finds nearly every
+// problem.
 func (e *examination) examine(ctx context.Context) {
 	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {

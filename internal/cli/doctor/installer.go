@@ -34,9 +34,9 @@ func installerOf(d *appsv1.Deployment) installer {
 	return installer{known: true, chart: chart, release: d.Annotations[annotationRelease], namespace: d.Namespace}
 }
 
-// fix returns the action for a problem. With the chart, that is to change its values and to apply the
-// chart again; if values is empty, only the latter. Without the chart, it is the second argument. If
-// the installer is unknown, fix returns both actions.
+// fix returns the action for a problem. With the chart, the user changes its values and applies the
+// chart again, or only applies it again if values is empty. Without the chart, the action is the second
+// argument. If the installer is unknown, fix returns both actions.
 func (e *examination) fix(values, without string) string {
 	in := func(file string) string {
 		if values == "" {

@@ -13,8 +13,9 @@ const (
 	Failure = 1
 	// Usage means that the command line, or a file that it names, is wrong. Nothing was done.
 	Usage = 2
-	// Unexpected means that the command worked, but the outcome is unexpected. For example, a gate
-	// failed, --expect does not name the verdict, or --timeout or an interrupt came first.
+	// Unexpected means that the command worked, but the outcome is unexpected. For example, a figure
+	// missed its limit, --expect does not name the verdict, or --timeout or an interrupt came before
+	// the end.
 	Unexpected = 3
 	// Undecided means that the command worked, but the outcome is unknown: more runs or facts may
 	// decide it.

@@ -81,7 +81,7 @@ func (c *Connection) ServerVersion() (string, error) {
 	return info.GitVersion, nil
 }
 
-// FollowLog follows the log of a container from its last line on. It ends when the context is
+// FollowLog follows the log of a container from its last line on. The stream ends when the context is
 // done or the container has ended.
 func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
 	config, err := c.flags.ToRESTConfig()

@@ -19,8 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Logs follows the log of a container from its last line on. It ends when the context is done or
-// the container has ended.
+// Logs follows the log of a container from its last line on. The stream ends when the context is done
+// or the container has ended.
 type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
 
 // Subject is the benchmark whose clients to follow.

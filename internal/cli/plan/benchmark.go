@@ -68,7 +68,7 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 	return err
 }
 
-// planOf plans a benchmark that has the API's defaults.
+// planOf plans a benchmark in which the API server has filled in the defaults.
 func planOf(spec v1alpha1.CephBenchmarkSpec) (*BenchmarkPlan, error) {
 	plan := &BenchmarkPlan{Runs: spec.Repetitions}
 	for _, phase := range spec.Template.Phases {

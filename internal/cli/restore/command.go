@@ -1,5 +1,6 @@
-// Package restore is the subcommand that shows which settings a sweep still has to restore in
-// Ceph. A person can also abandon the restore with it.
+// Package restore is the subcommand that shows which settings are still to be restored in Ceph: those
+// that sweeps have changed, and noup of the OSDs that outages keep down. A person can also abandon the
+// restore of a sweep with it.
 package restore
 
 import (
@@ -153,7 +154,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 }
 
 // find reads the open journals of all objects or of one. Its second result says that the
-// namespace has no journal at all, open or closed.
+// operator's namespace has no journal at all, open or closed.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, bool, error) {
 	all, err := journals.In(ctx, c, o.operator)
 	switch {
@@ -233,7 +234,7 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 	return err
 }
 
-// ours lists the values that the sweep may have set.
+// ours lists the values that the journal's owner may have set.
 func ours(e tuning.Entry) string {
 	var values []string
 	for _, v := range e.Applied {

@@ -18,8 +18,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize and sweepPage limit the number of ConfigMaps and of benchmarks in one answer of the API
-// server. A ConfigMap has up to half a MiB, and a sweep's benchmark has a few KiB.
+// pageSize limits the number of a benchmark's ConfigMaps in one answer of the API server. sweepPage
+// limits the number of a sweep's benchmarks, or of its ConfigMaps. A benchmark's ConfigMap has up to half
+// a MiB, and a sweep's benchmark has a few KiB.
 const (
 	pageSize  = 20
 	sweepPage = 100

@@ -71,8 +71,8 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	return nil
 }
 
-// refused says what to do if the operator does not permit switching the settings; "" if it
-// refuses something else. The plan of such a sweep has the design Blocks.
+// refused says what to do if the operator config does not permit switching the settings: then the plan
+// has the design Blocks, although the spec requests Interleaved. It returns "" for any other refusal.
 func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPlan) string {
 	if spec.Strategy.Design != v1alpha1.DesignInterleaved || sweepspec.IsInterleaved(plan) {
 		return ""

@@ -158,8 +158,8 @@ func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// writeConfigurations writes the table. The ratio is not the quotient of the figures in its row:
-// it compares each run with the runs of the baseline around it.
+// writeConfigurations writes the table of configurations. The ratio is not the quotient of the figures
+// in its row: it compares runs within blocks, or windows within groups.
 func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	if len(s.Status.Configurations) == 0 {
 		return

@@ -175,9 +175,9 @@ func reportOptions(run load.Run) []string {
 	return []string{"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json"}
 }
 
-// A client logs at most this many single operations: fio keeps them in memory, with some forty
-// bytes for each of three logs. The report keeps their latencies in windows, and has room for
-// half an hour of windows.
+// A client logs at most maxLogged single operations in each direction: fio keeps them in memory, with
+// some forty bytes for each of three logs. The report keeps their latencies in windows, and has room
+// for half an hour of windows.
 const (
 	maxLogged        = 2_000_000
 	maxLoggedSeconds = 1800

@@ -1,4 +1,5 @@
-// Package place describes the target of a client's load. Engines write command lines from the place, the phase and the run.
+// Package place describes the target of a client's load. Engines make command lines from the place,
+// the phase and the run.
 package place
 
 import (

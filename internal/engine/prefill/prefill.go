@@ -45,7 +45,8 @@ const Snapshot = "cephtune-prefilled"
 
 const (
 	mebibyte = 1 << 20
-	// block is the size of each write. Parts that are smaller are written in mebibytes.
+	// block is the size of each write. A part that is not a multiple of it is written in writes of one
+	// mebibyte.
 	block = 4 * mebibyte
 	// depth is how many blocks are in flight: 64 MiB of the client's memory.
 	depth = 16
@@ -388,8 +389,8 @@ func (s Set) CheckObjects(part int) task.Command {
 // RemoveObjects returns a command that removes the objects in a namespace if their names begin with
 // prefix, which itself begins with [place.ObjectPrefix]. The namespace "" is the default one.
 //
-// If `rados cleanup` finds the metadata object of a bench, it computes object names from that
-// object's process ID and this host's name, whether or not such objects exist. RemoveObjects passes
+// If `rados cleanup` finds the metadata object of a rados bench run, it computes object names from the
+// process ID in that object and this host's name, whether or not such objects exist. RemoveObjects passes
 // a run name without a metadata object, so that `rados cleanup` lists the objects instead.
 func RemoveObjects(p place.Place, namespace, prefix string) task.Command {
 	argv := []string{"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool()}

@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// runName is the metadata object in which rados bench records what it wrote. It has the prefix of
-// the other objects, and is therefore removed with them.
+// runName is the name of the metadata object in which rados bench records what it wrote. The name has
+// the prefix of the other objects, so the object is removed with them.
 const runName = place.ObjectPrefix + "run"
 
 const (

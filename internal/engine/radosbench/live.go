@@ -5,9 +5,9 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own, which
-// rados bench spreads over stalled seconds in the first row after a stall. Operations and latencies
-// count from the beginning, so the values of the last second are the difference of two rows.
+// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own. In the
+// first row after a stall, it is the mean over the stalled seconds and the row's own. Operations and
+// latencies count from the beginning, so the values of the last second are the difference of two rows.
 type liveRows struct {
 	last row
 	// stalledSeconds counts the seconds without an operation before the last row.

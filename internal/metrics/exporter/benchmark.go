@@ -128,8 +128,8 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// evidenceAfter is the number of kinds of figures that are more important than the evidence: the
-// number of runs, the marks, and the intervals.
+// evidenceAfter is the number of kinds of figures that are more important than the evidence. The
+// evidence is the number of runs, the marks, and the intervals.
 const evidenceAfter = 4
 
 // evidenceSamples returns the number of runs behind the figures of each phase, with its marks,

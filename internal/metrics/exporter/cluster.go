@@ -35,7 +35,7 @@ type Journals interface {
 }
 
 const (
-	// fsidFor is how long the FSID of a CephCluster is cached. It changes only when the cluster
+	// fsidFor is how long the FSID of a CephCluster is cached. The FSID changes only when the cluster
 	// is created again.
 	fsidFor = 5 * time.Minute
 	// atOnce is how many clusters are read concurrently.

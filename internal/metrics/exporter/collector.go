@@ -224,8 +224,9 @@ type selection struct {
 
 func newSelection(room int) *selection { return &selection{room: room, taken: map[string]bool{}} }
 
-// add adds all series of an object or none, because half a result misleads. It leaves out duplicates
-// only. The argument dropped is the number of series that the object itself has left out.
+// add adds all series of an object or none, because half a result misleads. Only duplicates of earlier
+// series are left out alone. The argument dropped is the number of series that the object itself has
+// left out.
 func (s *selection) add(samples []Sample, dropped int) {
 	s.dropped += dropped
 	if len(samples) > s.room {

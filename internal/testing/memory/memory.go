@@ -24,7 +24,7 @@ const (
 	atRest = 64 << 20
 	// Budget is the memory that remains for all work of a manager.
 	Budget = ManagerLimit - atRest
-	// percent is the percentage of its memory limit to which the manager sets GOMEMLIMIT.
+	// percent is the percentage of its memory limit that the manager sets as Go's memory limit.
 	percent = 90
 )
 
