@@ -39,7 +39,7 @@ type counterpart struct {
 	daemon daemon
 }
 
-// conversation has at most one process.
+// conversation has at most one process at a time.
 type conversation struct {
 	// turn is a semaphore: it holds one item while a goroutine uses the conversation. Only that
 	// goroutine may use the other fields.
@@ -59,8 +59,9 @@ type interactive struct {
 }
 
 // converse asks a question in a conversation, which it begins if necessary. It returns false if the
-// caller has to start another process for the question. It leaves a third of the caller's time for
-// that process, whose error says what it waited for if Ceph does not answer.
+// caller has to start another process for the question. It uses at most two
+// thirds of the caller's time. The rest is for the other process: if Ceph does not answer, the error of
+// that process says what it waited for.
 func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
 	if asked.daemon == noDaemon {
 		return nil, false

@@ -182,8 +182,9 @@ type slot struct {
 // Each copy that writes has a part of the data of its own. Copies that read share one part.
 // Copies that read sequentially divide this part into stretches: if all read the same stretch,
 // all but the first would find the data in the OSDs' caches. Two exceptions: copies that read
-// objects sequentially have parts of their own, and an image that all clients share is one part,
-// whose stretches sequential copies of all clients divide, and random copies use as a whole.
+// objects sequentially have parts of their own, and an
+// image that all clients share is one part: the sequential copies of all clients divide it into
+// stretches, and each random copy uses all of it.
 func (f *phase) slots(p place.Place) []slot {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {
@@ -249,8 +250,8 @@ func (s *slot) share(i, n int, writes bool) {
 	s.limit(int64(i), s.data.PartBytes()/int64(n))
 }
 
-// limit sets offset and size to the i-th stretch of the given length, in whole blocks, and cuts
-// the size to the job's own limit.
+// limit sets offset and size to the i-th stretch of the given length, in whole blocks, and cuts the size
+// to the phase's size, if it has one.
 func (s *slot) limit(i, length int64) {
 	length -= length % s.job.largestBlock
 	s.offset = s.data.OffsetBytes(s.part) + i*length

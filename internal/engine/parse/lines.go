@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the length of the longest line that a text parser accepts. The longest line that an
-// engine writes is in fio's histogram log: at most 22 KiB for counts of ten digits.
+// MaxLine is the length of the longest line that a text parser accepts. The longest line of a text format or log is in fio's histogram log: at most 22 KiB for counts of ten digits.
 const MaxLine = 64 << 10
 
 // bufferSize is enough for nearly all lines; see readLong for the others.

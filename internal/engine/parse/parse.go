@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// RequestedSeconds is how long the engine was asked to run, without fio's ramp. For rados bench it
 	// includes the ramp, which is cut from the time series later. It is 0 if
-	// unknown, or if the run had another limit; the parser then uses the duration that the
-	// output mentions.
+	// unknown, or if the run had another limit; the parser then
+	// checks the duration that the output mentions, unless another limit may have ended the run.
 	RequestedSeconds float64
 	// RequestedBytes is how many bytes the engine was asked to move. It is 0 if unknown, or if the
 	// run had another limit.
