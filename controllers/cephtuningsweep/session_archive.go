@@ -1,9 +1,10 @@
 package cephtuningsweep
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"reflect"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,7 +57,7 @@ func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, cm *corev1.
 	switch {
 	case !metav1.IsControlledBy(found, seen.sweep):
 		return fmt.Sprintf("The windows of session %d were not kept, because ConfigMap %s does not belong to this sweep: save what you need from it, and delete it", seen.run(), cm.Name), nil
-	case reflect.DeepEqual(found.BinaryData, cm.BinaryData):
+	case maps.EqualFunc(found.BinaryData, cm.BinaryData, bytes.Equal):
 		return "", r.pruneSession(ctx, seen)
 	}
 	uid := found.UID

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/session"
+	"github.com/cephtune/cephtune/internal/sweepspec"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -54,5 +56,29 @@ func TestRehearsal(t *testing.T) {
 				t.Errorf("the memory is %+v, want %d configurations", s, c.at)
 			}
 		})
+	}
+}
+
+// After a failed write of status, the session is entered again: it is neither measured twice nor void.
+func TestSessionIsEnteredAgainAfterAFailedWrite(t *testing.T) {
+	engine := &tuning.Engine{}
+	seen := atWork(t, func(f *facts) {
+		f.memory.engine, f.memory.pauses = engine, endsVoid
+		f.memory.switching = sessionMemory{number: 1, at: 2, engine: engine, entries: []sweepspec.SessionEntry{{}}}
+	}, interleaved)
+	if p := decide(seen); p.step != stepEnterSession {
+		t.Errorf("%s by rule %s, want it to enter the session", p.step, p.rule)
+	}
+	seen.memory.switching.entries = nil
+	if p := decide(seen); p.step != stepRestore || p.then != endsVoid {
+		t.Errorf("%s by rule %s once the session is in the ledger, want a restore", p.step, p.rule)
+	}
+}
+
+// A switch that keeps its deadline does not void dwells.
+func TestDwellsTolerateEverySwitchWithinItsDeadline(t *testing.T) {
+	p, err := session.Dwell(1, 1, 1, 1)
+	if err != nil || p.Timing.MaxSwitch < tuning.SwitchDeadline {
+		t.Errorf("a switch before a dwell may take %v, %v; its deadline is %v", p.Timing.MaxSwitch, err, tuning.SwitchDeadline)
 	}
 }
