@@ -50,7 +50,7 @@ type sessionMemory struct {
 
 // noteSession begins the memory of the current session. Only act calls it, before a step.
 func (f facts) noteSession(next step) {
-	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveSession { // The step removes the session before.
+	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveSession { // stepRemoveSession still belongs to the previous session.
 		return
 	}
 	s := &f.memory.switching
@@ -301,8 +301,8 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	return proof.Proven(), err
 }
 
-// enterSession archives a session, enters it into the ledger, and removes its benchmark. If another
-// client has changed a setting, it ends the sweep instead.
+// enterSession archives a session, removes its benchmark, and then enters the session into the ledger.
+// After a foreign change of a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil {

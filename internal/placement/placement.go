@@ -58,7 +58,7 @@ type Pool struct {
 	PGs int
 }
 
-// RequestOf returns the request of a scratch pool from [Sized].
+// RequestOf returns the request for a scratch pool that [Sized] returned.
 func RequestOf(pool v1alpha1.ScratchPool) Request {
 	request := Request{FailureDomain: cmp.Or(pool.FailureDomain, defaultDomain), DeviceClass: pool.DeviceClass}
 	if pool.OSDs != nil {

@@ -148,8 +148,8 @@ func (s *Series) gather(from *Series, first int, second float64) {
 	}
 }
 
-// matchSeconds calls visit with the indexes, in two aligned series, of each second that both
-// have.
+// For each second that both aligned series have, matchSeconds calls visit with its index in a and its
+// index in b.
 func matchSeconds(a, b *Series, visit func(i, j int)) {
 	for i, j := 0, 0; i < a.Len() && j < b.Len(); {
 		switch {

@@ -142,7 +142,8 @@ const (
 func boundFailure(f *task.Failure) {
 	f.Message = ellipsis.Cut(clean([]byte(f.Message)), maxMessageBytes)
 	f.Command = shortenCommand(f.Command)
-	for range 4 { // JSON encodes one byte with up to six.
+	for range 4 { // JSON may escape one byte as six, so it can take several halvings until the tail
+// fits.
 		data, err := json.Marshal(f)
 		if err != nil || len(data) <= maxStatusBytes-512 {
 			return

@@ -51,8 +51,8 @@ type Remaining struct {
 }
 
 // Remove removes the owner's scratch pool. It first removes the pool's images, one in each call, because
-// Rook does not remove a pool with images. It never touches a pool of others, and does not ask Ceph if
-// the owner has no pool. Repeat it until Remaining is zero.
+// Rook does not remove a pool with images. It never touches a pool of others, and if the owner
+// has no pool, it sends nothing to Ceph. Repeat it until Remaining is zero.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
 	if err != nil || !owned {

@@ -31,7 +31,7 @@ type Connection struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-// NewConnection returns a Connection whose flags were not read yet.
+// NewConnection returns a Connection whose flags have not been read yet.
 func NewConnection() *Connection { return &Connection{flags: genericclioptions.NewConfigFlags(true)} }
 
 // AddFlags adds the flags to a command.

@@ -73,7 +73,7 @@ func measuredRun(b *v1alpha1.CephBenchmark) (int32, bool) {
 	return 0, false
 }
 
-// figureKind maps a figure that phases may have to its series.
+// figureKind says which series exports a kind of figure.
 type figureKind struct {
 	metric    v1alpha1.Metric
 	direction v1alpha1.Direction
@@ -133,7 +133,8 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 const evidenceAfter = 4
 
 // evidenceSamples returns the number of runs behind the figures of each phase, with its marks,
-// and then the interval of each bandwidth.
+// and then the interval of each
+// phase's total bandwidth.
 func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for _, phase := range b.Status.Phases {
