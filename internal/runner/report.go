@@ -142,8 +142,7 @@ const (
 func boundFailure(f *task.Failure) {
 	f.Message = ellipsis.Cut(clean([]byte(f.Message)), maxMessageBytes)
 	f.Command = shortenCommand(f.Command)
-	for range 4 { // JSON may escape one byte as six, so it can take several halvings until the tail
-// fits.
+	for range 4 { // JSON may escape one byte as six, so several halvings may be needed.
 		data, err := json.Marshal(f)
 		if err != nil || len(data) <= maxStatusBytes-512 {
 			return
