@@ -17,10 +17,10 @@ import (
 // noBenchmark says why a panel about a benchmark is empty.
 const noBenchmark = "No such benchmark in this time range: choose a namespace and a name above"
 
-// noResult says why a panel of figures is empty.
+// noResult says why a panel with results is empty.
 const noResult = "No result in this time range: figures appear when all repetitions have ended"
 
-// noOutage says why a panel about failing OSDs is empty.
+// noOutage says why a panel about outages is empty.
 const noOutage = "No outage was measured in this time range: template.outage takes OSDs down in mid-phase"
 
 func benchmark() page {
@@ -56,8 +56,9 @@ func benchmark() page {
 	}
 }
 
-// appeared selects the values of a label of the benchmark that did not exist in the hour before. It
-// selects each for ten minutes, so that queries with long steps find it too.
+// appeared selects each new value of a label of the benchmark, for ten minutes after the value appears.
+// Queries with steps of up to ten minutes then find it. A value is new if it did not exist in the hour
+// before it appeared.
 func appeared(label string) string {
 	info := one(metrics.BenchmarkInfo, label+`!=""`)
 	return fmt.Sprintf("%s unless %s", latest(info, label), latest(fmt.Sprintf("last_over_time(%s[1h] offset 10m)", info), label))
@@ -105,30 +106,30 @@ func benchmarkState() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// figureOf selects a figure for each phase and direction.
+// figureOf returns a query for a figure of each phase and direction.
 func figureOf(metric string, matchers ...string) string {
 	return latest(one(metric, matchers...), metrics.LabelPhase, metrics.LabelDirection)
 }
 
-// statistic returns the matcher of one statistic of latencies.
+// statistic returns the label matcher for one statistic of latencies, such as p99.
 func statistic(name string) string {
 	return fmt.Sprintf("%s=%q", metrics.LabelStatistic, name)
 }
 
-// ofTotal selects a figure that exists only for whole phases. It adds the direction Total, so that
-// a table shows the figure in the row of that direction.
+// ofTotal returns a query for a figure that exists only for whole phases. It adds the direction Total, so
+// that a table shows the figure in the row of that direction.
 func ofTotal(metric string) string {
 	return fmt.Sprintf(`label_replace(%s, %q, "Total", "", "")`, latest(one(metric), metrics.LabelPhase), metrics.LabelDirection)
 }
 
-// evidence returns a row for each phase and direction, with the number of valid runs behind the
-// figures and with the marks of the phase.
+// evidence returns a query with a row for each phase and direction. A row has the number of valid runs, and
+// the marks of the phase, such as ClosedLoop.
 func evidence() string {
 	return fmt.Sprintf("0 * %s + on (phase) group_left (marks) %s",
 		figureOf(metrics.BenchmarkBandwidth), latest(one(metrics.BenchmarkValidRuns), metrics.LabelPhase, metrics.LabelMarks))
 }
 
-// expectations shows how many expectations were met, missed or unknown.
+// expectations shows how many expectations are met, missed or unknown.
 func expectations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Expectations",
@@ -144,8 +145,8 @@ func expectations() *table.PanelBuilder {
 	}, instant("expectations", latest(one(metrics.BenchmarkExpectations), metrics.LabelOutcome)))
 }
 
-// latencies returns the statistics of latencies, named as in the metrics, with ids for queries and
-// with colours from pale to dark.
+// latencies returns the statistics of latencies, as the metrics name them. Each has an id for its query,
+// and a colour.
 func latencies() []struct{ id, name, color string } {
 	return []struct{ id, name, color string }{
 		{"mean", "mean", grey},
@@ -191,7 +192,7 @@ func percentiles() *barchart.PanelBuilder {
 	bars := make([]bar, 0, len(latencies()))
 	for _, latency := range latencies() {
 		if latency.name == "max" {
-			continue // One operation would dwarf all percentiles.
+			continue // The maximum would dwarf all percentiles.
 		}
 		bars = append(bars, bar{
 			id:    latency.id,
@@ -242,9 +243,11 @@ func recoveries() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{whole, against}
 }
 
-// comparison compares the latest figure with the figures of the time range.
+// comparison compares the latest figure of each phase with the mean and the range of the figures in the
+// time range.
 func comparison(title, what, unit, empty, metric string, matchers ...string) *table.PanelBuilder {
-	// Each pod of the manager has its own series, and a time range may contain several pods.
+	// Each pod of the manager has its own series. A time range may contain several pods, so the query
+	// combines their series.
 	in := func(over, function string) string {
 		return fmt.Sprintf("%s by (%s,%s) (%s(%s[$__range]))", over, metrics.LabelPhase, metrics.LabelDirection, function, one(metric, matchers...))
 	}

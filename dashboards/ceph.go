@@ -13,61 +13,62 @@ import (
 
 // Ceph's own metrics, named as in the mgr's prometheus module.
 const (
-	cephHealth        = "ceph_health_status" // 0 OK, 1 warning, 2 error
-	cephPoolMetadata  = "ceph_pool_metadata" // labels pool_id and name
-	cephPoolRead      = "ceph_pool_rd"       // operations
+	cephHealth        = "ceph_health_status" // 0: OK, 1: warning, 2: error
+	cephPoolMetadata  = "ceph_pool_metadata" // has the labels pool_id and name
+	cephPoolRead      = "ceph_pool_rd"       // counts operations
 	cephPoolReadBytes = "ceph_pool_rd_bytes"
 	cephPoolWrite     = "ceph_pool_wr"
 	cephPoolWritten   = "ceph_pool_wr_bytes"
 	cephOSDCommit     = "ceph_osd_commit_latency_ms"
 	cephOSDUp         = "ceph_osd_up"
 	cephOSDIn         = "ceph_osd_in"
-	cephDaemonHealth  = "ceph_daemon_health_metrics" // labels ceph_daemon and type
+	cephDaemonHealth  = "ceph_daemon_health_metrics" // has the labels ceph_daemon and type
 	cephPGs           = "ceph_pg_total"
 	cephPGsClean      = "ceph_pg_clean"
 	cephMisplaced     = "ceph_num_objects_misplaced"
 	cephDegraded      = "ceph_num_objects_degraded"
 )
 
-// Performance counters of OSDs. Since Reef, ceph-exporter reports them instead of the mgr. Not
-// every cluster runs ceph-exporter.
+// Performance counters of OSDs. Since Reef, ceph-exporter reports them instead of the mgr. Clusters without
+// ceph-exporter lack them.
 const (
 	cephOSDSize = "ceph_osd_stat_bytes"
 	cephOSDUsed = "ceph_osd_stat_bytes_used"
 
-	// These have the suffixes _sum, in seconds, and _count.
+	// Each of these names needs a suffix: _sum for the seconds, or _count for the number of operations.
 	cephOSDReadLatency  = "ceph_osd_op_r_latency"
 	cephOSDWriteLatency = "ceph_osd_op_w_latency"
 )
 
-// labelDaemon is the label that names an OSD, such as osd.3.
+// labelDaemon is the label with the name of an OSD, such as osd.3.
 const labelDaemon = "ceph_daemon"
 
 // mostOSDs is the largest number of OSDs that a graph shows. Readers cannot distinguish more lines.
 const mostOSDs = 20
 
-// noCeph says why panels with Ceph's metrics are empty.
+// noCeph says why a panel with Ceph's metrics is empty.
 const noCeph = "No metrics of this Ceph cluster here: set spec.monitoring.enabled of its CephCluster, and let this Prometheus scrape its mgr"
 
 // noExporter says why a panel with performance counters of OSDs is empty.
 const noExporter = "No metrics of ceph-exporter here: let Rook run it (spec.monitoring), and let this Prometheus scrape it"
 
-// rookPools is the dashboard of pools that Rook ships. Rook chose its uid.
+// rookPools is the URL of Rook's dashboard of pools. Rook chose the uid in it, -gtf0Bzik.
 const rookPools = "/d/-gtf0Bzik?var-pool=${__field.labels.name}&${__url_time_range}"
 
-// ofCeph selects the series of the Ceph cluster that the sweep or benchmark uses. Rook's scrape
-// labels them with the cluster's namespace. Series without a namespace match too.
+// ofCeph selects the series of the Ceph cluster that the sweep or benchmark uses. Where Rook configures the
+// scraping, the label namespace has the namespace of the CephCluster. Series without this label match too.
 func ofCeph(metric string, matchers ...string) string {
 	return selector(metric, append([]string{metrics.LabelNamespace + `=~"$ceph_namespace|"`}, matchers...)...)
 }
 
-// ofPools returns the rate of a pool counter, by the name of the pool.
+// ofPools returns a query for the rate of a pool counter, with one series for each pool name.
 func ofPools(counter string) string {
 	return fmt.Sprintf("sum by (name) (rate(%s[$__rate_interval]) * on (namespace, instance, pool_id) group_left (name) %s)",
 		ofCeph(counter), ofCeph(cephPoolMetadata, `name=~"$pool"`))
 }
 
-// cephVariable chooses the Ceph cluster of the sweep or benchmark that info describes.
+// cephVariable is a hidden variable: the namespace of the Ceph cluster that the sweep or benchmark uses.
+// The argument info is the metric with the cluster's name.
 func cephVariable(info string) cog.Builder[dashboard.VariableModel] {
 	return labelVariable("ceph_namespace", "Namespace of Ceph", one(info), metrics.LabelCluster).
 		Description("The namespace of the CephCluster.").
@@ -75,8 +76,8 @@ func cephVariable(info string) cog.Builder[dashboard.VariableModel] {
 		Hide(dashboard.VariableHideHideVariable)
 }
 
-// poolVariable chooses pools. It has the same name as in Rook's dashboards, so that links to them
-// pass the chosen pools on.
+// poolVariable is the variable with which users choose pools. Rook's dashboards have a variable with the
+// same name, so links to them pass the chosen pools on.
 func poolVariable() cog.Builder[dashboard.VariableModel] {
 	return labelVariable("pool", "Pool", ofCeph(cephPoolMetadata), "name").
 		Description("The pools whose traffic is drawn.").
@@ -86,7 +87,7 @@ func poolVariable() cog.Builder[dashboard.VariableModel] {
 		Current(all())
 }
 
-// all is the option that selects everything.
+// all is the option that selects all values of a variable.
 func all() dashboard.VariableOption {
 	return dashboard.VariableOption{
 		Selected: new(true),
@@ -95,7 +96,8 @@ func all() dashboard.VariableOption {
 	}
 }
 
-// cephPanels show Ceph's own metrics. The sweep's runs are shaded in them.
+// cephPanels returns the panels with Ceph's own metrics. Annotations shade the sweep's runs in these
+// panels.
 func cephPanels() []cog.Builder[dashboard.Panel] {
 	toPool := []dashboard.DynamicConfigValue{property("links", []dataLink{{Title: "This pool in Rook's dashboard", URL: rookPools}})}
 	return []cog.Builder[dashboard.Panel]{
@@ -138,7 +140,7 @@ func cephPanels() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// osdPanels show Ceph's OSDs one by one.
+// osdPanels returns the panels with a line for each OSD.
 func osdPanels() []cog.Builder[dashboard.Panel] {
 	few := fmt.Sprintf(" With more than %d OSDs, only those with the highest figures in this time range are drawn.", mostOSDs)
 	eachOSD := func(width uint32, title, description, unit, empty string, lines ...line) *timeseries.PanelBuilder {
@@ -181,31 +183,31 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// rateOf returns the rate of a counter of Ceph.
+// rateOf returns a query for the rate of a counter of Ceph.
 func rateOf(counter string) string { return fmt.Sprintf("rate(%s[$__rate_interval])", ofCeph(counter)) }
 
-// byOSD returns a figure with one series for each OSD, whichever mgr reports it. A figure is a
-// function that returns a query. Its argument window is a format: "%s" for the series itself, or a
-// function of Prometheus over a range of the series.
+// byOSD returns a figure with one series for each OSD, independent of the mgr that reports the OSD. A
+// figure is a function that returns a query. Its argument window is a format: "%s" for the series itself,
+// or a function of Prometheus over a range, such as "max_over_time(%s[1h])".
 func byOSD(series string) func(window string) string {
 	return func(window string) string { return latest(fmt.Sprintf(window, series), labelDaemon) }
 }
 
-// highest returns a query for the OSDs whose figure was the highest in the time range. The query
-// chooses the OSDs once for the whole range. A choice for each step would break lines into pieces.
+// highest returns a query for the OSDs whose figure was the highest in the time range. The query chooses
+// the OSDs once for the whole range, because a choice at each step would break lines into pieces.
 func highest(figure func(window string) string) string {
 	return top(figure, "%s", "max_over_time(%s[$__range] @ end())")
 }
 
-// slowest returns the mean latency of each OSD's operations, for the OSDs with the highest mean in
-// the time range. An OSD without operations has no latency.
+// slowest returns a query for the mean latency of the operations of each OSD. It chooses the OSDs with the
+// highest mean in the time range. An OSD without operations has no latency.
 func slowest(counter string) string {
 	return top(func(window string) string {
 		return latest(fmt.Sprintf(window+" / ("+window+" > 0)", ofCeph(counter+"_sum"), ofCeph(counter+"_count")), labelDaemon)
 	}, "rate(%s[$__rate_interval])", "increase(%s[$__range] @ end())")
 }
 
-// top returns a query that draws figure(drawn) of the mostOSDs OSDs with the highest
+// top returns a query that draws figure(drawn) for at most mostOSDs OSDs: those with the highest
 // figure(chosen).
 func top(figure func(window string) string, drawn, chosen string) string {
 	return fmt.Sprintf("%s and topk(%d, %s)", figure(drawn), mostOSDs, figure(chosen))

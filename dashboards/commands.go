@@ -14,10 +14,10 @@ const (
 	labelCommand = "command"
 )
 
-// commands shows the commands for the report, the object itself, and the list of changes that are
-// still to be restored. Links cannot replace them: a report is a file, and the API server requires
-// credentials. The argument changed names the things in Ceph that an object of this kind changes: OSDs
-// or settings.
+// commands returns a table of commands: to write the report, to print the object, and to list the changes
+// that are still to be restored. Links cannot replace these commands, because a report is a file, and the
+// API server requires credentials. The argument changed names the things in Ceph that objects of this kind
+// change: OSDs or settings.
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {

@@ -1,6 +1,6 @@
-// Package dashboards defines cephtune's dashboards for Grafana in Go. So when a metric is renamed,
-// the compiler finds all panels that use it; otherwise a panel could be empty for years. The JSON
-// in this folder is generated: "make dashboards" in the project's root writes it.
+// Package dashboards defines cephtune's dashboards for Grafana in Go. If a metric is renamed, the compiler
+// finds all panels that use the metric. "make dashboards" in the project's root generates the JSON in this
+// folder.
 package dashboards
 
 import (
@@ -12,27 +12,28 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// schemaVersion is the schema of Grafana 10.0, the oldest supported version. Later versions of
-// Grafana migrate it. Earlier versions do not understand the cells of tables.
+// schemaVersion is the version of the JSON's schema in Grafana 10.0, the oldest supported version. Later
+// versions of Grafana migrate the dashboards. Earlier versions do not understand the options of table
+// cells.
 const schemaVersion = 38
 
-// tag marks cephtune's dashboards. Links between the dashboards find them by this tag.
+// tag marks cephtune's dashboards, so that links between the dashboards find them.
 const tag = "cephtune"
 
-// The uids of the dashboards. They are part of URLs that users bookmark.
+// The uids of the dashboards. They must not change, because URLs that users bookmark contain them.
 const (
 	SweepUID     = "cephtune-sweep"
 	BenchmarkUID = "cephtune-benchmark"
 	FleetUID     = "cephtune-fleet"
 )
 
-// File is a dashboard as it is committed.
+// File is the name and the content of a dashboard's JSON file.
 type File struct {
 	Name string
 	JSON []byte
 }
 
-// Files renders all dashboards.
+// Files returns the JSON files of all dashboards.
 func Files() ([]File, error) {
 	var files []File
 	for _, made := range []struct {
@@ -70,7 +71,7 @@ type row struct {
 	panels []cog.Builder[dashboard.Panel]
 }
 
-// encode writes the JSON that Grafana reads.
+// encode returns the JSON that Grafana reads.
 func (p page) encode() ([]byte, error) {
 	builder := dashboard.NewDashboardBuilder(p.title).
 		Uid(p.uid).
@@ -97,7 +98,7 @@ func (p page) encode() ([]byte, error) {
 	built.Links = links()
 	number(built.Panels)
 
-	// The SDK has no titleFormat and textFormat for annotations of Prometheus.
+	// The SDK's annotations have no titleFormat and textFormat, so this package has its own type for them.
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -109,7 +110,7 @@ func (p page) encode() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// number gives panels and rows their ids, in order. Links to a single panel use them.
+// number numbers panels and rows in order. Links to a single panel contain its number.
 func number(panels []dashboard.PanelOrRowPanel) {
 	for i, panel := range panels {
 		id := uint32(i + 1)

@@ -10,10 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// noManager is for panels that always have data while Prometheus scrapes cephtune.
+// noManager is the text of an empty panel that should always have data.
 const noManager = "No metrics of cephtune here: check that this Prometheus scrapes its manager"
 
-// fleet is the dashboard of everything that one Prometheus knows.
+// fleet is the dashboard of all sweeps, benchmarks and Ceph clusters that one Prometheus knows.
 func fleet() page {
 	return page{
 		uid:         FleetUID,
@@ -38,7 +38,7 @@ func fleet() page {
 	}
 }
 
-// several is a variable for which users can choose any number of values. At first, all are chosen.
+// several is a variable for which users can choose any number of values. All values are chosen by default.
 func several(name, label, description, series, of string) cog.Builder[dashboard.VariableModel] {
 	return labelVariable(name, label, series, of).
 		Description(description).
@@ -58,7 +58,7 @@ func ofClusters(metric string) string {
 	return selector(metric, metrics.LabelCluster+`=~"$ceph_cluster"`)
 }
 
-// happened returns the increase of a counter in the time range.
+// happened returns a query for the increase of a counter in the time range.
 func happened(counter string) string {
 	return fmt.Sprintf("sum(increase(%s[$__range]))", counter)
 }
@@ -69,8 +69,8 @@ const (
 	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
 )
 
-// zeroWhileReporting is a query for 0 while a manager reports metrics, and empty otherwise: an
-// unknown number is not 0.
+// zeroWhileReporting is a query for the value 0 while a manager reports metrics. Otherwise its result is
+// empty, because the number is then unknown.
 const zeroWhileReporting = "0 * max(" + metrics.CollectionErrors + ")"
 
 func atAGlance() []cog.Builder[dashboard.Panel] {
@@ -101,7 +101,7 @@ func atAGlance() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// stalled counts the sweeps and benchmarks that have failed, or wait for a user.
+// stalled returns a query for the number of sweeps and benchmarks that have failed, or wait for a user.
 func stalled() string {
 	of := func(kind, metric string) string {
 		return fmt.Sprintf(`label_replace(%s, "kind", %q, "", "")`,
@@ -110,8 +110,8 @@ func stalled() string {
 	return fmt.Sprintf("count(%s or %s)", of("CephTuningSweep", metrics.SweepInfo), of("CephBenchmark", metrics.BenchmarkInfo))
 }
 
-// linkTo links to another dashboard of cephtune, for the namespace and name in the row. It finds
-// them by the titles of the columns.
+// linkTo returns a link to another dashboard of cephtune, for the namespace and the name in the row. The
+// link refers to these columns by their titles.
 func linkTo(title, uid string) *dataLink {
 	return &dataLink{
 		Title: title,
@@ -245,8 +245,8 @@ func failures() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// outages shows OSDs that benchmarks take down. Outages are rare, so quantiles are over six hours:
-// otherwise most intervals would have no data.
+// outages returns the panels about outages. Outages are rare, so quantiles cover six hours: over a shorter
+// time, most quantiles would have no data.
 func outages() []cog.Builder[dashboard.Panel] {
 	const none = "No benchmark took OSDs down since the manager was started"
 	cost := func(counter string) string { return fmt.Sprintf("sum(increase(%s[$__rate_interval]))", counter) }
@@ -279,8 +279,8 @@ func outages() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// inside shows the manager itself. Settling is rare, so its quantiles are over an hour: otherwise
-// most intervals would have no data.
+// inside returns the panels about the manager itself. Clusters rarely have to settle, so quantiles of that
+// time cover an hour: over a shorter time, most quantiles would have no data.
 func inside() []cog.Builder[dashboard.Panel] {
 	const hour = "increase(%s[1h])"
 	const rate = "rate(%s[$__rate_interval])"

@@ -9,7 +9,7 @@ import (
 
 // Metrics of the node exporter.
 const (
-	nodeInfo        = "node_uname_info" // labels instance and nodename
+	nodeInfo        = "node_uname_info" // has the labels instance and nodename
 	nodeCPU         = "node_cpu_seconds_total"
 	nodeReceived    = "node_network_receive_bytes_total"
 	nodeSent        = "node_network_transmit_bytes_total"
@@ -18,7 +18,7 @@ const (
 	nodeDiskBusy    = "node_disk_io_time_seconds_total"
 )
 
-// cephOSDMetadata has the host of each OSD in its label hostname.
+// cephOSDMetadata is the metric with the host of each OSD, in the label hostname.
 const cephOSDMetadata = "ceph_osd_metadata"
 
 // noHosts says why a panel about hosts is empty.
@@ -27,14 +27,14 @@ const noHosts = "No metrics of the hosts of these OSDs: this Prometheus has to s
 // labelHost is the label that queries create for the name of a host, without its domain.
 const labelHost = "host"
 
-// ofDisks leaves out layers above disks, which repeat the traffic of the disks. ofInterfaces leaves
-// out the loopback interface.
+// ofDisks excludes devices that are layers above disks, because they repeat the traffic of the disks.
+// ofInterfaces excludes the loopback interface.
 const (
 	ofDisks      = `device!~"(dm-|md|bcache|drbd|rbd|nbd|loop).*"`
 	ofInterfaces = `device!="lo"`
 )
 
-// hostVariable chooses hosts with OSDs.
+// hostVariable is the variable with which users choose hosts with OSDs.
 func hostVariable() cog.Builder[dashboard.VariableModel] {
 	return labelVariable("host", "Host", ofCeph(cephOSDMetadata), "hostname").
 		Description("The hosts with OSDs that are drawn.").
@@ -45,27 +45,27 @@ func hostVariable() cog.Builder[dashboard.VariableModel] {
 		Current(all())
 }
 
-// withHost adds the label host: the name in another label, without a domain. The names of a host in
-// Ceph and in its kernel may differ in the domain.
+// withHost adds the label host. Its value is the host name in another label, without the domain, because
+// Ceph and the kernel may report different domains.
 func withHost(series, label string) string {
 	return fmt.Sprintf(`label_replace(%s, %q, "$1", %q, "([^.]+).*")`, series, labelHost, label)
 }
 
-// byHost returns a query for the figure of each chosen host that has OSDs of the Ceph cluster. The
-// argument is a query with one series for each instance of the node exporter.
+// byHost returns a query for the figure of each chosen host with OSDs of the Ceph cluster. The argument is
+// a query with one series for each instance of the node exporter.
 func byHost(figure string) string {
 	chosen := withHost(ofCeph(cephOSDMetadata, `hostname=~"($host)([.].*)?"`), "hostname")
 	instances := latest(withHost(nodeInfo, "nodename"), "instance", labelHost)
 	return latest(fmt.Sprintf("%[1]s * on (instance) group_left (%[2]s) (%[3]s and on (%[2]s) %[4]s)", figure, labelHost, instances, chosen), labelHost)
 }
 
-// hostPanels show the hosts of Ceph's OSDs.
+// hostPanels returns the panels about the hosts of Ceph's OSDs.
 func hostPanels() []cog.Builder[dashboard.Panel] {
 	rate := func(counter string, matchers ...string) string {
 		return fmt.Sprintf("rate(%s[$__rate_interval])", selector(counter, matchers...))
 	}
-	// For each device, the query takes the largest rate first, because two jobs may scrape the same
-	// node exporter.
+	// The query first takes the largest rate of each device, because two jobs of Prometheus may scrape the
+	// same node exporter.
 	disks := func(counter string) string {
 		return byHost(fmt.Sprintf("sum by (instance) (%s)", latest(rate(counter, ofDisks), "instance", "device")))
 	}

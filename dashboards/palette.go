@@ -4,8 +4,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// Colours that people with colour blindness can distinguish, after Okabe and Ito. No panel relies
-// on colour alone: states are written as words, and series have a legend.
+// Colours that people with colour blindness can distinguish, from the palette of Okabe and Ito. No panel
+// relies on colour alone: states are written as words, and series have a legend.
 const (
 	grey       = "#999999" // visible on dark and on light backgrounds
 	orange     = "#E69F00"
@@ -13,16 +13,16 @@ const (
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
 	purple     = "#CC79A7"
-	slate      = "#6E7683" // the background of words that report missing data
+	slate      = "#6E7683" // background of the text that a panel shows without data
 	none       = "transparent"
 )
 
-// state is a value, with the words and the colour that show it.
+// state is a value of a series or label, with the text and the colour that panels show for it.
 type state struct {
 	value, text, color string
 }
 
-// mappings returns the value mappings of states.
+// mappings returns Grafana's value mappings for states.
 func mappings(states ...state) []dashboard.ValueMapping {
 	options := make(map[string]dashboard.ValueMappingResult, len(states))
 	for i, state := range states {
@@ -38,7 +38,7 @@ func mappings(states ...state) []dashboard.ValueMapping {
 	}}}
 }
 
-// sweepVerdicts are the verdicts on a configuration.
+// sweepVerdicts returns the mappings of verdicts on a configuration.
 func sweepVerdicts() []dashboard.ValueMapping {
 	return mappings(
 		state{"Superior", "▲ Superior", blue},
@@ -50,7 +50,7 @@ func sweepVerdicts() []dashboard.ValueMapping {
 	)
 }
 
-// benchmarkVerdicts are the verdicts on a benchmark with expectations.
+// benchmarkVerdicts returns the mappings of verdicts on a benchmark with expectations.
 func benchmarkVerdicts() []dashboard.ValueMapping {
 	return mappings(
 		state{"Passed", "✓ Passed", blue},

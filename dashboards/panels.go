@@ -35,10 +35,10 @@ type about struct {
 	description string
 	unit        string
 
-	// empty is shown instead of missing data, and says why it is missing.
+	// empty is the text that a panel shows without data. It says why data are missing.
 	empty string
 
-	// width is in columns, of 24 across the dashboard. height is in rows of about 38 pixels.
+	// width is in columns; a dashboard has 24. height is in rows of about 38 pixels.
 	width, height uint32
 }
 
@@ -59,8 +59,8 @@ type panelBuilder[B any] interface {
 	OverrideByName(name string, properties []dashboard.DynamicConfigValue) B
 }
 
-// begin sets the common properties of a panel. Without a colour, Grafana would draw figures below
-// 80 green and others red.
+// begin sets the common properties of a panel. Without a colour, Grafana would draw figures below 80 green
+// and higher figures red.
 func begin[B panelBuilder[B]](builder B, a about) B {
 	if a.unit == count {
 		builder.Decimals(0) // Prometheus extrapolates counts, so they would have decimals.
@@ -76,7 +76,6 @@ func begin[B panelBuilder[B]](builder B, a about) B {
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdFixed).FixedColor(blue))
 }
 
-// property returns a property of a field.
 func property(id string, value any) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: id, Value: value}
 }
@@ -86,7 +85,7 @@ func fixed(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdFixed, FixedColor: &color}
 }
 
-// shades returns shades of a colour, to distinguish an unknown number of series.
+// shades returns the shades of a colour. They distinguish an unknown number of series.
 func shades(color string) dashboard.FieldColor {
 	return dashboard.FieldColor{Mode: dashboard.FieldColorModeIdShades, FixedColor: &color}
 }
@@ -97,7 +96,7 @@ type dataLink struct {
 	URL   string `json:"url"`
 }
 
-// words shows the values of a label.
+// words returns a panel that shows the values of a label.
 func words(a about, expression, label string, size float64, values []dashboard.ValueMapping) *stat.PanelBuilder {
 	a.unit = noUnit
 	return shown(begin(stat.NewPanelBuilder(), a), values).
@@ -109,7 +108,7 @@ func words(a about, expression, label string, size float64, values []dashboard.V
 		Text(common.NewVizTextDisplayOptionsBuilder().ValueSize(size))
 }
 
-// figure shows the value of a series at the end of the time range.
+// figure returns a panel that shows the value of a series at the end of the time range.
 func figure(a about, expression string, values []dashboard.ValueMapping) *stat.PanelBuilder {
 	return shown(begin(stat.NewPanelBuilder(), a), values).
 		WithTarget(instant("A", expression).
@@ -118,8 +117,8 @@ func figure(a about, expression string, values []dashboard.ValueMapping) *stat.P
 		TextMode(common.BigValueTextModeValue)
 }
 
-// shown sets how words and figures look. Without states, they have the colour of text. With states,
-// their background has the colour of the state.
+// shown sets the appearance of the panels of words and figure. Without states, values have the colour of
+// text. With states, their background has the colour of the state.
 func shown(builder *stat.PanelBuilder, states []dashboard.ValueMapping) *stat.PanelBuilder {
 	builder.
 		GraphMode(common.BigValueGraphModeNone).
@@ -148,7 +147,7 @@ type line struct {
 	reference bool
 }
 
-// wholeTicks is how far an axis must reach so that its ticks are whole numbers.
+// wholeTicks is the smallest end of an axis whose ticks are all whole numbers.
 const wholeTicks = 4
 
 // graph draws series over time.
@@ -165,7 +164,8 @@ func graph(a about, lines ...line) *timeseries.PanelBuilder {
 			Mode(common.TooltipDisplayModeMulti).
 			Sort(common.SortOrderDescending))
 	if a.unit == count {
-		// An axis to 1 has ticks at fractions. Grafana labels them with the text for missing data.
+		// On an axis that ends at 1, some ticks are fractions. Grafana labels fractions of a count with the
+		// text for missing data.
 		builder.AxisSoftMax(wholeTicks)
 	}
 	for _, line := range lines {
@@ -184,14 +184,14 @@ func graph(a about, lines ...line) *timeseries.PanelBuilder {
 	return builder
 }
 
-// steps draws series whose values hold until the next one.
+// steps draws series as steps: each value holds until the next one.
 func steps(a about, lines ...line) *timeseries.PanelBuilder {
 	return graph(a, lines...).
 		LineInterpolation(common.LineInterpolationStepAfter).
 		ShowPoints(common.VisibilityModeAuto)
 }
 
-// bars draws the events of each interval.
+// bars draws a bar for the events in each interval.
 func bars(a about, lines ...line) *timeseries.PanelBuilder {
 	return graph(a, lines...).
 		DrawStyle(common.GraphDrawStyleBars).
@@ -199,8 +199,8 @@ func bars(a about, lines ...line) *timeseries.PanelBuilder {
 		Min(0)
 }
 
-// timeline draws the states of series. States are written into the bars if there is room. It has no
-// legend, because a legend would show the text for an empty panel as if it were a state.
+// timeline draws the states of series as bars. A bar contains the name of its state if it has room. The
+// panel has no legend, because a legend would show the text of an empty panel as if it were a state.
 func timeline(a about, expression, legend string, values []dashboard.ValueMapping) *statetimeline.PanelBuilder {
 	a.unit = noUnit
 	return begin(statetimeline.NewPanelBuilder(), a).
@@ -228,14 +228,13 @@ type column struct {
 	values   []dashboard.ValueMapping
 	link     *dataLink
 	width    int
-	decimals int // 0 leaves the number to Grafana
+	decimals int // 0 leaves the number to Grafana, except for the unit count
 
-	// unitFrom is the id of a query, if the unit depends on the data. The unit is the value of the
-	// label unitLabel in the result of that query, which has at most one series and no column of its
-	// own.
+	// unitFrom is the id of a query for the unit, if the unit depends on the data. The query returns at
+	// most one series, which has the unit in its label unitLabel. The query has no column.
 	unitFrom string
 
-	// hidden marks a column that is not shown, because its query only makes the rows exist.
+	// hidden marks a column that is not shown: its query only adds rows to the table.
 	hidden bool
 
 	// inspect lets users open a cell in a window, to copy its text.
@@ -245,14 +244,14 @@ type column struct {
 // onlyValue is Grafana's name for the value field of a table with one query.
 const onlyValue = "Value"
 
-// valueOf returns Grafana's name for the value field of a query.
+// valueOf returns Grafana's name for the value field of one of several queries.
 func valueOf(id string) string { return "Value #" + id }
 
-// narrowest is the smallest width of a column in pixels. Grafana's default is 150, which would push
-// the last columns of a table out of view.
+// narrowest is the smallest width of a column in pixels. Grafana's default of 150 would push the last
+// columns of a table out of view.
 const narrowest = 80
 
-// rowsOf makes a table. It merges the results of all queries: rows with the same values of the labels
+// rowsOf returns a table that merges the results of all queries. Rows with the same values of the labels
 // that the queries share become one row.
 func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
 	a.unit = noUnit
@@ -266,7 +265,7 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 		MinWidth(narrowest).
 		Footer(common.NewTableFooterOptionsBuilder().Show(false).Reducer([]string{}))
 	for _, column := range columns {
-		if column.unitFrom != "" { // This comes before merge, because merge drops the names of the queries.
+		if column.unitFrom != "" { // takeUnit must precede merge, because merge drops the names of the queries.
 			builder.WithTransformation(column.takeUnit())
 		}
 	}
@@ -288,17 +287,17 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 // reasonID is the id of the query that says why a table is empty.
 const reasonID = "why_empty"
 
-// reason returns a query that says in the first column why a table has no rows. It has a result
-// only while the first query has no result, so the first query must have all rows. Grafana itself
-// shows the reason only for tables with a single query.
+// reason returns a query that says in the first column why a table has no rows. It has a result only while
+// the first query has no result, so the first query must have all rows. Without this query, Grafana shows
+// the text only for tables with a single query.
 func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
-	query, _ := first.Build() // A query with one expression cannot fail.
+	query, _ := first.Build() // Build cannot fail for a query with one expression.
 	asked, _ := query.(prometheus.Dataquery)
 	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, asked.Expr))
 }
 
-// arrange orders and renames columns, and hides those that are marked as hidden.
+// arrange orders and renames the visible columns, and hides the others.
 func arrange(columns []column) dashboard.DataTransformerConfig {
 	order := make(map[string]int, len(columns))
 	names := make(map[string]string, len(columns))
@@ -318,11 +317,11 @@ func arrange(columns []column) dashboard.DataTransformerConfig {
 	}}
 }
 
-// unitLabel is the label with the unit that a query gives.
+// unitLabel is the label from which takeUnit reads a unit.
 const unitLabel = "unit"
 
-// takeUnit sets the column's unit from the query unitFrom, and drops the result of that query. The
-// column's properties must not set a unit, because that unit would override this one.
+// takeUnit sets the column's unit from the query unitFrom, and drops the result of that query. The column
+// must have no other unit, because that unit would override this one.
 func (c column) takeUnit() dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "configFromData", Options: map[string]any{
 		"configRefId": c.unitFrom,
@@ -332,7 +331,7 @@ func (c column) takeUnit() dashboard.DataTransformerConfig {
 }
 
 func (c column) properties() []dashboard.DynamicConfigValue {
-	// Without this, an empty cell would show the panel's reason for missing data.
+	// Without a text of its own, an empty cell would show the panel's text for missing data.
 	properties := []dashboard.DynamicConfigValue{property("noValue", "–")}
 	if c.unit != "" {
 		properties = append(properties, property("unit", c.unit))
@@ -364,13 +363,13 @@ type bar struct {
 
 	color string
 
-	// hidden bars are invisible and have other bars stacked on them. unnamed bars continue another
-	// bar and are not in the legend.
+	// hidden bars are invisible: they fill the space below the bars that are stacked on them. unnamed bars
+	// continue another bar, and are not in the legend.
 	hidden, unnamed bool
 }
 
-// categories draws bars for each value of a label. For an empty bar chart, Grafana shows an error
-// about fields instead of the reason. So without data, the reason is the only value of the label,
+// categories draws bars for each value of a label. Without data, Grafana would show an error about fields.
+// To avoid this error, the query then returns the text for an empty panel as the only value of the label,
 // with bars of length zero.
 func categories(a about, label string, bars ...bar) *barchart.PanelBuilder {
 	columns := []column{{field: label, title: label}}

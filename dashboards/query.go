@@ -27,7 +27,7 @@ func instant(id, expression string) *prometheus.DataqueryBuilder {
 		Format(prometheus.PromQueryFormatTable)
 }
 
-// overTime is a query for the whole time range. The legend may name labels: {{phase}}.
+// overTime is a query for the whole time range. The legend may contain labels, such as {{phase}}.
 func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().
 		RefId(id).
@@ -38,11 +38,11 @@ func overTime(id, expression, legend string) *prometheus.DataqueryBuilder {
 		LegendFormat(legend)
 }
 
-// ofNamespace matches the namespace that the user chooses above the dashboard.
+// ofNamespace is the matcher for the namespace that the user chooses above the dashboard.
 const ofNamespace = metrics.LabelNamespace + `="$namespace"`
 
-// one selects the series of the sweep or benchmark that the user chooses above the dashboard. More
-// matchers may follow.
+// one selects the series of the sweep or benchmark that the user chooses above the dashboard. The matchers
+// narrow the selection.
 func one(metric string, matchers ...string) string {
 	return selector(metric, append([]string{
 		ofNamespace,
@@ -50,33 +50,32 @@ func one(metric string, matchers ...string) string {
 	}, matchers...)...)
 }
 
-// selector selects the series of a metric that match.
+// selector selects the series of a metric that all matchers match.
 func selector(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
 
-// notOfSweeps excludes the benchmarks that sweeps create for their runs, because there may be
-// hundreds. Their names end with a digest of eight hexadecimal digits and a run number of three
-// digits. The pattern does not match a name that ends with a date and a time, because a time has four
-// or six digits.
+// notOfSweeps excludes the benchmarks that sweeps create for their runs, because a sweep may have hundreds.
+// Their names end with a digest of eight hexadecimal digits and a run number of three digits. The pattern
+// does not match a name that ends with a date and a time, because a time has four or six digits.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
-// latest keeps these labels and drops those of the scrape, such as the pod. If two pods report
-// the same series for a moment, during an update, it keeps one.
+// latest keeps these labels and drops those of the scraping, such as the pod. Two pods may report the same
+// series for a moment, during an update. Then latest keeps the larger value.
 func latest(series string, labels ...string) string {
 	return fmt.Sprintf("max by (%s) (%s)", strings.Join(labels, ","), series)
 }
 
-// quantile returns a quantile of a histogram, by labels. The argument window is a format with a
-// function over a range, such as "increase(%s[6h])". Without observations, the quantile would be NaN,
-// and the panel would be empty without saying why. The comparison with 0 removes NaN.
+// quantile returns a query for a quantile of a histogram, by labels. The argument window is a format with a
+// function over a range, such as "increase(%s[6h])". Without observations, the quantile would be NaN, and
+// the panel would not say why it is empty. The comparison with 0 removes NaN.
 func quantile(q, histogram, window string, labels ...string) string {
 	return fmt.Sprintf("histogram_quantile(%s, sum by (%s) (%s)) >= 0",
 		q, strings.Join(append([]string{"le"}, labels...), ","),
 		fmt.Sprintf(window, histogram+"_bucket"))
 }
 
-// dataSourceVariable is the variable for the Prometheus.
+// dataSourceVariable is the variable with which users choose a Prometheus.
 func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 	return dashboard.NewDatasourceVariableBuilder("datasource").
 		Label("Data source").
@@ -84,7 +83,7 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 		Type("prometheus")
 }
 
-// labelVariable is a variable for a value of a label of some series.
+// labelVariable is the variable with which users choose one of the values that a label has in some series.
 func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
@@ -94,12 +93,12 @@ func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuild
 		Sort(dashboard.VariableSortNaturalAsc)
 }
 
-// annotations is the list of annotations in Grafana's JSON.
+// annotations is the object with the list of annotations in Grafana's JSON.
 type annotations struct {
 	List []annotation `json:"list"`
 }
 
-// annotation marks times in graphs. Adjacent samples of a series become one region.
+// annotation marks times in graphs. Consecutive samples of a series become one region.
 type annotation struct {
 	dashboard.AnnotationQuery
 
@@ -107,13 +106,13 @@ type annotation struct {
 	TextFormat      string `json:"textFormat"`
 	UseValueForTime bool   `json:"useValueForTime"`
 
-	// Expr and Step repeat fields of Target. Grafana 10 reads only Expr and Step.
+	// Expr and Step repeat fields of Target, because Grafana 10 reads only Expr and Step.
 	Expr string `json:"expr"`
 	Step string `json:"step"`
 }
 
-// mark returns an annotation. Its step of 30 s is a usual scrape interval. A longer step would miss
-// short runs.
+// mark returns an annotation. Its step is a usual scrape interval, 30 s. A longer step would miss short
+// runs.
 func mark(name, color, expression, title, text string) annotation {
 	const step = "30s"
 	source := dataSource()
@@ -136,9 +135,9 @@ func mark(name, color, expression, title, text string) annotation {
 	}
 }
 
-// links point to the other dashboards of cephtune, and to Ceph's and Rook's dashboards if they are
-// imported. Grafana finds them by tags. Those to cephtune's dashboards pass no variables on, because a
-// benchmark and a sweep have different names.
+// links returns the links to the other dashboards of cephtune, and to Ceph's and Rook's dashboards if they
+// are imported. Grafana finds dashboards by their tags. The links to cephtune's dashboards pass no
+// variables on, because a benchmark and a sweep have different names.
 func links() []dashboard.DashboardLink {
 	own := dashboardsTagged("cephtune", "The other dashboards of cephtune", tag)
 	own.IncludeVars = false
@@ -149,8 +148,8 @@ func links() []dashboard.DashboardLink {
 	}
 }
 
-// dashboardsTagged links to all dashboards with a tag. Variables with the same name, such as the
-// pool, are passed on.
+// dashboardsTagged links to all dashboards with a tag. The link passes on the values of variables, such as
+// the chosen pools.
 func dashboardsTagged(title, tooltip, tag string) dashboard.DashboardLink {
 	return dashboard.DashboardLink{
 		Title:       title,

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// These matchers select the baseline, which is a configuration with that name, and the other
+// These matchers select the baseline, which is the configuration named baseline, and all other
 // configurations.
 const (
 	isBaseline  = metrics.LabelConfiguration + `="baseline"`
@@ -25,7 +25,7 @@ const (
 // noSweep says why a panel about a sweep is empty.
 const noSweep = "No such sweep in this time range: choose a namespace and a name above"
 
-// noRatio says why a panel with intervals is empty.
+// noRatio says why a panel with the intervals of ratios is empty.
 const noRatio = "No interval yet: it needs several blocks, or a session"
 
 func sweep() page {
@@ -64,7 +64,7 @@ func sweep() page {
 	}
 }
 
-// sweepInfo shows the state of the sweep.
+// sweepInfo returns a query for the labels that describe the sweep's state.
 func sweepInfo() string {
 	return latest(one(metrics.SweepInfo), metrics.LabelCluster, metrics.LabelReason, metrics.LabelVerdict,
 		metrics.LabelSummary, metrics.LabelBest, metrics.LabelMetric)
@@ -125,7 +125,7 @@ func sweepState() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// sweepEvidence shows the facts behind the verdict.
+// sweepEvidence shows the facts that explain the verdict.
 func sweepEvidence() []cog.Builder[dashboard.Panel] {
 	const afterwards = "Unknown until the sweep has ended; the design Interleaved does not report it"
 	return []cog.Builder[dashboard.Panel]{
@@ -157,9 +157,9 @@ func sweepEvidence() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// intervals draws each configuration's interval as a bar to the left or right of the baseline.
-// Grafana stacks bars from zero, so a hidden bar fills the part between zero and the interval. Bars
-// below zero form a separate stack.
+// intervals draws each configuration's interval as a bar, relative to the baseline at zero. Grafana stacks
+// bars from zero, so a hidden bar fills the part between zero and the interval. Bars below zero form a
+// separate stack.
 func intervals() *barchart.PanelBuilder {
 	low, ratio, high := ratioSeries(metrics.SweepConfigurationRatioLow), ratioSeries(metrics.SweepConfigurationRatio), ratioSeries(metrics.SweepConfigurationRatioHigh)
 	above := func(series string) string { return fmt.Sprintf("clamp_min(%s - 1, 0)", series) }
@@ -178,7 +178,7 @@ func intervals() *barchart.PanelBuilder {
 		bar{id: "upper_below", title: "estimate to high end, below the baseline", expression: from(below(ratio), below(high)), color: blue, unnamed: true},
 		bar{id: "lower_below", title: "low end to estimate, below the baseline", expression: from(below(low), below(ratio)), color: sky, unnamed: true},
 	).Orientation(common.VizOrientationHorizontal).Stacking(common.StackingModeNormal).
-		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without any interval, the axis would reach to thousands.
+		AxisSoftMin(-0.05).AxisSoftMax(0.05) // Without data, the axis would reach to thousands.
 }
 
 // ratioSeries selects a metric of ratios for all configurations except the baseline.
@@ -210,8 +210,8 @@ func configurations() *table.PanelBuilder {
 	})
 }
 
-// objective is a kind of objective, with a matcher for its metrics and with their unit. In graphs,
-// each kind has its own query, because the unit of a line is fixed.
+// objective is a kind of metric that a sweep can compare, with a matcher for these metrics and with their
+// unit. In graphs, each kind has its own query, because the unit of a line is fixed.
 type objective struct {
 	id, metric, unit string
 }
@@ -220,12 +220,13 @@ func objectives() []objective {
 	return []objective{
 		{"bandwidth", metrics.LabelMetric + `="Bandwidth"`, bytesPerSecond},
 		{"iops", metrics.LabelMetric + `="IOPS"`, perSecond},
-		// Latencies, those of outages too, and the time until the cluster is clean.
+		// Latencies, including those before, during and after an outage, and the time until the cluster is
+		// clean.
 		{"time", metrics.LabelMetric + `!~"Bandwidth|IOPS"`, seconds},
 	}
 }
 
-// objectiveUnit returns a query whose label unitLabel has the unit of the sweep's objective.
+// objectiveUnit returns a query whose result has the unit of the sweep's objective in the label unitLabel.
 func objectiveUnit() string {
 	var kinds []string
 	for _, of := range objectives() {
@@ -234,15 +235,15 @@ func objectiveUnit() string {
 	return latest(strings.Join(kinds, " or "), unitLabel)
 }
 
-// latestRun returns a query for the figure of the latest valid run of each configuration that matches.
-// The result is empty if the sweep's objective is of another kind.
+// latestRun returns a query for the figure of the latest valid run of each configuration that matches. The
+// result is empty if the metric of the sweep's objective is of another kind.
 func latestRun(matcher string, of objective) string {
 	return latest(fmt.Sprintf("%s and on (namespace, name) %s",
 		one(metrics.SweepConfigurationLatest, matcher), one(metrics.SweepInfo, of.metric)), metrics.LabelConfiguration)
 }
 
-// runs draws every valid run. Colours cannot distinguish dozens of configurations, so only the baseline
-// and the best configuration stand out.
+// runs draws every valid run. Colours cannot distinguish dozens of configurations. So only the baseline and
+// the best configuration stand out.
 func runs() *timeseries.PanelBuilder {
 	best := fmt.Sprintf(`label_replace(%s @ end(), "configuration", "$1", "best", "(.+)")`, one(metrics.SweepInfo, metrics.LabelBest+`!=""`))
 	var lines []line
@@ -261,8 +262,8 @@ func runs() *timeseries.PanelBuilder {
 	}, lines...)
 }
 
-// runTimeline shows when each configuration was measured. It includes the times without a
-// measurement, because a gap would look like the value before it.
+// runTimeline shows when each configuration was measured. The query also has a value for the times without
+// a measurement, because a gap would look like the value before it.
 func runTimeline() cog.Builder[dashboard.Panel] {
 	expression := fmt.Sprintf("%s or 0 * %s",
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),
@@ -285,7 +286,8 @@ func drift() *timeseries.PanelBuilder {
 		unit:        fraction, empty: "No run of the baseline has ended in this time range, or the design is Interleaved", width: 10, height: 8,
 	}, line{
 		id: "drift",
-		// Each pod of the manager has its own series.
+		// Each pod of the manager has its own series, so the mean is the sum of all values divided by their
+		// number.
 		expression: fmt.Sprintf("%s / (sum by (%[2]s) (sum_over_time(%[3]s[$__range] @ end())) / sum by (%[2]s) (count_over_time(%[3]s[$__range] @ end()))) - 1",
 			latest(series, metrics.LabelConfiguration), metrics.LabelConfiguration, series),
 		legend: "{{configuration}}",

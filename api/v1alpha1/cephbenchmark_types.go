@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// CephBenchmark measures a Ceph cluster and writes the results into its status.
+// CephBenchmark measures a Ceph cluster. Its status has the results.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.expectations) || self.spec.expectations.all(e, !has(e.reference) || e.reference != self.metadata.name)",message="reference must name another CephBenchmark: a new run would replace the results of this one"
 // +kubebuilder:object:root=true
@@ -26,8 +26,8 @@ type CephBenchmark struct {
 	// +required
 	Spec CephBenchmarkSpec `json:"spec"`
 
-	// status has the results. Its observedGeneration is -1 until the operator has seen the
-	// object, because kstatus regards an object without observedGeneration as done.
+	// status has the results. Its observedGeneration is -1 until the operator has seen the object.
+	// Otherwise tools that follow the kstatus convention, such as Flux, would regard a new object as done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephBenchmarkStatus `json:"status,omitzero"`
@@ -59,20 +59,21 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephBenchmark for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// runID names the run. Change it to run again. If the clients of an active run exist already,
-	// the new run waits for that run's end. Otherwise it replaces that run.
+	// runID names the run. Change it to run again. If the active run already has clients, the new run waits
+	// until the active run ends. Otherwise the new run replaces the active run.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend keeps the run from starting, or stops it after its current phase. During an outage,
-	// or with a standalone client, it stops the run at once. Afterwards the interrupted repetition
-	// starts again from the beginning.
+	// suspend keeps the run from starting, or stops it after its current phase. During an outage, or if the
+	// manager cannot connect to the client, suspend does not wait for the end of the phase. When suspend is
+	// false again, the interrupted repetition starts from its beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
 
-	// repetitions is how often all phases run. Intervals need at least three valid repetitions.
+	// repetitions is how often all phases run. Results have 95 % intervals only if at least three
+	// repetitions are valid.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -83,16 +84,17 @@ type CephBenchmarkSpec struct {
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
-	// expectations make the benchmark a gate: its verdict is Passed or Failed.
+	// expectations are limits for figures. With expectations, the benchmark has a verdict: Passed, Failed,
+	// Inconclusive or Invalid.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Expectations []Expectation `json:"expectations,omitempty"`
 
-	// failOn lists the verdicts with which the benchmark ends as Failed instead of Complete. Argo
-	// CD, Flux and kubectl wait react to that. If unset, the benchmark ends as Complete with any
-	// verdict. You may change the list at any time, even after the end.
+	// failOn lists the verdicts with which the benchmark ends as Failed instead of Complete. Argo CD, Flux
+	// and kubectl wait react to Failed. If unset, a benchmark with any verdict except Invalid ends as
+	// Complete. You may change the list at any time, even after the benchmark has ended.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -100,12 +102,12 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!('Passed' in self)",message="failOn lists verdicts that are not good enough: Failed, Inconclusive or Invalid"
 	FailOn []BenchmarkVerdict `json:"failOn,omitempty"`
 
-	// quiescence says when the cluster is quiet enough, and what a disturbance leads to.
+	// quiescence says when the cluster is quiet enough to be measured, and what follows from a disturbance.
 	// +optional
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
 
-	// historyLimit is the number of latest run IDs whose full results are kept.
+	// historyLimit is how many of the latest run IDs keep their full results.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
@@ -119,8 +121,8 @@ type CephBenchmarkSpec struct {
 	RawOutput RawOutputPolicy `json:"rawOutput,omitempty"`
 }
 
-// Expectation is a limit for a figure: a value, or how much worse than a recorded reference the
-// figure may be.
+// Expectation is a limit for a figure. The limit is a value, or the maximum regression from the results of
+// another CephBenchmark.
 //
 // +kubebuilder:validation:ExactlyOneOf=atMost;atLeast;maximumRegression
 // +kubebuilder:validation:XValidation:rule="has(self.maximumRegression) == has(self.reference)",message="maximumRegression and reference go together: set both, with the name of the CephBenchmark to compare with"
@@ -139,18 +141,19 @@ type Expectation struct {
 	// +optional
 	AtLeast Threshold `json:"atLeast,omitempty"`
 
-	// maximumRegression is how much worse than the reference the figure may be, such as `10%`:
-	// lower for Bandwidth and IOPS, higher for others. The interval of the ratio of both figures
-	// decides. The outcome is Unknown if the interval contains the limit, or does not exist.
+	// maximumRegression is how much worse than the reference's figure this figure may be, such as `10%`.
+	// Worse means lower for Bandwidth and IOPS, and higher for latencies and TimeToClean. The interval of
+	// the ratio of the two figures decides. The outcome is Unknown if the limit is within the interval, or
+	// if no interval exists.
 	// +optional
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
-	// reference is the name of another CephBenchmark in the same namespace, which measured the same
-	// workload and target. A session is all runs with one run ID. The comparison uses the sessions
-	// whose results the reference keeps, up to its latest 60 runs. So its historyLimit should be 3
-	// or more. If the reference has sessions on at least three days, the interval includes the
-	// differences between days. Otherwise only its latest session counts, and the outcome is valid
-	// for this hour only.
+	// reference is the name of another CephBenchmark in the same namespace. It must have measured the same
+	// workload on the same target. All runs with one run ID are a session. The comparison uses the sessions
+	// whose results the reference keeps, up to its latest 60 runs: set historyLimit of the reference to 3
+	// or more. If the reference has sessions on at least three days, the interval of the ratio includes the
+	// differences between days. Otherwise only the latest session of the reference counts, and the outcome
+	// holds for the current hour only.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -168,9 +171,8 @@ const (
 	BenchmarkPassed BenchmarkVerdict = "Passed"
 	// BenchmarkFailed means that at least one expectation was missed.
 	BenchmarkFailed BenchmarkVerdict = "Failed"
-	// BenchmarkInconclusive means that no expectation was missed, but at least one outcome is
-	// Unknown. For example, an interval contains its limit, or too few runs are valid for an
-	// interval.
+	// BenchmarkInconclusive means that no expectation was missed, but at least one outcome is Unknown. For
+	// example, an interval contains its limit, or too few runs are valid for an interval.
 	BenchmarkInconclusive BenchmarkVerdict = "Inconclusive"
 	// BenchmarkInvalid means that no run is valid.
 	BenchmarkInvalid BenchmarkVerdict = "Invalid"
@@ -183,12 +185,12 @@ type CephBenchmarkStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// observedRunID is the run that status describes.
+	// observedRunID is the run ID that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
 
-	// conditions are Ready, Reconciling and Stalled, as kstatus defines them, and Complete and
-	// Failed, as Jobs have them.
+	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention, and Complete and
+	// Failed, which follow Kubernetes Jobs.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -203,7 +205,7 @@ type CephBenchmarkStatus struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// completionTime is when the run ended. Its teardown follows.
+	// completionTime is when the run ended, before its teardown.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
@@ -228,7 +230,7 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []PhaseResult `json:"phases,omitempty"`
 
-	// expectations are the outcomes, in the order of the spec.
+	// expectations are the outcomes of spec.expectations, in the same order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -245,30 +247,31 @@ type CephBenchmarkStatus struct {
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// osds are the IDs of the OSDs to which target.scratchPool.osds has confined the scratch
-	// pool, separated by commas. Long lists are cut off; the results have all IDs.
+	// osds has the IDs of the OSDs to which target.scratchPool.osds confines the scratch pool, separated by
+	// commas. A long list is cut off; the full results have all IDs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	OSDs string `json:"osds,omitempty"`
 
-	// slowOSDs are the OSDs that were slower than their peers in the same phase of more than half
-	// of the valid runs. They are at most three, the slowest relative to its peers first.
+	// slowOSDs are OSDs that were slower than their peers in the same phase of more than half of the valid
+	// runs. At most three are listed. The first is the slowest relative to its peers.
 	// +optional
 	// +listType=map
 	// +listMapKey=osd
 	// +kubebuilder:validation:MaxItems=3
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
 
-	// spaceEfficiency is how much space the data in the target's pools took, at the time with the
-	// most data. It is absent for a claim, whose pool is unknown. It is absent with an outage,
-	// because OSDs that are down do not report their usage. It is also absent with initialState
-	// Rollback, because snapshots share space with their images.
+	// spaceEfficiency is how much space the data in the target's pools took when the pools held the most
+	// data. It is absent for a persistentVolumeClaim, whose pool is unknown. It is absent with an outage,
+	// because OSDs that are down do not report their usage. It is also absent with initialState Rollback,
+	// because snapshots share space with their images.
 	// +optional
 	SpaceEfficiency *SpaceEfficiency `json:"spaceEfficiency,omitempty"`
 }
 
-// SlowOSD is an OSD whose commit latency was far above that of its peers: the other OSDs of its
-// device class that serve the target. For a claim, all OSDs count as serving it.
+// SlowOSD is an OSD whose commit latency was far above that of its peers. Peers are the other OSDs of its
+// device class that have placement groups of the target. For a persistentVolumeClaim, all other OSDs of the
+// class are peers.
 type SlowOSD struct {
 	// osd is the ID of the OSD.
 	// +required
@@ -279,39 +282,38 @@ type SlowOSD struct {
 	// +required
 	Phase PhaseName `json:"phase"`
 
-	// commitLatency is the OSD's commit latency in that phase, in seconds: the median of the runs
-	// in which the OSD was slow.
+	// commitLatency is the OSD's commit latency in `phase`, in seconds: the median over the runs in which
+	// the OSD was slow.
 	// +required
 	CommitLatency Decimal `json:"commitLatency"`
 
-	// peersCommitLatency is the typical commit latency in those runs, in seconds: the median of the
-	// OSD and its peers.
+	// peersCommitLatency is the median commit latency of the OSD and its peers, in seconds, in the same
+	// phase and runs as commitLatency.
 	// +required
 	PeersCommitLatency Decimal `json:"peersCommitLatency"`
 
-	// relativeWork is the number of client operations that the OSD served as primary, divided by
-	// the median of the OSD and its peers. The value is the median of those runs. An OSD that
-	// served no more than its peers is slow; one that served more may only be busy. The field is
-	// absent if Ceph did not report the operations.
+	// relativeWork is the rate of client operations that the OSD served as primary, divided by the median
+	// rate of the OSD and its peers. The value is the median over the runs in which the OSD was slow. If it
+	// is at most 1, the OSD itself is slow. If it is above 1, the OSD may only be busy. The field is absent
+	// if Ceph did not report the operations.
 	// +optional
 	RelativeWork Decimal `json:"relativeWork,omitempty"`
 
-	// runs is the number of valid runs in which the OSD was slow in that phase.
+	// runs is the number of valid runs in which the OSD was slow in `phase`.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Runs int32 `json:"runs"`
 }
 
-// SpaceEfficiency compares the bytes that clients stored with the space that these take on the
-// OSDs, according to `ceph df`. That space includes copies and coding chunks, and compression
-// reduces it.
+// SpaceEfficiency compares the bytes that clients stored with the space that these bytes take on the OSDs,
+// according to `ceph df`. Copies and coding chunks increase that space; compression reduces it.
 type SpaceEfficiency struct {
 	// storedBytes is how many bytes clients stored in the target's pools.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	StoredBytes int64 `json:"storedBytes"`
 
-	// usedBytes is how many bytes that data takes on the OSDs.
+	// usedBytes is how many bytes the stored data takes on the OSDs.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	UsedBytes int64 `json:"usedBytes"`
@@ -322,14 +324,15 @@ type SpaceEfficiency struct {
 	// +kubebuilder:validation:Minimum=0
 	TheoreticalBytes int64 `json:"theoreticalBytes,omitempty"`
 
-	// clusterUsedBytes is how many bytes all OSDs together used at that time, for all purposes.
+	// clusterUsedBytes is how many bytes all OSDs together used for all purposes, at the time of
+	// storedBytes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
 
 	// clusterUsedBytesBefore is how many bytes all OSDs together used before the benchmark created
-	// anything. An OSD without data also uses some space, for its database and its log. The field
-	// is absent if the operator was restarted in between.
+	// anything. Even an OSD without data uses some space, for its database and its log. The field is absent
+	// if the operator was restarted during the benchmark.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytesBefore int64 `json:"clusterUsedBytesBefore,omitempty"`
@@ -341,29 +344,28 @@ type ResultMark string
 
 // The marks.
 const (
-	// MarkCached means that the phase reads, and that the dataset of all clients is less than twice
-	// as large as the caches of the OSDs, or that their size is unknown. The data of a claim may be
-	// outside Ceph, for example on a local disk: then those caches do not matter.
+	// MarkCached means that the OSDs' caches may have served many reads of the phase. The data of all
+	// clients is less than twice as large as these caches, or the size of the caches is unknown. The volume
+	// of a claim may be outside Ceph, for example on a local disk. Then the OSDs' caches do not matter.
 	MarkCached ResultMark = "Cached"
-	// MarkWarmed means that the phase reads, and that its data was read once before. The caches of
-	// the OSDs then held as much of the data as fits.
+	// MarkWarmed means that the phase reads, and that the clients read all its data once before the phase.
+	// The OSDs' caches then held as much of the data as fits.
 	MarkWarmed ResultMark = "Warmed"
 	// MarkClosedLoop means that latency percentiles were measured, although the phase or one of its
 	// jobs has no fixed rate.
 	MarkClosedLoop ResultMark = "ClosedLoop"
-	// MarkBelowRate means that clients achieved less than 95% of the offered rate, in each
-	// direction, by more than chance explains. The latencies are then those of a cluster or a client
-	// at its limit. A fio phase with a list of jobs does not get this mark.
+	// MarkBelowRate means that the clients did less than 95% of the offered rate, by more than chance
+	// explains. If the phase reads and writes, both directions are below 95%. The latencies are then those
+	// of a cluster or a client at its limit. A fio phase with a list of jobs does not get this mark.
 	MarkBelowRate ResultMark = "BelowRate"
 	// MarkSharedImage means that clients shared an image and its lock.
 	MarkSharedImage ResultMark = "SharedImage"
-	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured
-	// time.
+	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured time.
 	MarkThrottled ResultMark = "Throttled"
 	// MarkNotSteady means that the rate was still changing in the second half of the measured time.
 	// An rbdBench phase, or a phase with an outage, does not get this mark.
 	MarkNotSteady ResultMark = "NotSteady"
-	// MarkDisturbed means that a disturbance was recorded that does not make the run invalid.
+	// MarkDisturbed means that a disturbance was recorded, but did not make the run invalid.
 	MarkDisturbed ResultMark = "Disturbed"
 )
 
@@ -381,7 +383,7 @@ type PhaseResult struct {
 
 	// marks are facts that a reader of the figures has to know.
 	// ---
-	// Seven of the eight at most, because ClosedLoop and BelowRate exclude each other.
+	// A phase has at most seven of the eight marks, because ClosedLoop and BelowRate exclude each other.
 	//
 	// +optional
 	// +listType=set
@@ -397,9 +399,10 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=33
 	Metrics []MetricResult `json:"metrics,omitempty"`
 
-	// backgroundIOPS is how many operations per second the background load did while the phase
-	// was measured, or in the whole run if its engine reports no figures over time: the geometric
-	// mean of all valid runs. The full results have its other figures.
+	// backgroundIOPS is how many operations per second the background load did while the phase was
+	// measured: the geometric mean of all valid runs. If the engine of the background load reports no
+	// figures over time, the rate of the whole run is used. The full results have the other figures of the
+	// background load.
 	// +optional
 	BackgroundIOPS Decimal `json:"backgroundIOPS,omitempty"`
 }
@@ -415,20 +418,20 @@ type MetricResult struct {
 	// +kubebuilder:default=Total
 	Direction Direction `json:"direction,omitempty"`
 
-	// value is the figure over all valid runs: in bytes per second for Bandwidth, operations per
-	// second for IOPS, and seconds for the others. It is the geometric mean of the runs, with three
-	// exceptions. A percentile of the whole phase is that of the operations of all runs together. A
-	// percentile of a part of the phase, such as P99Outage, is the median of the runs. LatencyMax
-	// is the longest operation of all runs.
+	// value is the figure over all valid runs: in bytes per second for Bandwidth, operations per second for
+	// IOPS, and seconds for the other metrics. It is the geometric mean of the runs, with three exceptions.
+	// A percentile of the whole phase covers the operations of all runs together. A percentile of a part of
+	// the phase, such as P99Outage, is the median of the runs' percentiles. LatencyMax is the longest
+	// operation of all runs.
 	// +required
 	Value Decimal `json:"value"`
 
-	// low is the lower end of the 95 % interval of a typical run. It is absent for fewer than
-	// three runs, and for LatencyMax.
+	// low is the lower end of the 95 % interval of a typical run. It is absent for fewer than three valid
+	// runs, and for LatencyMax.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
-	// high is the upper end of that interval.
+	// high is the upper end of the 95 % interval of a typical run.
 	// +optional
 	High Decimal `json:"high,omitempty"`
 }
@@ -457,9 +460,9 @@ type ExpectationResult struct {
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
-	// mark is ClosedLoop for a percentile of a phase that has no fixed rate, or a job without one.
-	// Such a percentile shows how long one operation of a closed loop took, not how long a client
-	// with a fixed rate would wait.
+	// mark is ClosedLoop if the figure is a percentile, and the phase or one of its jobs has no fixed rate.
+	// In such a closed loop, a client sends an operation only when an earlier one is complete. So the
+	// percentile does not show how long a client with a fixed rate would wait.
 	// +optional
 	Mark ResultMark `json:"mark,omitempty"`
 }
@@ -484,7 +487,8 @@ type DataState string
 const (
 	// DataPrefilled means that the data was just written.
 	DataPrefilled DataState = "Prefilled"
-	// DataUsed means that earlier runs, or the pilots that size a phase, have used the data.
+	// DataUsed means that earlier runs have used the data, or the pilots: short trial runs that size an
+	// rbdBench phase.
 	DataUsed DataState = "Used"
 	// DataRolledBack means that the images were just rolled back to their prefilled data.
 	DataRolledBack DataState = "RolledBack"
@@ -492,7 +496,7 @@ const (
 
 // BenchmarkRun is one execution of all phases.
 type BenchmarkRun struct {
-	// number counts runs within observedRunID, from 1.
+	// number is the number of the run within observedRunID, from 1.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
@@ -511,8 +515,8 @@ type BenchmarkRun struct {
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// startSpread is an upper bound of the time between the clients' starts of any phase, in
-	// seconds.
+	// startSpread is an upper bound, in seconds, of the time between the first and the last client's start
+	// of the same phase.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
 

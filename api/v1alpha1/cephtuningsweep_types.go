@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CephTuningSweep changes settings of a Ceph cluster between or during measurements, and decides
-// which configuration is better than the baseline. At the end it restores the settings, except
-// those of a winner that onCompletion KeepBest keeps.
+// CephTuningSweep changes settings of a Ceph cluster between or during measurements, and decides which
+// configurations are better than the baseline. At the end it restores the settings, except those of a
+// winner if onCompletion is KeepBest.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -32,9 +32,9 @@ type CephTuningSweep struct {
 	// +required
 	Spec CephTuningSweepSpec `json:"spec"`
 
-	// status has the progress and the results of the sweep. Its observedGeneration is -1 until
-	// the operator has seen the object, because kstatus regards an object without
-	// observedGeneration as done.
+	// status has the progress and the results of the sweep. Its observedGeneration is -1 until the operator
+	// has seen the object. Otherwise tools that follow the kstatus convention, such as Flux, would regard a
+	// new object as done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephTuningSweepStatus `json:"status,omitzero"`
@@ -62,7 +62,7 @@ const (
 	SweepModePlan SweepMode = "Plan"
 )
 
-// CompletionPolicy says what a sweep leaves behind.
+// CompletionPolicy says which settings stay applied after a sweep.
 // +kubebuilder:validation:Enum=Restore;KeepBest
 type CompletionPolicy string
 
@@ -70,8 +70,7 @@ type CompletionPolicy string
 const (
 	// CompletionRestore restores every setting that the sweep changed.
 	CompletionRestore CompletionPolicy = "Restore"
-	// CompletionKeepBest leaves the settings of a winner applied; onCompletion says which
-	// configuration that is.
+	// CompletionKeepBest leaves the settings of a winner applied. The field onCompletion defines a winner.
 	CompletionKeepBest CompletionPolicy = "KeepBest"
 )
 
@@ -91,7 +90,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, self.template.phases.all(p, p.name != c.phase || !has(p.rbdBench) || c.metric in ['Bandwidth', 'IOPS']))",message="rbdBench has only Bandwidth and IOPS: to constrain a latency, name a fio phase, such as one with engine RBD"
 // +kubebuilder:validation:XValidation:rule="!has(self.constraints) || self.constraints.all(c, c.direction == 'Total' || self.template.phases.all(p, p.name != c.phase || (has(p.rbdBench) && p.rbdBench.ioType == 'ReadWrite') || (has(p.fio) && (has(p.fio.jobs) || p.fio.pattern in ['ReadWrite', 'RandReadWrite']))))",message="direction Read or Write of a constraint is for phases that both read and write: leave direction out"
 //
-// Rules about the space that is searched:
+// Rules about configurations and the baseline:
 // +kubebuilder:validation:XValidation:rule="has(self.configurations) || self.parameters.all(p, has(p.values))",message="give every parameter values, or give configurations instead"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.parameters.all(p, !has(p.values))",message="values and configurations exclude each other: leave out the values of every parameter, or leave out configurations"
 // +kubebuilder:validation:XValidation:rule="!has(self.configurations) || self.configurations.all(c, c.values.all(k, self.parameters.exists(p, p.name == k)))",message="configurations must give values only to names in parameters"
@@ -126,8 +125,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
 // Fields that a verdict depends on are fixed for a run:
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new values"
-// A verdict also depends on when its sweep stops: more time for an unwelcome result would be
-// optional stopping.
+// Fields that decide when a sweep stops are fixed, too. Extending a sweep after an unwelcome result would
+// be optional stopping.
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.budget == oldSelf.budget && has(self.guardrails.maxFailedRuns) == has(oldSelf.guardrails.maxFailedRuns) && (!has(self.guardrails.maxFailedRuns) || self.guardrails.maxFailedRuns == oldSelf.guardrails.maxFailedRuns))",message="budget and guardrails.maxFailedRuns are fixed for a run: change runID in the same edit to start afresh with the new values, or set suspend to stop and restore"
 type CephTuningSweepSpec struct {
 	// clusterRef is the CephCluster to tune.
@@ -135,19 +134,19 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephTuningSweep for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// mode is Run, or Plan, which writes the plan into status and changes nothing in Ceph.
+	// mode is Run or Plan. Plan writes the plan into status, and changes nothing in Ceph.
 	// +optional
 	// +kubebuilder:default=Run
 	Mode SweepMode `json:"mode,omitempty"`
 
-	// runID names the run. Change it to start again. An active run is ended first, and the settings
-	// that it changed are restored.
+	// runID names the run. Change it to run again. If a run is active, the operator first ends it, and
+	// restores the settings that it changed.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend ends the current run or session, restores all changed settings, and then waits.
-	// Afterwards the interrupted block or session starts again from the beginning.
+	// suspend ends the current run or session, restores all changed settings, and then waits. When suspend
+	// is false again, the interrupted block or session starts from its beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -165,7 +164,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:MaxItems=6
 	Parameters []Parameter `json:"parameters"`
 
-	// configurations are bundles of values to compare, instead of a grid.
+	// configurations are the configurations to compare, each with its values. If set, leave out the values
+	// of parameters.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -195,8 +195,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Strategy Strategy `json:"strategy,omitzero"`
 
-	// confidence is the confidence of the verdicts: one minus the largest probability that the
-	// sweep wrongly calls one or more of its configurations Superior. The same holds for Better.
+	// confidence is the confidence of the verdicts. The probability that the sweep wrongly calls one or
+	// more of its configurations Superior is at most one minus confidence. The same limit holds for Better.
 	// +optional
 	// +kubebuilder:default="0.95"
 	// +kubebuilder:validation:MaxLength=6
@@ -204,7 +204,7 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:validation:XValidation:rule="double(self) >= 0.8 && double(self) <= 0.999",message="must be between 0.8 and 0.999"
 	Confidence string `json:"confidence,omitempty"`
 
-	// quiescence says when the cluster is quiet enough, and what a disturbance leads to.
+	// quiescence says when the cluster is quiet enough to be measured, and what follows from a disturbance.
 	// +optional
 	// +kubebuilder:default={}
 	Quiescence Quiescence `json:"quiescence,omitzero"`
@@ -220,33 +220,33 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default={}
 	Budget Budget `json:"budget,omitzero"`
 
-	// window is when changes to Ceph may start. If unset, they may start at any time. A run or
-	// session that has begun continues to its end. Then the sweep restores the settings. When the
-	// window opens again, the interrupted block starts again from the beginning.
+	// window is when changes to Ceph may start. If unset, they may start at any time. When the window
+	// closes, a run or session that has begun continues to its end. Then the sweep restores the settings.
+	// When the window opens again, the interrupted block starts from its beginning.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 
-	// onCompletion is Restore or KeepBest. KeepBest leaves the settings of a winner applied: a
-	// configuration that is Superior and keeps every constraint. In the design Blocks, a winner among
-	// several configurations is Superior only if the confirmation shows it. In the design
-	// Interleaved, the claim has to be ThisCluster, too. If the settings cannot be applied again, or
-	// OSDs do not run with them, the sweep restores them.
+	// onCompletion is Restore or KeepBest. KeepBest leaves the settings of a winner applied. A winner is a
+	// configuration that is Superior and keeps every constraint. In the design Blocks, if several
+	// configurations are compared, the confirmation has to show that the winner is Superior. In the design
+	// Interleaved, status.claim also has to be ThisCluster. If the winner's settings cannot be applied
+	// again, or OSDs do not run with them, the sweep restores the original values.
 	// +optional
 	// +kubebuilder:default=Restore
 	OnCompletion CompletionPolicy `json:"onCompletion,omitempty"`
 
-	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, after the
-	// restore. Argo CD, Flux and kubectl wait react to that. If unset, the sweep ends as Complete
-	// with any verdict. A Plan has no verdict. You may change the list at any time, even after the
-	// end.
+	// failOn lists the verdicts with which the sweep ends as Failed instead of Complete, after the restore.
+	// Argo CD, Flux and kubectl wait react to Failed. If unset, the sweep ends as Complete with any
+	// verdict. A sweep in mode Plan has no verdict. You may change the list at any time, even after the
+	// sweep has ended.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5
 	FailOn []SweepVerdict `json:"failOn,omitempty"`
 
-	// historyLimit is the number of latest runs or sessions whose full results are kept. Status
-	// always has the figures that decide the verdict.
+	// historyLimit is how many of the latest runs or sessions keep their full results. Status always has
+	// the figures that decide the verdict.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=1
@@ -263,8 +263,8 @@ type CephTuningSweepSpec struct {
 // Objective is the figure by which configurations are compared. Larger is better for Bandwidth
 // and IOPS, smaller for latencies and TimeToClean.
 // ---
-// The rule calls split(), because gofmt turns an empty CEL string in a comment into a quotation
-// mark.
+// The rule removes the percent sign with split(), not with replace(), because gofmt turns the empty string
+// of CEL in a comment into a quotation mark.
 // +kubebuilder:validation:XValidation:rule="double(self.equivalence.split('%')[0]) > 0.0 && double(self.equivalence.split('%')[0]) <= double(self.minimumEffect.split('%')[0])",message="equivalence must be above 0% and at most minimumEffect"
 type Objective struct {
 	MetricReference `json:",inline"`
@@ -289,8 +289,7 @@ type Objective struct {
 type Constraint struct {
 	MetricReference `json:",inline"`
 
-	// maximumRegression is how much worse than the baseline the figure may be. It has to be below
-	// 100%.
+	// maximumRegression is how much worse than the baseline the figure may be. It has to be below 100%.
 	// +optional
 	MaximumRegression Percent `json:"maximumRegression,omitempty"`
 
@@ -321,53 +320,52 @@ type SweepDesign string
 
 // The designs.
 const (
-	// DesignAuto lets the operator choose Interleaved or Blocks; strategy.design says how it
-	// chooses.
+	// DesignAuto lets the operator choose Interleaved or Blocks; strategy.design says how it chooses.
 	DesignAuto SweepDesign = "Auto"
-	// DesignBlocks measures each configuration in runs of its own.
+	// DesignBlocks measures each configuration in separate runs.
 	DesignBlocks SweepDesign = "Blocks"
 	// DesignInterleaved switches the settings under one running load.
 	DesignInterleaved SweepDesign = "Interleaved"
 )
 
-// Interleaved says how often settings are switched under a running load. A session is one long
-// phase, with a new scratch pool if the target is a scratchPool. During a session, windows of the
-// baseline and of the candidates follow each other in random order. A window is the time between
-// two switches.
+// Interleaved says how often settings are switched under a running load. A session is one long phase, with
+// a new scratch pool if the target is a scratchPool. A window is the time between two switches, with one
+// setting applied. During a session, windows of the baseline and of the other configurations follow each
+// other in random order.
 // ---
-// Rules use has() for the same reason as those of Strategy.
+// The rules use has() for fields that have defaults: see Strategy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions with windows of one length. With three or
-	// more, the verdict may hold for the cluster: see status.claim. The sweep ends earlier if three
-	// or more sessions decide. If the verdict needs it, one more session follows, in which settings
-	// stay applied for minutes. One session is the quick mode: its verdict is about one pool in one
-	// hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs, and ends at the
-	// first check that can decide, or after `pairs`.
+	// sessions is the largest number of valid sessions with windows of one length. With three or more, the
+	// verdict may hold for the cluster: see status.claim. The sweep ends earlier if the first three or more
+	// sessions decide. If the verdict needs it, one more session follows, in which settings stay applied
+	// for minutes. One session is the quick mode. Its verdict is about one pool in one hour. The quick mode
+	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check that can decide,
+	// or after `pairs`.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=12
 	Sessions int32 `json:"sessions,omitempty"`
 
-	// pairs is how many pairs of windows a session has for each configuration. One window of each
-	// pair is of the baseline, the other of the configuration. Several configurations share the
-	// windows of the baseline. If unset, it is 8. In the quick
-	// mode, pairs is the number after which the session ends at the latest: 8, 12, 18, 28, 40 or
-	// 60. If unset in the quick mode, it is the largest of these that the budget allows. With a
-	// smaller number, each check needs less evidence, but only larger effects can be proven.
+	// pairs is how many pairs of windows a session has for each configuration. One window of each pair has
+	// the baseline's settings, and the other has those of the configuration. Several configurations share
+	// the windows of the baseline. If unset, pairs is 8. In the quick mode (one session), pairs is the
+	// largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the quick mode, pairs is the largest of
+	// these numbers that the budget allows. With a smaller number, each check needs less evidence, but only
+	// larger effects can be proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
 	// +kubebuilder:validation:MultipleOf=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied before the next one. The first three tenths of
-	// that time do not count, because the setting takes effect during them. If windows still show
-	// an effect of the previous setting, the sweep starts again with windows of twice the length, if
-	// that is at most 60s, and the budget has room for them.
+	// window is how long a setting stays applied before the next one. The first three tenths of that time
+	// do not count, because the setting takes effect during them. If windows still show an effect of the
+	// previous setting, the sweep starts again with windows of twice the length. It does so only if the new
+	// windows are at most 60s long, and the budget has room for them.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
@@ -379,14 +377,14 @@ type Interleaved struct {
 
 // Strategy says how configurations are chosen, and how often runs are repeated.
 // ---
-// The rules here and in Blocks use has() for fields that have defaults: the API server applies the
-// rules to the default of strategy, {}, before it fills in the defaults of these fields.
+// The rules here, in Blocks and in Interleaved use has() for fields that have defaults: the API server
+// applies the rules to the default of strategy, {}, before it fills in the defaults of these fields.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.search) && self.search == 'LatinHypercube') == has(self.samples)",message="samples is required for search LatinHypercube: for Grid, leave samples out"
 type Strategy struct {
-	// search is Grid or LatinHypercube. Grid tries every combination of values, and LatinHypercube
-	// a sample of them that covers every parameter evenly. If you list configurations, they are
-	// tried instead.
+	// search is Grid or LatinHypercube. Grid tries every combination of values. LatinHypercube tries a
+	// sample of the combinations that covers every parameter evenly. If you list configurations, the sweep
+	// tries those instead.
 	// +optional
 	// +kubebuilder:default=Grid
 	Search Search `json:"search,omitempty"`
@@ -397,13 +395,12 @@ type Strategy struct {
 	// +kubebuilder:validation:Maximum=64
 	Samples *int32 `json:"samples,omitempty"`
 
-	// design is Auto, Blocks or Interleaved. Blocks measures each configuration in runs of its own.
-	// Interleaved switches settings under one running load, which takes much less time. The
-	// administrator has to allow the switching of each option of OSDs. Auto chooses Interleaved if
-	// it is possible, the template has one phase and osdCaches Keep, and blocks and
-	// confirmationBlocks have their defaults. Otherwise Auto chooses Blocks, and
-	// status.plan.designReason says why. The fields blocks, controlInterval, racing and
-	// confirmationBlocks apply only to Blocks.
+	// design is Auto, Blocks or Interleaved. Blocks measures each configuration in separate runs.
+	// Interleaved switches settings under one running load, which takes much less time. The administrator
+	// has to allow the switching of each option of OSDs. Auto chooses Interleaved on three conditions: it
+	// is possible; the template has one phase and osdCaches Keep; and blocks and confirmationBlocks have
+	// their defaults. Otherwise Auto chooses Blocks, and status.plan.designReason says why. The fields
+	// blocks, controlInterval, racing and confirmationBlocks apply only to Blocks.
 	// +optional
 	// +kubebuilder:default=Auto
 	Design SweepDesign `json:"design,omitempty"`
@@ -413,44 +410,43 @@ type Strategy struct {
 	// +kubebuilder:default={}
 	Interleaved Interleaved `json:"interleaved,omitzero"`
 
-	// blocks says how often every configuration is run. A block has one run of the baseline and of
-	// each configuration that is still in the race, in random order, and further runs of the
-	// baseline: see controlInterval. If the sweep varies pg_num of an existing pool, one block
-	// visits its values in ascending order, and the next in descending order. With a single
-	// configuration, a block is one pair of runs, and the sweep may have up to twice as many blocks.
+	// blocks says how often every configuration is run. A block has one run of the baseline and one run of
+	// each configuration that is still in the race, in random order. It may have further runs of the
+	// baseline: see controlInterval. If the sweep varies pg_num of an existing pool, one block visits its
+	// values in ascending order, and the next in descending order. With a single configuration, a block is
+	// one pair of runs, and the sweep may have up to twice as many blocks as blocks.max.
 	// +optional
 	// +kubebuilder:default={}
 	Blocks Blocks `json:"blocks,omitzero"`
 
-	// controlInterval is the largest number of runs in a block between two runs of the baseline.
-	// The runs of the baseline show drift. If the sweep varies pg_num of an existing pool, a block
-	// of several configurations has a further run of the baseline at each end instead.
+	// controlInterval is the largest number of runs in a block between two runs of the baseline. The runs
+	// of the baseline show drift: how much the cluster itself becomes faster or slower. If the sweep varies
+	// pg_num of an existing pool, a block of several configurations has a further run of the baseline at
+	// each end instead.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	ControlInterval int32 `json:"controlInterval,omitempty"`
 
-	// racing drops configurations that can no longer win, and ends the sweep once its verdict is
-	// certain. If false, the sweep runs all blocks, as far as the budget allows, and only
-	// configurations with invalid runs leave earlier.
+	// racing drops configurations that can no longer win, and ends the sweep as soon as the verdict is
+	// decided. If false, the sweep runs all blocks, as far as the budget allows, and only configurations
+	// with invalid runs leave earlier.
 	// +optional
 	// +kubebuilder:default=true
 	Racing *bool `json:"racing,omitempty"`
 
-	// confirmationBlocks limits the confirmation, in which the winner of the race and the baseline
-	// are measured again in pairs of runs. It has at most twice this number of pairs. Only these
-	// pairs decide the verdict of the winner. If fewer than three of them count, the winner is not
-	// Superior. A single configuration needs no confirmation, because no winner was chosen among
-	// several.
+	// confirmationBlocks limits the confirmation, in which the winner of the race and the baseline are
+	// measured again in pairs of runs. The confirmation has at most twice confirmationBlocks pairs. Only
+	// these pairs decide the verdict on the winner. If fewer than three pairs count, the winner is not
+	// Superior. A single configuration needs no confirmation, because no winner was chosen among several.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=40
 	ConfirmationBlocks int32 `json:"confirmationBlocks,omitempty"`
 
-	// seed determines every random choice. If unset, the operator draws one and writes it into
-	// status.plan.
+	// seed determines every random choice. If unset, the operator draws one and writes it into status.plan.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -460,9 +456,9 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a verdict, in the race and, if the budget has room
-	// for so many, in the confirmation. Without constraints, racing may drop a configuration that is
-	// far behind the leader after two blocks.
+	// min is the smallest number of blocks before a verdict. It applies to the race and, if the budget has
+	// room for so many blocks, to the confirmation. In a sweep without constraints, racing may drop a
+	// configuration after only two blocks, if it is far behind the best one.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
@@ -486,35 +482,35 @@ type RestartPolicy string
 const (
 	// RestartForbid refuses options that need a restart to take effect.
 	RestartForbid RestartPolicy = "Forbid"
-	// RestartAllow restarts all OSDs, one at a time, before each run and after the restore, if a
-	// varied option needs that.
+	// RestartAllow restarts all OSDs, one at a time, before each run and after the restore, if a varied
+	// option needs a restart.
 	RestartAllow RestartPolicy = "Allow"
 )
 
 // Guardrails limit what a sweep may do to the cluster and its users.
 type Guardrails struct {
-	// maxFailedRuns is the number of failed runs that the sweep tolerates. With one more, it ends
-	// with the results so far. Runs that were disturbed, or during which another client changed a
-	// setting, count as failed. Failed runs of a configuration that leaves the race because its runs
-	// are invalid do not count. In the design Interleaved, void sessions count instead.
+	// maxFailedRuns is the number of failed runs that the sweep tolerates. After one more, the sweep ends
+	// with the results so far. Runs that were disturbed, or during which another client changed a setting,
+	// count as failed. Failed runs of a configuration that leaves the race because its runs are invalid do
+	// not count. In the design Interleaved, the field limits void sessions instead.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxFailedRuns *int32 `json:"maxFailedRuns,omitempty"`
 
-	// osdRestarts is Forbid or Allow. With Allow, the sweep restarts all OSDs, one at a time, before
-	// each run and after the restore, if OSDs read a varied option only when they start. The
-	// administrator also has to grant that power.
+	// osdRestarts is Forbid or Allow. With Allow, the sweep restarts all OSDs, one at a time, before each
+	// run and after the restore, if OSDs read a varied option only when they start. The administrator also
+	// has to grant the power to restart OSDs.
 	// +optional
 	// +kubebuilder:default=Forbid
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
-	// settleFor is how long the settings of a configuration must have been in effect, with all
-	// placement groups clean, before a run begins. In the design Interleaved, each setting is tried
-	// for that long before the first session. If unset, that is 30s. A sweep that varies neither config nor
-	// an option of an existing pool does not wait. With a shorter time, the sweep may not notice that
-	// mClock or another client undoes the change after some seconds.
+	// settleFor is how long the settings of a configuration must have been in effect, with all placement
+	// groups clean, before a run begins. In the design Interleaved, each setting is tried for that long
+	// before the first session. If unset, settleFor is 30s. A sweep that varies neither config nor an
+	// option of an existing pool does not wait. If settleFor is only a few seconds, the sweep may not
+	// notice that mClock or another client undoes the change later.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -522,8 +518,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="must be between 5s and 1h"
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
-	// settleTimeout is how long the cluster may take to apply a change and to settle, including
-	// settleFor. If unset, that is 15m, and 2h for pg_num. If it takes longer, the run fails.
+	// settleTimeout is how long the cluster may take to apply a change and to settle, including settleFor.
+	// If unset, it is 15m, or 2h for a change of pg_num. If the cluster takes longer, the run fails.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -531,8 +527,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be between 1m and 24h"
 	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
 
-	// foreignClients are limits that protect the other users of the cluster. The sweep stops and
-	// restores if two samples in a row break a limit during a run or session.
+	// foreignClients are limits that protect the other users of the cluster. If two checks in a row find a
+	// broken limit during a run or session, the sweep stops and restores its changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -540,7 +536,7 @@ type Guardrails struct {
 	ForeignClients []ForeignClientLimit `json:"foreignClients,omitempty"`
 }
 
-// ForeignClientMetric is a figure that shows how the users of a pool fare.
+// ForeignClientMetric is a figure that shows how well the users of a pool are served.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;OSDLatency
 type ForeignClientMetric string
 
@@ -550,8 +546,7 @@ const (
 	ForeignBandwidth ForeignClientMetric = "Bandwidth"
 	// ForeignIOPS is the operations per second of all clients of the pool.
 	ForeignIOPS ForeignClientMetric = "IOPS"
-	// ForeignOSDLatency is the worst commit latency of all OSDs, whether or not they store the
-	// pool.
+	// ForeignOSDLatency is the worst commit latency of all OSDs, whether or not they store the pool.
 	ForeignOSDLatency ForeignClientMetric = "OSDLatency"
 )
 
@@ -578,11 +573,11 @@ type ForeignClientLimit struct {
 	AtLeast Threshold `json:"atLeast,omitempty"`
 }
 
-// Budget limits what a sweep may use. If it has no room for the next block, run or session, the
-// sweep ends. It bases its verdict on the complete blocks or valid sessions.
+// Budget limits what a sweep may use. If the budget has no room for the next block, run or session, the
+// sweep ends. The verdict is then based on the complete blocks or valid sessions.
 type Budget struct {
-	// duration limits the time of all runs or sessions and of the restore. Waiting for the lock or
-	// the window, and suspensions, do not count. If unset, there is no limit.
+	// duration limits the time of all runs or sessions and of the restore. Time in which the sweep waits
+	// for the lock or the window, or is suspended, does not count. If unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -590,9 +585,9 @@ type Budget struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('720h')",message="must be between 5m and 720h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// bytesWritten limits the bytes that clients and the background load write, including prefills,
-	// but without pilots of rbdBench, counted before replication. In the design Interleaved, the
-	// writes of the background load after its prefill do not count, and a session that reaches the
+	// bytesWritten limits the bytes that clients and the background load write, counted before replication.
+	// Prefills count; the pilots of rbdBench, which are short trial runs, do not. In the design
+	// Interleaved, writes of the background load after its prefill do not count. A session that reaches the
 	// limit ends after its current group of windows.
 	// +optional
 	// +kubebuilder:default="1Ti"
@@ -606,8 +601,7 @@ type Budget struct {
 // +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
 type Weekday string
 
-// Window is a time of the day in which changes to Ceph may start. Restoring is allowed at any
-// time.
+// Window is a time of the day in which changes to Ceph may start. Restoring is allowed at any time.
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
 type Window struct {
 	// start is the beginning of the window, such as `22:00`.
@@ -622,7 +616,7 @@ type Window struct {
 	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
 	End string `json:"end"`
 
-	// days are the days on which the window starts. If unset, it starts every day.
+	// days are the days on which the window starts. If unset, the window starts every day.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

@@ -29,8 +29,7 @@ type ClusterReference struct {
 // +kubebuilder:validation:Pattern=`^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$`
 type Percent string
 
-// Decimal is a number in decimal notation. It is a string, because clients may drop digits of
-// JSON numbers.
+// Decimal is a number in decimal notation. It is a string, because clients may drop digits of JSON numbers.
 // +kubebuilder:validation:MaxLength=12
 // +kubebuilder:validation:Pattern=`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`
 type Decimal string
@@ -46,15 +45,13 @@ type Effect string
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 type PhaseName string
 
-// PoolName names a Ceph pool. Pools whose name starts with a dot belong to Ceph
-// itself and cannot be named.
+// PoolName names a Ceph pool. Pools whose name starts with a dot belong to Ceph itself and cannot be named.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=128
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
 type PoolName string
 
-// RunID names one execution of a spec. It is a word chosen by the user, such as
-// a counter, a date or a commit.
+// RunID names one execution of a spec. The user chooses it, for example a counter, a date or a commit.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
@@ -72,11 +69,11 @@ type RunID string
 //   - P50Before, P99Before, P50Outage, P99Outage, P50Recovery, P99Recovery, P50After,
 //     P99After: the time within which 50 % or 99 % of the operations in one part of the phase
 //     of template.outage completed, in seconds. Before ends when the OSDs go down, Outage when
-//     they may come up, and Recovery when all placement groups are clean again; After is the
-//     rest.
+//     they may come up again, and Recovery when all placement groups are clean again. After is
+//     the rest of the phase.
 //
-// Not every engine has every metric: fio has all of them, radosBench has Bandwidth, IOPS,
-// LatencyMean and LatencyMax, rbdBench has Bandwidth and IOPS.
+// Not every engine has every metric: fio has all metrics; radosBench has Bandwidth, IOPS, LatencyMean and
+// LatencyMax; rbdBench has Bandwidth and IOPS.
 // +kubebuilder:validation:Enum=Bandwidth;IOPS;LatencyMean;LatencyMax;LatencyP50;LatencyP95;LatencyP99;LatencyP999;TimeToClean;P50Before;P99Before;P50Outage;P99Outage;P50Recovery;P99Recovery;P50After;P99After
 type Metric string
 
@@ -102,7 +99,8 @@ const (
 	MetricP99After    Metric = "P99After"
 )
 
-// LowerIsBetter reports whether smaller values of a metric are better, as for all times.
+// LowerIsBetter reports whether smaller values of the metric are better. It returns true for latencies and
+// TimeToClean.
 func (m Metric) LowerIsBetter() bool {
 	return m == MetricTimeToClean || strings.HasPrefix(string(m), "Latency") || strings.HasPrefix(string(m), "P50") || strings.HasPrefix(string(m), "P99")
 }
@@ -133,7 +131,8 @@ type MetricReference struct {
 	// +required
 	Metric Metric `json:"metric"`
 
-	// direction selects the reads or the writes of a phase that does both.
+	// direction selects the operations: Total, Read or Write. Read and Write are for phases that both read
+	// and write.
 	// +optional
 	// +kubebuilder:default=Total
 	Direction Direction `json:"direction,omitempty"`
@@ -158,9 +157,9 @@ const (
 	ScrubPause      ScrubPolicy = "Pause"
 )
 
-// DisturbanceAction says what a disturbance during a run leads to. Record notes it with the result,
-// and Invalidate also makes the run invalid. Abort also stops the run if two samples in a row have
-// the disturbance; a single one makes the run invalid.
+// DisturbanceAction says what follows from a disturbance during a run. Record notes the disturbance with
+// the result. Invalidate also makes the run invalid. Abort also stops the run if two checks in a row find
+// the disturbance; if only a single check does, the run is invalid but continues.
 // +kubebuilder:validation:Enum=Record;Invalidate;Abort
 type DisturbanceAction string
 
@@ -171,21 +170,21 @@ const (
 	DisturbanceAbort      DisturbanceAction = "Abort"
 )
 
-// HealthCode is a health check of Ceph, such as PG_NOT_SCRUBBED.
+// HealthCode is the code of a health check of Ceph, such as PG_NOT_SCRUBBED.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:Pattern=`^[A-Z][A-Z0-9_]*$`
 type HealthCode string
 
-// Quiescence says when a cluster is quiet enough to be measured, and what a disturbance during a
-// run leads to. HEALTH_ERR and inactive placement groups always abort the run, except placement
-// groups that template.outage makes inactive for some seconds. An OSD that goes up, down, in or out
-// always makes the run invalid, unless it is one of template.outage. In the design Interleaved, a
-// disturbance with the action Invalidate voids only the windows during it, with their groups.
+// Quiescence says when a cluster is quiet enough to be measured, and what follows from a disturbance during
+// a run. HEALTH_ERR and inactive placement groups always abort the run. Placement groups that
+// template.outage makes inactive for some seconds are an exception. An OSD that goes up, down, in or out
+// always makes the run invalid, unless template.outage takes it down. In a sweep with the design
+// Interleaved, a disturbance with the action Invalidate voids only the groups of windows that it touches.
 type Quiescence struct {
-	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the run
-	// fails, or a sweep that is not planned yet. A benchmark or sweep also fails at the latest when
-	// it could not reach the cluster for this time.
+	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the run fails.
+	// A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot reach the
+	// cluster, it fails after this time at the latest.
 	// +optional
 	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
@@ -194,10 +193,10 @@ type Quiescence struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="must be between 10s and 24h"
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 
-	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. With Invalidate and
-	// Abort, no run begins during a scrub. Pause is for sweeps only: it sets Ceph's noscrub and
-	// nodeep-scrub flags until the sweep restores its changes; a scrub that is running continues, and
-	// is recorded. The default is Record, because large clusters always scrub somewhere.
+	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. With Invalidate and Abort, no
+	// run begins during a scrub. Pause is for sweeps only. It sets Ceph's noscrub and nodeep-scrub flags
+	// until the sweep restores its changes. A scrub that is already running then continues, and is
+	// recorded. The default is Record, because large clusters always scrub somewhere.
 	// +optional
 	// +kubebuilder:default=Record
 	Scrub ScrubPolicy `json:"scrub,omitempty"`
@@ -208,9 +207,10 @@ type Quiescence struct {
 	// +kubebuilder:default=Invalidate
 	Recovery DisturbanceAction `json:"recovery,omitempty"`
 
-	// foreignIOPS is how many operations per second clients may do in pools other than the target's.
-	// With more, no run begins, and a run counts as disturbed. The pool of a persistentVolumeClaim is
-	// unknown: with that target, all pools count before a run, and none during a run.
+	// foreignIOPS is how many operations per second clients may do in pools other than the target's. With
+	// more operations, no run begins, and a run in progress is disturbed: see foreignIO. The pool of a
+	// persistentVolumeClaim is unknown. With that target, all pools count before a run, and no pool counts
+	// during a run.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0
@@ -229,9 +229,9 @@ type Quiescence struct {
 	Health DisturbanceAction `json:"health,omitempty"`
 
 	// allowedWarnings are health warnings that may be present before a run or appear during it. The
-	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED. OSD_DOWN
-	// also allows OSDs that are out, and OSDMAP_FLAGS allows flags such as noout. STRAY_PGS, which is
-	// not a code of Ceph, allows placement groups that OSDs still have to remove.
+	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED. OSD_DOWN also
+	// allows OSDs that are out, and OSDMAP_FLAGS allows flags such as noout. STRAY_PGS is a code of
+	// cephtune, not of Ceph. It allows placement groups that OSDs still have to remove.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -257,14 +257,15 @@ type Progress struct {
 	Summary string `json:"summary,omitempty"`
 
 	// completedRuns is the number of runs that have ended, including invalid ones. In the design
-	// Interleaved, it is the number of valid sessions, without those in which settings stay applied
-	// for minutes.
+	// Interleaved, it is the number of valid sessions. Sessions in which settings stay applied for minutes
+	// do not count.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletedRuns int32 `json:"completedRuns,omitempty"`
 
-	// totalRuns is the number of runs or sessions that are planned at present. It changes when
-	// configurations leave the race, when runs have to be repeated, and when windows become longer.
+	// totalRuns is the number of runs or sessions that are now planned, including completed ones. It
+	// changes when configurations leave the race, when runs have to be repeated, and when windows become
+	// longer.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalRuns int32 `json:"totalRuns,omitempty"`
@@ -287,7 +288,7 @@ type Environment struct {
 	// +kubebuilder:validation:MaxLength=36
 	FSID string `json:"fsid,omitempty"`
 
-	// cephVersion is the version that all daemons run, such as `18.2.7`, or `mixed`.
+	// cephVersion is the version of all daemons, such as `18.2.7`, or `mixed` if their versions differ.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	CephVersion string `json:"cephVersion,omitempty"`
@@ -304,9 +305,10 @@ type Environment struct {
 	OSDs int32 `json:"osds,omitempty"`
 
 	// digest identifies the values of the fields above, the number and size of OSDs by device class,
-	// osdCaches, and Ceph's configuration without that of managers, metadata servers and gateways.
-	// For a CephBenchmark, it also identifies initialState, the pools' settings, the OSDs of a
-	// confined pool, the images, the nodes and the background load.
+	// osdCaches, and Ceph's configuration. Options of managers, metadata servers, gateways and
+	// ceph-exporter, and options whose names suggest secrets, are left out. For a CephBenchmark, the digest
+	// also identifies initialState, the pools' settings, the OSDs of a confined pool, the images, the nodes
+	// and the background load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`

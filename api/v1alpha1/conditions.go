@@ -1,25 +1,25 @@
 package v1alpha1
 
-// These are condition types of CephBenchmark and CephTuningSweep. Ready, Reconciling and Stalled
-// follow kstatus, so that kubectl wait, Flux and Argo CD understand them. Complete and Failed
-// follow batch/v1 Job, so that a script can wait for either of them.
+// These are condition types of CephBenchmark and CephTuningSweep. Ready, Reconciling and Stalled follow
+// kstatus, so that kubectl wait, Flux and Argo CD understand them. Complete and Failed follow batch/v1 Job,
+// so that scripts can wait for them as for a Job.
 const (
-	// ConditionReady is True once the run that spec.runID names is Complete, and its teardown or
-	// restore is done. The printer column Phase shows its reason, so reasons are words that make
-	// sense there.
+	// ConditionReady is True once the run that spec.runID names is Complete, and its teardown or restore is
+	// done. The printer column Phase shows the reason of this condition, so each reason names an activity
+	// or a state.
 	ConditionReady = "Ready"
 
 	// ConditionReconciling is True while the operator works towards the spec, or waits for
 	// something that should happen without the user. It is absent otherwise.
 	ConditionReconciling = "Reconciling"
 
-	// ConditionStalled is True while nothing will happen until a person changes something. The message says what to change or,
-	// after a failed run, why the run failed. It is absent otherwise.
+	// ConditionStalled is True while the operator can do nothing more until a person changes something. The
+	// message says what to change or, after a failed run, why the run failed. Otherwise the condition is
+	// absent.
 	ConditionStalled = "Stalled"
 
-	// ConditionComplete is True when the run has ended with results. The verdict does not matter:
-	// a benchmark that missed its expectations is complete too. Only a verdict that spec.failOn
-	// lists makes the run Failed.
+	// ConditionComplete is True when the run has ended with results, or, in mode Plan, with a plan. A
+	// benchmark that missed its expectations is Complete too, unless spec.failOn lists its verdict.
 	ConditionComplete = "Complete"
 
 	// ConditionFailed is True when the run has ended without results, or with a
@@ -29,10 +29,10 @@ const (
 
 // These are condition types of CephTuningSweep only.
 const (
-	// ConditionRestored is False while Ceph may still have values of the sweep; its message says
-	// why, and names the settings that are not restored. It is True once all original values were read back, the cluster has
-	// settled, and no OSD still runs with the sweep's values. Settings of a winner that is kept, and settings that another client has changed,
-	// do not count.
+	// ConditionRestored is False while Ceph may still have values of the sweep. The message then says why,
+	// and names the settings that are not restored. The condition is True once all original values were
+	// read back, the cluster has settled, and no OSD still runs with the sweep's values. Settings of a
+	// winner that is kept, and settings that another client has changed, do not count.
 	ConditionRestored = "Restored"
 )
 
@@ -49,19 +49,18 @@ const (
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
-	// ReasonSettling says that the settings of a configuration are being applied, or that the
-	// cluster has not settled since.
+	// ReasonSettling says that the settings of a configuration are being applied, or that the cluster has
+	// not settled since they were applied.
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
 	// ReasonPlanned says that the plan is in status. Mode Plan requests nothing else.
 	ReasonPlanned = "Planned"
 
-	// ReasonPlannerChanged says that another version of the operator has begun the run, and that
-	// this version would interpret its ledger differently.
+	// ReasonPlannerChanged says that another version of the operator began the run. This version would
+	// interpret the run's ledger differently.
 	ReasonPlannerChanged = "PlannerChanged"
-	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the
-	// same.
+	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the same.
 	ReasonSpecChanged = "SpecChanged"
 	// ReasonChangedByOthers says that another client has changed a setting that the sweep varies,
 	// or has removed the pool or the journal.
@@ -72,8 +71,7 @@ const (
 	// ReasonClusterChanged says that Rook or Ceph was upgraded during the sweep, or that another
 	// Ceph cluster now has the same name.
 	ReasonClusterChanged = "ClusterChanged"
-	// ReasonGuardrailBroken says that a limit that protects other users of the cluster was
-	// exceeded.
+	// ReasonGuardrailBroken says that the cluster broke a limit of guardrails.foreignClients.
 	ReasonGuardrailBroken = "GuardrailBroken"
 
 	// ReasonRestored says that all settings have their original values, except those of a winner
@@ -82,31 +80,30 @@ const (
 	// ReasonNotRestored says that some settings are not restored yet, or that the cluster has not
 	// settled since the restore.
 	ReasonNotRestored = "NotRestored"
-	// ReasonLeftAlone says that everything was restored except settings that another client has changed
-	// meanwhile, or whose pool or OSD no longer exists.
+	// ReasonLeftAlone says that some settings were not restored, because another client has changed them,
+	// or because their pool or OSD no longer exists. All other settings were restored.
 	ReasonLeftAlone = "LeftAlone"
 	// ReasonOSDsNotRestarted says that some OSDs may still run with the sweep's values: OSDs take
 	// some restored settings only when they start, and these OSDs have not restarted since.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
-	// ReasonAbandoned says that the restore was abandoned, or that its journal was removed. It also
-	// says that no run begins until AnnotationAbandonRestore is removed.
+	// ReasonAbandoned says that the restore was abandoned, or that its journal was removed. It is also the
+	// reason if no run begins because the object still has AnnotationAbandonRestore.
 	ReasonAbandoned = "Abandoned"
 )
 
 // These are reasons of CephBenchmark. If Ready is True, its reason is Complete. If a run has
 // failed, the reason of Stalled and Failed says why.
 const (
-	// ReasonPreparing says that the operator looks at the cluster, or creates the objects that the
-	// run needs.
+	// ReasonPreparing says that the operator checks the cluster, or creates the objects that the run needs.
 	ReasonPreparing = "Preparing"
-	// ReasonQueued says that another benchmark or sweep has the lock of the Ceph cluster, is ahead
-	// in its queue, or still has to restore settings.
+	// ReasonQueued says that another benchmark or sweep has the lock of the Ceph cluster, is ahead in the
+	// queue for the lock, or still has to restore settings.
 	ReasonQueued = "Queued"
 	// ReasonWaitingForQuiescence says that the Ceph cluster is not healthy or quiet enough.
 	ReasonWaitingForQuiescence = "WaitingForQuiescence"
 	// ReasonRunning says that phases are running.
 	ReasonRunning = "Running"
-	// ReasonTearingDown says that everything that was created is being removed.
+	// ReasonTearingDown says that the pods, pools, images and objects of the run are being removed.
 	ReasonTearingDown = "TearingDown"
 	// ReasonComplete says that the run has ended with results.
 	ReasonComplete = "Complete"
@@ -119,17 +116,17 @@ const (
 	// ReasonOutOfRoom says that OSDs became full or nearly full during the benchmark, or that a phase
 	// reached its limit of bytes.
 	ReasonOutOfRoom = "OutOfRoom"
-	// ReasonScratchPoolGone says that the scratch pool of the sweep's block no longer exists,
+	// ReasonScratchPoolGone says that the scratch pool of the sweep's block was removed or recreated,
 	// although earlier runs of the block have used it.
 	ReasonScratchPoolGone = "ScratchPoolGone"
-	// ReasonClusterUnreachable says that the operator cannot read the CephCluster, or that Ceph
-	// does not answer. In a sweep it also says that steps have failed for longer than
+	// ReasonClusterUnreachable says that the operator cannot read the CephCluster, or that Ceph does not
+	// answer. In a sweep, it also says that the sweep's steps have failed for longer than
 	// quiescence.timeout.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClaimNotFound says that the PersistentVolumeClaim that is the target does not exist.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonNotPrepared says that something that the clients need, such as the scratch pool, was
-	// not ready in time.
+	// ReasonNotPrepared says that something that the clients need, such as the scratch pool, was not ready
+	// within the time limit.
 	ReasonNotPrepared = "NotPrepared"
 	// ReasonUnschedulable says that Kubernetes finds no node for a client.
 	ReasonUnschedulable = "Unschedulable"
@@ -138,39 +135,37 @@ const (
 	// ReasonClientsRefused says that Kubernetes does not accept the clients' pods, for example
 	// because of a quota or pod security, or cannot create their containers.
 	ReasonClientsRefused = "ClientsRefused"
-	// ReasonClientsNotStarted says that a client's pod does not start: Kubernetes warns about it, or it took
-	// too long.
+	// ReasonClientsNotStarted says that a client's pod did not start within the time limit, or that
+	// Kubernetes warns about a pod that does not run yet.
 	ReasonClientsNotStarted = "ClientsNotStarted"
 	// ReasonClientsUnreachable says that the manager cannot connect to a client, for example
 	// because of a network policy.
 	ReasonClientsUnreachable = "ClientsUnreachable"
-	// ReasonClientsLost says that a client's pod has ended too early, or that the clients' Job was
-	// deleted or changed.
+	// ReasonClientsLost says that a client's pod ended before its work was done, or that the clients' Job
+	// was deleted or changed.
 	ReasonClientsLost = "ClientsLost"
-	// ReasonBackgroundLoadLost says that the pod of the background load has ended too early, or
-	// that its Job was deleted.
+	// ReasonBackgroundLoadLost says that the pod of the background load ended before the run did, or that
+	// its Job was deleted.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"
 	// ReasonPhaseFailed says that a task of the clients, such as a prefill or a phase, has failed
 	// or made no progress.
 	ReasonPhaseFailed = "PhaseFailed"
-	// ReasonResultsNotKept says that the results of a run could not be fetched or
-	// written in time.
+	// ReasonResultsNotKept says that the results of a run could not be fetched or written within the time
+	// limit.
 	ReasonResultsNotKept = "ResultsNotKept"
 	// ReasonLockLost says that another object has taken the lock of the Ceph cluster, or that the lock
 	// expired because it could not be renewed.
 	ReasonLockLost = "LockLost"
-	// ReasonOutageRefused says that this cluster does not permit the outage that the template
-	// requests.
+	// ReasonOutageRefused says that this cluster does not permit the outage that the template requests.
 	ReasonOutageRefused = "OutageRefused"
-	// ReasonRestoringOSDs says that OSDs that this or an earlier benchmark has stopped are not up
-	// yet.
+	// ReasonRestoringOSDs says that OSDs that this or an earlier benchmark took down are not up yet.
 	ReasonRestoringOSDs = "RestoringOSDs"
 	// ReasonNoValidRun says that no run is valid.
 	ReasonNoValidRun = "NoValidRun"
 )
 
-// These say how the background load has made a run Invalid. The run's reason then begins with one
-// of them.
+// These reasons say how the background load made a run Invalid. The reason of such a run begins with one of
+// these words.
 const (
 	// ReasonBackgroundLoadFailed says that the engine of the background load has failed, or could
 	// not be started.
@@ -183,6 +178,6 @@ const (
 	ReasonBackgroundLoadNoIO = "BackgroundLoadNoIO"
 )
 
-// AnnotationAbandonRestore on a CephTuningSweep, with the value "true", abandons the restore
-// after one last attempt. It is for a Ceph cluster that is gone for good.
+// AnnotationAbandonRestore on a CephTuningSweep, with the value "true", abandons the restore after one last
+// attempt. It is for a Ceph cluster that no longer exists.
 const AnnotationAbandonRestore = "cephtune.dev/abandon-restore"

@@ -35,7 +35,7 @@ const (
 	FioRandReadWrite FioPattern = "RandReadWrite"
 )
 
-// FioRateProcess says how operations are spaced with rateIOPS.
+// FioRateProcess says how operations are spaced in time if rateIOPS is set.
 // +kubebuilder:validation:Enum=Linear;Poisson
 type FioRateProcess string
 
@@ -104,8 +104,8 @@ type FioDistribution struct {
 	Theta string `json:"theta,omitempty"`
 }
 
-// FioJob is one of several jobs that run at the same time in one phase. An option that it leaves
-// out has the value of the phase.
+// FioJob is one of several jobs that run at the same time in one phase. An option that the job leaves out
+// has the value of the phase.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
 // +kubebuilder:validation:XValidation:rule="!has(self.rateIOPS) || !has(self.rateBandwidth)",message="set rateIOPS or rateBandwidth, not both"
@@ -144,13 +144,13 @@ type FioJob struct {
 	// +kubebuilder:validation:Maximum=64
 	NumJobs *int32 `json:"numJobs,omitempty"`
 
-	// rateIOPS replaces the rate of the phase for this job, rateIOPS or rateBandwidth.
+	// rateIOPS replaces rateIOPS or rateBandwidth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	RateIOPS *int64 `json:"rateIOPS,omitempty"`
 
-	// rateBandwidth replaces the rate of the phase for this job, rateIOPS or rateBandwidth.
+	// rateBandwidth replaces rateIOPS or rateBandwidth of the phase for this job.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -158,9 +158,9 @@ type FioJob struct {
 	RateBandwidth *resource.Quantity `json:"rateBandwidth,omitempty"`
 }
 
-// Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system
-// or block device of a PersistentVolumeClaim. It has every metric. Each option is a field of its
-// own. The text of a job file is not accepted, because a line in it could name a program to run.
+// Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system or block
+// device of a PersistentVolumeClaim. The phase has every metric. Each option of fio is a separate field. A
+// job file is not accepted, because it could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -184,7 +184,7 @@ type Fio struct {
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
-	// readPercent is the share of reads of ReadWrite and RandReadWrite. If unset, it is 50.
+	// readPercent is the percentage of reads with pattern ReadWrite or RandReadWrite. If unset, it is 50.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99
@@ -199,7 +199,7 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
 	BlockSize resource.Quantity `json:"blockSize,omitzero"`
 
-	// blockSizeMax makes sizes vary between blockSize and blockSizeMax, in steps of blockSize. If
+	// blockSizeMax makes block sizes vary between blockSize and blockSizeMax, in steps of blockSize. If
 	// unset, all blocks have the same size.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
@@ -208,8 +208,7 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isInteger() || quantity(string(self)).asInteger() < 512 || (quantity(string(self)).asInteger() % 512 == 0 && quantity(string(self)).asInteger() % 1000 != 0)",message="must be a multiple of 512, but not of 1000: 4k means 4000 bytes here; for the 4096 bytes that fio calls 4k, write 4Ki"
 	BlockSizeMax *resource.Quantity `json:"blockSizeMax,omitempty"`
 
-	// blockSizeSplit replaces blockSize by several sizes with fixed shares. The percents add up
-	// to 100.
+	// blockSizeSplit replaces blockSize by several sizes with fixed shares. The percents add up to 100.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=2
@@ -223,8 +222,8 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1024
 	IODepth int32 `json:"ioDepth,omitempty"`
 
-	// ioDepthBatch is the number of operations that are submitted together. If unset, each is
-	// submitted on its own.
+	// ioDepthBatch is the number of operations that are submitted together. If unset, each operation is
+	// submitted alone.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -239,9 +238,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=64
 	NumJobs int32 `json:"numJobs,omitempty"`
 
-	// size is how much of the image, objects, device or file each copy of a job works on. It is at
-	// most the amount that `dataset` prefills for the copy; if unset, it is that amount. Data to
-	// overwrite is prefilled too: the copies that write share `dataset.size` equally.
+	// size is how much of the image, objects, device or file each copy of a job works on. It is at most the
+	// amount that `dataset` prefills for the copy; if unset, it is that amount. Data that a phase
+	// overwrites is prefilled, too: the copies that write share `dataset.size` equally.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
@@ -266,9 +265,10 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('1h')",message="must be at most 1h"
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each
-	// direction. A phase that reads and writes does each at that rate, whatever readPercent says.
-	// Latency percentiles of a phase without rateIOPS or rateBandwidth have the mark ClosedLoop.
+	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each direction.
+	// A phase that reads and writes offers reads at this rate, and writes at this rate, whatever
+	// readPercent says. Latency percentiles of a phase without rateIOPS or rateBandwidth have the mark
+	// ClosedLoop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -299,9 +299,9 @@ type Fio struct {
 	// +kubebuilder:validation:Maximum=1000000
 	Fdatasync int32 `json:"fdatasync,omitempty"`
 
-	// sync makes each write wait until it is on disk, as databases write their logs. File (O_SYNC)
-	// includes all of the file's metadata, and Data (O_DSYNC) only what is needed to read the data
-	// back.
+	// sync makes each write wait until it is on disk, as databases do for their logs. With File (O_SYNC),
+	// all metadata of the file also has to be on disk. With Data (O_DSYNC), only the metadata that is
+	// needed to read the data has to be on disk. None does not wait.
 	// +optional
 	// +kubebuilder:default=None
 	Sync FioSync `json:"sync,omitempty"`
@@ -314,31 +314,30 @@ type Fio struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1us') && duration(self) <= duration('60s')",message="must be between 1us and 60s"
 	ThinkTime *metav1.Duration `json:"thinkTime,omitempty"`
 
-	// direct bypasses the client's caches: the page cache of a file or device, and the cache of
-	// librbd. Without it, the phase also measures the client's memory.
+	// direct bypasses the client's caches: the page cache of a file or device, and the cache of librbd. If
+	// direct is false, the phase also measures the client's memory.
 	// +optional
 	// +kubebuilder:default=true
 	Direct *bool `json:"direct,omitempty"`
 
-	// compressiblePercent is how much of the written data compression can remove.
+	// compressiblePercent is the percentage of the written data that compression can remove.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	CompressiblePercent int32 `json:"compressiblePercent,omitempty"`
 
-	// dedupePercent is how much of the written data repeats earlier blocks.
+	// dedupePercent is the percentage of the written data that repeats earlier blocks.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	DedupePercent int32 `json:"dedupePercent,omitempty"`
 
-	// distribution is the distribution of the offsets of random patterns. If unset, it is
-	// Uniform.
+	// distribution is the distribution of the offsets of random patterns. If unset, it is Uniform.
 	// +optional
 	Distribution *FioDistribution `json:"distribution,omitempty"`
 
-	// randomPercent is the share of operations of random patterns that go to a random offset. The
-	// others begin where the previous one ended. If unset, all go to random offsets.
+	// randomPercent is the percentage of operations of random patterns that go to a random offset. Each
+	// other operation begins where the previous one ended. If unset, all operations go to random offsets.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=99

@@ -2,11 +2,11 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Outage takes OSDs down in the middle of a phase, in each run. It measures how long the placement
-// groups take to be clean again afterwards, and the latencies of clients before, during and after
-// the outage. The OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps
-// them down for a while. That degrades all data on these OSDs. The administrator has to grant the
-// power, with stopOSDs of the cluster in the operator config.
+// Outage takes OSDs down in the middle of a phase, in each run. It measures how long the placement groups
+// take to be clean again afterwards, and the latencies of clients before, during and after the outage. The
+// OSDs' processes keep running: the operator marks the OSDs down in Ceph and keeps them down for a while.
+// That degrades all data on these OSDs. The administrator has to grant the power for outages, with stopOSDs
+// of the cluster in the operator config.
 //
 // +kubebuilder:validation:XValidation:rule="self.backfill == 'Expect' || duration(self.duration) < duration('10m')",message="by default, Ceph marks OSDs out after 10m and moves their data: make the outage shorter, or set backfill to Expect to measure that"
 type Outage struct {
@@ -34,9 +34,9 @@ type Outage struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('1h')",message="must be between 10s and 1h"
 	Before metav1.Duration `json:"before,omitzero"`
 
-	// duration is how long the OSDs are kept down. It must be below 10m, and at least 1m shorter than
-	// the time after which Ceph marks them out (mon_osd_down_out_interval). If backfill is Expect, it
-	// must be more than 1m longer than that time instead.
+	// duration is how long the OSDs are kept down. It must be below 10m, and at least 1m shorter than the
+	// time after which Ceph marks them out (mon_osd_down_out_interval). If backfill is Expect, duration
+	// must instead be more than 1m longer than that time.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
@@ -51,9 +51,9 @@ type Outage struct {
 	// +kubebuilder:default=Refuse
 	Backfill BackfillPolicy `json:"backfill,omitempty"`
 
-	// otherPools is how many pools besides the target may have data on these OSDs. The outage
-	// degrades that data too, and makes it slower. Use 0 for a cluster without other users, or
-	// for a target with OSDs of its own. Ceph's own pool .mgr does not count.
+	// otherPools is how many pools besides the target may have data on these OSDs. The outage degrades that
+	// data, too, and makes access to it slower. Use 0 for a cluster without other users, or for a target
+	// that has no OSDs in common with other pools. Ceph's own pool .mgr does not count.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0

@@ -12,16 +12,15 @@ import (
 // +kubebuilder:validation:Pattern=`^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$`
 type ParameterName string
 
-// ParameterValue is a value in the notation of the option or field that a parameter varies. Unset
-// leaves an option unset, so that Ceph's default applies. A whole number may be written as a
-// number or as a string.
+// ParameterValue is a value in the notation of the option or field that a parameter varies. Unset leaves an
+// option unset, so that Ceph's default applies. A whole number may be written as a number or as a string.
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:Pattern=`^(-[0-9]|[A-Za-z0-9])[A-Za-z0-9._:,+/=-]*$`
 type ParameterValue string
 
-// MarshalJSON writes a string, whatever was read.
+// MarshalJSON writes a string, even if a number was read.
 func (v ParameterValue) MarshalJSON() ([]byte, error) { return json.Marshal(string(v)) }
 
 // UnmarshalJSON reads a string or a whole number.
@@ -82,9 +81,8 @@ type Parameter struct {
 	// +optional
 	OSDCount *OSDCountParameter `json:"osdCount,omitempty"`
 
-	// deviceClass varies the device class of the OSDs that store the scratch pool of a run:
-	// `deviceClass: {}`, with values such as hdd and ssd. Each run creates a new pool on the OSDs
-	// of its class.
+	// deviceClass varies the device class of the OSDs that store the scratch pool of a run: `deviceClass:
+	// {}`, with values such as hdd and ssd. Each run creates a new pool on the OSDs of its class.
 	// +optional
 	DeviceClass *DeviceClassParameter `json:"deviceClass,omitempty"`
 
@@ -94,9 +92,8 @@ type Parameter struct {
 	// +optional
 	Redundancy *RedundancyParameter `json:"redundancy,omitempty"`
 
-	// storageClass varies the StorageClass of the volumes that are created for a run:
-	// `storageClass: {}`. Its values replace storageClassName in
-	// target.persistentVolumeClaim.template.
+	// storageClass varies the StorageClass of the volumes that are created for a run: `storageClass: {}`.
+	// Its values replace storageClassName in target.persistentVolumeClaim.template.
 	// +optional
 	StorageClass *StorageClassParameter `json:"storageClass,omitempty"`
 
@@ -118,7 +115,7 @@ const (
 	// PoolPerValue creates a new scratch pool with the value for each run. In the design
 	// Interleaved, each session switches the option of its scratch pool instead.
 	PoolPerValue PoolOptionMethod = "PoolPerValue"
-	// InPlace changes the option of the same pool.
+	// InPlace changes the option of the existing pool.
 	InPlace PoolOptionMethod = "InPlace"
 )
 
@@ -142,10 +139,9 @@ type PoolOptionParameter struct {
 	// +required
 	Option OptionName `json:"option"`
 
-	// method is PoolPerValue for a scratchPool, and InPlace for other targets. With InPlace,
-	// changes of pg_num split and merge placement groups. Therefore one block visits the values in
-	// ascending order and the next in descending order, and status.summary says that this is weaker
-	// than a random order.
+	// method is PoolPerValue for a scratchPool, and InPlace for other targets. With InPlace, changes of
+	// pg_num split and merge placement groups. Therefore one block visits the values in ascending order and
+	// the next in descending order, and status.summary says that this order is weaker than a random order.
 	// +optional
 	Method PoolOptionMethod `json:"method,omitempty"`
 
@@ -173,8 +169,7 @@ type ConfigParameter struct {
 	// +kubebuilder:validation:Enum=osd
 	Section string `json:"section,omitempty"`
 
-	// mask limits the option to a device class, `class:ssd`, or to a host,
-	// `host:node-1`.
+	// mask limits the option to a device class, `class:ssd`, or to a host, `host:node-1`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:Pattern=`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`
@@ -245,8 +240,8 @@ type Configuration struct {
 	// +required
 	Name ParameterName `json:"name"`
 
-	// values are the values, by the names of parameters. A parameter that is left out has the
-	// baseline's value.
+	// values maps names of parameters to their values. A parameter that is left out has the baseline's
+	// value.
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6
@@ -256,8 +251,8 @@ type Configuration struct {
 // Baseline is the configuration that the others are compared with.
 // +kubebuilder:validation:ExactlyOneOf=values;configuration
 type Baseline struct {
-	// values are the values, by the names of parameters. A parameter that is left out has the value
-	// that the cluster or the template has when the run begins.
+	// values maps names of parameters to their values. A parameter that is left out has the value that the
+	// cluster or the template has when the run begins.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6

@@ -50,8 +50,8 @@ const (
 // RadosBench is a phase that runs `rados bench`, which writes or reads whole objects through RADOS,
 // without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
-// Reads never use the objects of a write phase, because their number would depend on the speed of
-// the writes. Reads use prefilled objects instead, `dataset.size` for each client. The prefill is
+// Reads never use the objects of a write phase, because their number would depend on the speed of the
+// writes. Reads use prefilled objects instead, with `dataset.size` of data for each client. The prefill is
 // not measured.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
@@ -109,8 +109,8 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(ms|s|m|h))+$`
 	Ramp *metav1.Duration `json:"ramp,omitempty"`
 
-	// maxObjects ends a Write phase after this number of objects for each client, unless duration
-	// ends it earlier. A run is Invalid if the phase has then measured less than 30 s.
+	// maxObjects ends a Write phase after this number of objects for each client, unless duration ends it
+	// earlier. A run is Invalid if the phase ends before it has measured 30 s.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
@@ -124,8 +124,7 @@ type RadosBench struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	RunName string `json:"runName,omitempty"`
 
-	// allocationHints says whether a Write phase announces object sizes to the
-	// OSDs, as RBD and CephFS do.
+	// allocationHints says whether a Write phase announces object sizes to the OSDs, as RBD and CephFS do.
 	// +optional
 	// +kubebuilder:default=Send
 	AllocationHints AllocationHints `json:"allocationHints,omitempty"`
@@ -136,9 +135,9 @@ type RadosBench struct {
 	// +kubebuilder:default=Object
 	Destination RadosBenchDestination `json:"destination,omitempty"`
 
-	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects
-	// are prefilled as for reads. Without maxObjects, a run is Invalid if the phase has overwritten
-	// all of them before its duration is over: raise `dataset.size`.
+	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects are
+	// prefilled as for reads. Without maxObjects, a run is Invalid if the phase has overwritten all of its
+	// objects before its duration is over: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

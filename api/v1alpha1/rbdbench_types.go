@@ -40,8 +40,8 @@ const (
 	RBDBenchRepeatedByte   RBDBenchDataPattern = "RepeatedByte"
 )
 
-// RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It has Bandwidth
-// and IOPS, but no latency: use fio with engine RBD for that.
+// RBDBench is a phase that runs `rbd bench` on an RBD image, through librbd. It has Bandwidth and IOPS, but
+// no latency. To measure latency, use fio with engine RBD.
 //
 // `rbd bench` stops after a number of bytes, not after a time. It uses the whole prefilled image.
 // The size of the image is that of `dataset`, but at most `image.size`.
@@ -82,19 +82,19 @@ type RBDBench struct {
 	// +kubebuilder:validation:Maximum=1024
 	IOThreads int32 `json:"ioThreads,omitempty"`
 
-	// ioTotal is how many bytes each client reads or writes. If unset, short pilot runs estimate how
-	// many bytes take about `duration`. In a sweep, each run has pilots of its own: set ioTotal to
-	// give every run the same work. A run is Invalid if the phase takes less than 30 s.
+	// ioTotal is how many bytes each client reads or writes. If unset, short pilot runs estimate how many
+	// bytes take about `duration`. In a sweep, each run makes new pilots: set ioTotal to give every run the
+	// same work. A run is Invalid if the phase takes less than 30 s.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() <= 109951162777600",message="must be between 1Mi and 100Ti, in whole bytes"
 	IOTotal *resource.Quantity `json:"ioTotal,omitempty"`
 
-	// duration is the intended length of the phase. If ioTotal is unset, the operator computes
-	// ioTotal for this length, and a length below 60 s counts as 60 s. So a run that is twice as fast
-	// as its pilots still takes the required 30 s. The benchmark fails if the phase takes longer than
-	// five times the length plus 1m.
+	// duration is the intended length of the phase. If ioTotal is unset, the operator computes ioTotal for
+	// this length, and a length below 60 s counts as 60 s. So a run that is twice as fast as its pilots
+	// still takes the required 30 s. The benchmark fails if the phase takes longer than 1m plus five times
+	// this length.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string

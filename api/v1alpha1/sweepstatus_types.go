@@ -11,8 +11,7 @@ type SweepVerdict string
 
 // The verdicts.
 const (
-	// VerdictSuperior means that the configuration is better than the baseline by more than
-	// minimumEffect.
+	// VerdictSuperior means that the configuration is better than the baseline by more than minimumEffect.
 	VerdictSuperior SweepVerdict = "Superior"
 	// VerdictBetter means that the configuration is better than the baseline, but by less than
 	// minimumEffect.
@@ -21,7 +20,7 @@ const (
 	VerdictEquivalent SweepVerdict = "Equivalent"
 	// VerdictInferior means that the configuration is worse than the baseline.
 	VerdictInferior SweepVerdict = "Inferior"
-	// VerdictInconclusive means that the evidence does not decide.
+	// VerdictInconclusive means that the valid runs support no other verdict.
 	VerdictInconclusive SweepVerdict = "Inconclusive"
 	// VerdictInvalid means that the runs do not count: too few are valid, they failed or drifted,
 	// or the setting is inert.
@@ -35,12 +34,12 @@ type CephTuningSweepStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// observedRunID is the run that status describes.
+	// observedRunID is the run ID that status describes.
 	// +optional
 	ObservedRunID RunID `json:"observedRunID,omitempty"`
 
-	// conditions are Ready, Reconciling and Stalled, as kstatus defines them, Complete and Failed,
-	// as Jobs have them, and Restored.
+	// conditions are Ready, Reconciling and Stalled, which follow the kstatus convention; Complete and
+	// Failed, which follow Kubernetes Jobs; and Restored.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -59,21 +58,22 @@ type CephTuningSweepStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// best is the best configuration so far: baseline if every other one is worse.
+	// best is the name of the best configuration so far. It is the baseline if every other configuration is
+	// worse.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Best string `json:"best,omitempty"`
 
-	// effect is the difference of best to the baseline. It is absent if best is the baseline.
+	// effect is the relative difference of best to the baseline. It is absent if best is the baseline.
 	// +optional
 	Effect Effect `json:"effect,omitempty"`
 
 	// verdict is the verdict on best, once no more runs follow. If best is the baseline, verdict is
-	// Inferior: that of the configuration that came closest to the baseline.
+	// Inferior: the verdict on the configuration that came closest to the baseline.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// claim says where the verdict holds, in the design Interleaved.
+	// claim says where the verdict holds. Only the design Interleaved sets it.
 	// +optional
 	Claim SweepClaim `json:"claim,omitempty"`
 
@@ -86,8 +86,8 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
-	// runs are the runs so far, in order; in the design Interleaved, the sessions. The planner
-	// decides only from these entries, the spec and the plan.
+	// runs are the runs so far, in order. In the design Interleaved, they describe sessions. The planner,
+	// which chooses the next run, decides only from these entries, the spec and the plan.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=400
@@ -100,12 +100,11 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=65
 	Configurations []ConfigurationResult `json:"configurations,omitempty"`
 
-	// noise is the noise of the cluster, once no more runs follow. It is absent in the design
-	// Interleaved.
+	// noise is the noise of the cluster, once no more runs follow. It is absent in the design Interleaved.
 	// +optional
 	Noise *Noise `json:"noise,omitempty"`
 
-	// constraints are the outcomes for best, in the order of the spec.
+	// constraints are the outcomes of spec.constraints for best, in the same order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
@@ -133,11 +132,11 @@ const (
 	MadeForRun   MadeFor = "Run"
 )
 
-// SweepPlan has the choices that are fixed for a run ID, and the estimated cost. In the design
-// Interleaved, its runs are sessions.
+// SweepPlan has the choices that are fixed for a run ID, and the estimated cost. In the design Interleaved,
+// the runs of the plan are sessions.
 type SweepPlan struct {
-	// plannerVersion is the version of the planner's rules. An operator with another version ends
-	// the run, because it would interpret the ledger differently.
+	// plannerVersion is the version of the planner's rules. An operator with another version ends the run,
+	// because it would interpret status.runs differently.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
@@ -171,7 +170,7 @@ type SweepPlan struct {
 	// +kubebuilder:validation:Maximum=99
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// window is how long a setting stays applied at first, in the design Interleaved. Later
+	// window is how long a setting stays applied in the first session, in the design Interleaved. Later
 	// sessions may have longer windows.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -182,7 +181,7 @@ type SweepPlan struct {
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 
-	// baseline has the value of each parameter in the baseline, from the start of the run.
+	// baseline has the baseline's value of each parameter, as read at the start of the run.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -197,9 +196,9 @@ type SweepPlan struct {
 	// +optional
 	MinimumRuns int32 `json:"minimumRuns,omitempty"`
 
-	// maximumRuns is the number of runs if no configuration leaves the race early and no run is
-	// repeated, including those of the confirmation. In the design Interleaved, a session in which
-	// settings stay applied for minutes, and sessions with longer windows, may follow.
+	// maximumRuns is the number of runs, including those of the confirmation, if no configuration leaves
+	// the race early and no run is repeated. In the design Interleaved, more sessions may follow: one in
+	// which settings stay applied for minutes, and sessions with longer windows.
 	// +optional
 	MaximumRuns int32 `json:"maximumRuns,omitempty"`
 
@@ -211,8 +210,7 @@ type SweepPlan struct {
 	// +kubebuilder:validation:MaxLength=20
 	EstimatedDuration *metav1.Duration `json:"estimatedDuration,omitempty"`
 
-	// estimatedBytesWritten is how many bytes maximumRuns are estimated to write, including
-	// prefills.
+	// estimatedBytesWritten is how many bytes maximumRuns are estimated to write, including prefills.
 	// +optional
 	EstimatedBytesWritten *resource.Quantity `json:"estimatedBytesWritten,omitempty"`
 
@@ -234,15 +232,15 @@ type SweepPlan struct {
 	// +kubebuilder:validation:MaxLength=20
 	RestoreDuration *metav1.Duration `json:"restoreDuration,omitempty"`
 
-	// scratchPoolPer is Block if the runs of a block share a scratch pool, and Run if each run has
-	// its own, because a parameter varies the pool. It is empty without a scratch pool, and in the
-	// design Interleaved, where each session has its own.
+	// scratchPoolPer is Block if the runs of a block share a scratch pool, and Run if each run has its own
+	// pool, because a parameter varies the pool. It is empty without a scratch pool. It is also empty in
+	// the design Interleaved, where each session has its own pool.
 	// +optional
 	ScratchPoolPer MadeFor `json:"scratchPoolPer,omitempty"`
 
-	// datasetPer is Block if the runs of a block share prefilled data, and Run if each run has its
-	// own. It is empty if no phase needs data, and in the design Interleaved, where each session has
-	// its own.
+	// datasetPer is Block if the runs of a block share prefilled data, and Run if each run has its own
+	// data. It is empty if no phase needs data. It is also empty in the design Interleaved, where each
+	// session has its own data.
 	// +optional
 	DatasetPer MadeFor `json:"datasetPer,omitempty"`
 
@@ -260,13 +258,13 @@ type SweepPlan struct {
 	// +optional
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
-	// smallestEffect is the smallest improvement that maximumRuns prove four times out of five, at
-	// an assumed noise. status.noise has the measured noise.
+	// smallestEffect is the smallest improvement that a sweep of maximumRuns proves four times out of five,
+	// if the noise is as the plan assumes. status.noise has the measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
-	// datasetSize is the size that replaces dataset.size Auto in every run. It is computed once,
-	// because the free space changes between runs.
+	// datasetSize is the size that replaces dataset.size Auto in every run. The operator computes it only
+	// once, because the free space changes between runs.
 	// +optional
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
@@ -308,56 +306,56 @@ type SweepRunValidity string
 // The validities.
 const (
 	SweepRunValid SweepRunValidity = "Valid"
-	// SweepRunNotSteady means that the warm-up did not end.
+	// SweepRunNotSteady means that the rate of a phase was still changing in the second half of the
+	// measured time.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
-	// SweepRunDrifted means that the controls of its block differ too much, or that one is missing.
+	// SweepRunDrifted means that the first and last runs of the baseline in the block differ too much, or
+	// that a run of the baseline is missing.
 	SweepRunDrifted SweepRunValidity = "Drifted"
 	// SweepRunInert means that the daemons did not run with the setting.
 	SweepRunInert SweepRunValidity = "Inert"
-	// SweepRunDisturbed means that the benchmark calls its run Invalid, for example because of a
+	// SweepRunDisturbed means that the run's benchmark calls the run Invalid, for example because of a
 	// disturbance.
 	SweepRunDisturbed SweepRunValidity = "Disturbed"
 	// SweepRunChanged means that another client changed a setting of the sweep.
 	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed means that the benchmark failed or lacks a figure, or that the cluster did not
-	// settle.
+	// SweepRunFailed means that the benchmark failed or lacks a figure, or that the cluster did not settle.
 	SweepRunFailed SweepRunValidity = "Failed"
-	// SweepRunDiscarded means that its block was interrupted, or that the sweep ended in the middle
-	// of the block.
+	// SweepRunDiscarded means that the block of the run was interrupted, or that the sweep ended in the
+	// middle of the block.
 	SweepRunDiscarded SweepRunValidity = "Discarded"
 )
 
-// SweepRun is an entry of the ledger: one run in seven words, at most 96 bytes of JSON. Four
-// hundred objects with named fields would not fit into a status.
+// SweepRun is an entry for one run: seven words, at most 96 bytes of JSON. Four hundred objects with named
+// fields would not fit into a status.
 //
 //		17 3.1.4 2 412345e3,0.0081 75s 4096Mi Valid
 //
-//	  - 17: the number of the run, from 1, which is part of its child's name.
-//	  - 3.1.4: block and attempt at that block, both from 1, and position in it, from 0. Blocks
-//	    of the confirmation continue the numbering. The last attempt at a block counts.
-//	  - 2: the index of its configuration; 0 is the baseline.
-//	  - the objective, then the constraints in their order, in the units of their
-//	    metrics with up to six digits; one dash for a run without figures.
+//	  - 17: the number of the run, from 1. It is part of the name of the run's CephBenchmark.
+//	  - 3.1.4: the block, from 1; the attempt at the block, from 1; the position in the block, from 0.
+//	    Blocks of the confirmation continue the numbering. The last attempt at a block counts.
+//	  - 2: the index of the run's configuration; 0 is the baseline.
+//	  - 412345e3,0.0081: the figures of the objective and of the constraints, in the units of their
+//	    metrics, with up to six digits; a dash for a run without figures.
 //	  - 75s: the duration of the run, from the change of settings to the entry.
 //	  - 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or why the run is invalid, see SweepRunValidity.
+//	  - Valid, or why the run is invalid: see SweepRunValidity.
 //
-// In the design Interleaved an entry has the figures of one candidate in one session, in eleven
-// words:
+// In the design Interleaved, an entry has eleven words: the figures of one candidate in one session. A
+// candidate is a configuration other than the baseline.
 //
 //		3 1 4 0.693147 0.012345 0.0008 -0.51 1.22 260s 4096Mi Valid
 //
-//	  - 3: the number of the session, from 1, which is part of its child's name.
+//	  - 3: the number of the session, from 1. It is part of the name of the session's CephBenchmark.
 //	  - 1: the index of the candidate; 0 for a void session.
 //	  - 4: the number of groups of windows that count.
-//	  - the mean and the standard deviation, over groups, of ln(candidate ÷ baseline). For
-//	    a constraint with atMost or atLeast, they are those of ln(candidate).
-//	  - the p-value of the randomisation test against "no increase".
-//	  - the normal scores of the two tests for carry-over: late halves of
-//	    windows compared with early halves, and windows after one setting compared with windows
-//	    after another.
-//	  - 260s: the duration of the session. 4096Mi: the bytes that were written.
-//	  - Valid, or why the session is void, see SweepSessionValidity.
+//	  - 0.693147, 0.012345: the mean and the standard deviation, over groups, of
+//	    ln(candidate ÷ baseline), or of ln(candidate) for a constraint with atMost or atLeast.
+//	  - 0.0008: the p-value of the randomisation test against "no increase".
+//	  - -0.51, 1.22: the normal scores of the two tests for carry-over. The first compares late with
+//	    early halves of windows. The second compares windows after different settings.
+//	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
+//	  - Valid, or why the session is void: see SweepSessionValidity.
 //
 // +kubebuilder:validation:MaxLength=84
 // +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
@@ -369,13 +367,13 @@ type SweepClaim string
 
 // The claims.
 const (
-	// ClaimThisHour means that the verdict holds for this pool in this hour. A single session
-	// supports no more.
+	// ClaimThisHour means that the verdict holds for this pool in this hour. A single session cannot show
+	// more.
 	ClaimThisHour SweepClaim = "ThisHour"
 	// ClaimThisCluster means that the verdict holds for this cluster.
 	ClaimThisCluster SweepClaim = "ThisCluster"
-	// ClaimSwitchedWindows means that the verdict holds only for windows of seconds. With a load
-	// that writes, OSDs may postpone work beyond the end of a window.
+	// ClaimSwitchedWindows means that the verdict holds only while settings are switched every few seconds.
+	// With a load that writes, OSDs may postpone work beyond the end of a window.
 	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
 )
 
@@ -385,12 +383,12 @@ type SweepSessionValidity string
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
-	// SweepSessionDwells means that the session applied the baseline and the best candidate twice
-	// each, for minutes each time. Its ratio must not contradict the verdict of the sessions with
-	// short windows.
+	// SweepSessionDwells means that the session applied the baseline and the best candidate twice each, for
+	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
-	// SweepSessionConstraint means that the entry has the figures of a constraint, from the same
-	// windows as the entry of the candidate before it. Constraints are in the order of the spec.
+	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
+	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
+	// of the spec.
 	SweepSessionConstraint SweepSessionValidity = "Constraint"
 	// SweepSessionInterrupted means that the manager was restarted, or that the sweep restored its
 	// settings during the session, for example because it was suspended.
@@ -404,8 +402,7 @@ const (
 	SweepSessionUneven SweepSessionValidity = "Uneven"
 )
 
-// ConfigurationResult is a row of the table of configurations, at most 256 bytes
-// of JSON.
+// ConfigurationResult is a row of the table of configurations, at most 256 bytes of JSON.
 type ConfigurationResult struct {
 	// index is the index of the configuration; 0 is the baseline.
 	// +required
@@ -413,21 +410,21 @@ type ConfigurationResult struct {
 	// +kubebuilder:validation:Maximum=64
 	Index int32 `json:"index"`
 
-	// name is the name of the configuration; in a grid or a sample of it, its values, such as
-	// `pg_num=32`.
+	// name is the name of the configuration. In a grid or a sample of it, the name consists of the values,
+	// such as `pg_num=32`.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// runs is the number of runs that the verdict is based on, one for each block. For the
-	// baseline, it is the number of valid runs in accepted blocks. In the design Interleaved, it is
-	// the number of valid sessions.
+	// runs is the number of runs that the verdict is based on, one for each block. For the baseline, it is
+	// the number of valid runs in the blocks that count. In the design Interleaved, it is the number of
+	// valid sessions.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
 	Runs int32 `json:"runs,omitempty"`
 
-	// ratio is the ratio of the objective to that of the baseline.
+	// ratio is the figure of the objective, divided by that of the baseline.
 	// +optional
 	Ratio Decimal `json:"ratio,omitempty"`
 
@@ -435,7 +432,7 @@ type ConfigurationResult struct {
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
-	// high is the upper end of that interval.
+	// high is the upper end of the interval of ratio.
 	// +optional
 	High Decimal `json:"high,omitempty"`
 
@@ -443,7 +440,7 @@ type ConfigurationResult struct {
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
-	// reason is the reason for the verdict, or why the configuration left the race.
+	// reason says why the configuration has this verdict, or why it left the race.
 	// +optional
 	// +kubebuilder:validation:MaxLength=24
 	Reason string `json:"reason,omitempty"`
@@ -459,8 +456,8 @@ type Noise struct {
 	// +optional
 	Drift Effect `json:"drift,omitempty"`
 
-	// smallestEffect is the smallest improvement that the sweep proves four times out of five if
-	// the noise has this floor.
+	// smallestEffect is the smallest improvement that the sweep proves four times out of five, if the noise
+	// is as large as floor.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 }
@@ -475,8 +472,8 @@ const (
 	ConstraintKept ConstraintOutcome = "Kept"
 	// ConstraintBroken means that the whole interval is beyond the limit.
 	ConstraintBroken ConstraintOutcome = "Broken"
-	// ConstraintUnknown means that the interval contains the limit, or that too few runs are valid
-	// for an interval.
+	// ConstraintUnknown means that the limit is within the interval, or that too few runs are valid for an
+	// interval.
 	ConstraintUnknown ConstraintOutcome = "Unknown"
 )
 
@@ -488,12 +485,12 @@ type ConstraintResult struct {
 	// +required
 	Outcome ConstraintOutcome `json:"outcome"`
 
-	// low is the lower end of the interval that decided the outcome: the interval of the ratio to
-	// the baseline for maximumRegression, and of the figure for atMost and atLeast.
+	// low is the lower end of the interval that decided the outcome. With maximumRegression, it is the
+	// interval of the ratio to the baseline; with atMost or atLeast, it is the interval of the figure.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
-	// high is the upper end of that interval.
+	// high is the upper end of the interval that decided the outcome.
 	// +optional
 	High Decimal `json:"high,omitempty"`
 }
@@ -510,8 +507,8 @@ type WinnerPatch struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 
-	// name is the name of the object. It is empty for a CephBlockPool if scratch pools were
-	// measured: then apply the patch to the pool that serves such a load.
+	// name is the name of the object. It is empty for a CephBlockPool if scratch pools were measured. Then
+	// apply the patch to the pool that serves the measured kind of load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`

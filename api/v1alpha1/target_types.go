@@ -5,8 +5,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // Target says where the load goes.
 // +kubebuilder:validation:ExactlyOneOf=scratchPool;existingPool;persistentVolumeClaim
 type Target struct {
-	// scratchPool is a pool that is created for the measurement and removed
-	// after it.
+	// scratchPool is a pool that is created for the measurement and removed after it.
 	// +optional
 	ScratchPool *ScratchPool `json:"scratchPool,omitempty"`
 
@@ -35,14 +34,13 @@ type ScratchPool struct {
 	// +optional
 	Replicated *ReplicatedPool `json:"replicated,omitempty"`
 
-	// erasureCoded makes the scratch pool erasure-coded, with a replicated pool for metadata, which
-	// cannot be erasure-coded.
+	// erasureCoded makes the scratch pool erasure-coded. Metadata cannot be erasure-coded, so a replicated
+	// pool stores it.
 	// +optional
 	ErasureCoded *ErasureCodedPool `json:"erasureCoded,omitempty"`
 
-	// failureDomain is the level of the CRUSH hierarchy that separates copies. The cluster needs at
-	// least as many failure domains as the pool has copies or chunks. Use `osd` if there are fewer
-	// hosts.
+	// failureDomain is the level of the CRUSH hierarchy that separates copies. The cluster needs at least
+	// as many failure domains as the pool has copies or chunks. Use `osd` if there are fewer hosts.
 	// +optional
 	// +kubebuilder:default=host
 	// +kubebuilder:validation:MinLength=1
@@ -50,8 +48,7 @@ type ScratchPool struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	FailureDomain string `json:"failureDomain,omitempty"`
 
-	// deviceClass is the class of OSDs that store the pool, such as `ssd`. If unset, any OSD may
-	// store it.
+	// deviceClass is the class of OSDs that store the pool, such as `ssd`. If unset, any OSD may store it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -67,9 +64,9 @@ type ScratchPool struct {
 	// parameters are pool options as `ceph osd pool set` takes them, such as `pg_num: "32"` or
 	// `compression_mode: aggressive`. For an erasure-coded pool, they apply to its data pool.
 	//
-	// The autoscaler of a scratch pool is off. If pg_num is unset, it is the smallest power of two
-	// that gives each OSD of the device class 32 placement groups, including their copies or
-	// chunks; at least 32 and at most 256. The full results of each run have the number.
+	// The autoscaler of a scratch pool is off. If pg_num is unset, it is the smallest power of two that
+	// gives each OSD of the device class 32 placement groups, including their copies or chunks. It is at
+	// least 32 and at most 256. The full results of each run have the number.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
@@ -89,10 +86,10 @@ type OSDSelection struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count"`
 
-	// seed is the seed of the draw. The same seed draws the same OSDs as long as the cluster has
-	// the same OSDs; with a smaller count, it draws only the first ones of these. If unset, a
-	// CephBenchmark uses 0. A CephTuningSweep then uses another seed for each attempt at a block,
-	// which all its runs use, or for each session.
+	// seed is the seed of the draw. The same seed draws the same OSDs as long as the cluster has the same
+	// OSDs. With a smaller count, it draws only the first ones of these OSDs. If seed is unset, a
+	// CephBenchmark uses 0. A CephTuningSweep uses a different seed for each attempt at a block, or for
+	// each session; all runs of an attempt use the same seed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -136,7 +133,8 @@ type ErasureCodedPool struct {
 	// +kubebuilder:validation:Maximum=32
 	DataChunks int32 `json:"dataChunks"`
 
-	// codingChunks is the number of further parts, and so of parts that may be lost (m).
+	// codingChunks is the number of coding parts that are added (m). An object survives the loss of this
+	// number of parts.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
@@ -155,8 +153,8 @@ type ExistingPool struct {
 	// +required
 	Name PoolName `json:"name"`
 
-	// dataPool is the erasure-coded pool for the data of images whose metadata is in the replicated
-	// pool `name`. The operator config must list both.
+	// dataPool is the erasure-coded pool for the data of images whose metadata is in the replicated pool
+	// `name`. The operator config must list both pools.
 	// +optional
 	DataPool PoolName `json:"dataPool,omitempty"`
 
@@ -171,7 +169,7 @@ type ExistingPool struct {
 // +kubebuilder:validation:Enum=Layering;ExclusiveLock;ObjectMap;FastDiff;DeepFlatten;Journaling
 type ImageFeature string
 
-// The features of images, as rbd names them.
+// The features of images.
 const (
 	ImageFeatureLayering      ImageFeature = "Layering"
 	ImageFeatureExclusiveLock ImageFeature = "ExclusiveLock"
@@ -187,8 +185,8 @@ type ImageSharing string
 
 // The values of ImageSharing.
 const (
-	// ImageSharingNone gives each client its own images, and each copy of a job that writes an
-	// image of its own.
+	// ImageSharingNone gives each client its own images. Each copy of a job that writes also has its own
+	// image.
 	ImageSharingNone ImageSharing = "None"
 	// ImageSharingClients makes all clients use one image. They then compete for its exclusive
 	// lock, and the result has the mark SharedImage.
@@ -217,16 +215,15 @@ type Image struct {
 	// +kubebuilder:validation:XValidation:rule="string(self) in ['4Ki', '8Ki', '16Ki', '32Ki', '64Ki', '128Ki', '256Ki', '512Ki', '1Mi', '2Mi', '4Mi', '8Mi', '16Mi', '32Mi']",message="must be a power of two between 4Ki and 32Mi, written as such, for example 4Mi"
 	ObjectSize resource.Quantity `json:"objectSize,omitzero"`
 
-	// features are the features of the images. If unset, they are the cluster's default for new
-	// images.
+	// features are the features of the images. If unset, they are the cluster's default for new images.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=6
 	Features []ImageFeature `json:"features,omitempty"`
 
-	// sharing says whether clients share an image. None gives each client its own images, and each
-	// copy of a job that writes an image of its own. With Clients, all clients use one image.
+	// sharing says whether clients share an image. With None, each client has its own images, and so has
+	// each copy of a job that writes. With Clients, all clients use one image.
 	// +optional
 	// +kubebuilder:default=None
 	Sharing ImageSharing `json:"sharing,omitempty"`
@@ -242,13 +239,12 @@ const (
 	VolumeModeBlock      VolumeMode = "Block"
 )
 
-// PersistentVolumeClaimTarget is an existing claim, or a claim that is created for each client,
-// or background load, and removed afterwards.
+// PersistentVolumeClaimTarget is an existing claim, or claims that are created for each client and for the
+// background load, and removed afterwards.
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
-	// claimName is a claim in the namespace of this object. The benchmark adds files of its own,
-	// removes them afterwards, and leaves other files as they are. A claim in volume mode Block is
-	// overwritten.
+	// claimName is a claim in the namespace of this object. The benchmark adds its own files, removes them
+	// afterwards, and leaves other files as they are. A claim in volume mode Block is overwritten.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkTemplate says what is measured, and how. CephBenchmark and CephTuningSweep have one.
+// BenchmarkTemplate says what is measured, and how. Each CephBenchmark and CephTuningSweep has a template.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, has(p.fio))",message="only fio works on a persistentVolumeClaim: use fio phases, or a scratchPool or existingPool as target"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.persistentVolumeClaim) || self.phases.all(p, !has(p.fio) || !has(p.fio.engine) || p.fio.engine in ['LibAIO', 'IOUring'])",message="fio engines RBD and RADOS need a pool as target: use LibAIO or IOUring on a persistentVolumeClaim"
@@ -35,8 +35,8 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:default={}
 	Clients Clients `json:"clients,omitzero"`
 
-	// dataset is the data that is written before phases that read or overwrite data. Only
-	// radosBench phases that write new objects need none. Writing the dataset is not measured.
+	// dataset is the data that is written before phases that read or overwrite data. Only radosBench phases
+	// that write new objects need no dataset. Writing the dataset is not measured.
 	// +optional
 	// +kubebuilder:default={}
 	Dataset Dataset `json:"dataset,omitzero"`
@@ -80,10 +80,9 @@ type BenchmarkTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Phases []Phase `json:"phases"`
 
-	// backgroundLoad is a load that is not measured itself. It runs from before the first phase of
-	// each run until after the last, in its own pod and with its own data. Its figures are recorded
-	// for the time of each phase. A run is Invalid if the background load fails, ends or does no
-	// I/O.
+	// backgroundLoad is a load that is not measured itself. It runs from before the first phase of each run
+	// until after the last phase, in its own pod and with its own data. Its figures are recorded for the
+	// time of each phase. A run is Invalid if the background load fails, ends early or does no I/O.
 	// +optional
 	BackgroundLoad *BackgroundLoad `json:"backgroundLoad,omitempty"`
 }
@@ -108,9 +107,9 @@ type Phase struct {
 	Fio *Fio `json:"fio,omitempty"`
 }
 
-// BackgroundLoad is a load that runs during the phases, as other users of a cluster would. Give it
-// a fixed rate. Without one, the load does less work if the phases are faster, so it differs
-// between the compared configurations.
+// BackgroundLoad is a load that runs during the phases and imitates other users of the cluster. Give it a
+// fixed rate. Without a fixed rate, the background load does less work if the phases are faster, so it
+// differs between the compared configurations.
 //
 // +kubebuilder:validation:ExactlyOneOf=radosBench;rbdBench;fio
 // +kubebuilder:validation:XValidation:rule="!has(self.radosBench) || duration(self.radosBench.duration) == duration('60s')",message="a background load runs as long as the phases: leave radosBench.duration out"
@@ -131,7 +130,7 @@ type BackgroundLoad struct {
 	// +optional
 	RBDBench *RBDBench `json:"rbdBench,omitempty"`
 
-	// fio runs fio, the only engine with a fixed rate: rateIOPS or rateBandwidth.
+	// fio runs fio, the only engine that can keep a fixed rate: set rateIOPS or rateBandwidth.
 	// +optional
 	Fio *Fio `json:"fio,omitempty"`
 
@@ -208,8 +207,7 @@ type Clients struct {
 	// +kubebuilder:validation:MaxItems=64
 	Nodes []NodeName `json:"nodes,omitempty"`
 
-	// tolerations let clients run on tainted nodes. If unset, the tolerations of the operator
-	// config apply.
+	// tolerations let clients run on tainted nodes. If unset, the tolerations of the operator config apply.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -232,8 +230,8 @@ type NodeName string
 // +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 type LabelValue string
 
-// ClientResources are both request and limit, so that a client measures Ceph and not the other pods
-// of its node. If a client was throttled for more than 1% of the time, the result has the mark
+// ClientResources are both request and limit, so that a client measures Ceph and not the other pods of its
+// node. If the CPU limit stopped a client for more than 1% of the measured time, the result has the mark
 // Throttled.
 type ClientResources struct {
 	// cpu is the CPU of each pod.
@@ -256,11 +254,11 @@ type ClientResources struct {
 // Dataset is the prefilled data for phases that read or overwrite data. Its size for each client
 // is the same for every configuration of a sweep.
 type Dataset struct {
-	// size is how much data each client prefills for a phase, or Auto. Phases share data if they
-	// can; data that is only read is separate from data that is overwritten. With Auto, the data of
-	// all clients together is twice as large as the OSDs' caches, but at most 10 % of the free space,
-	// and at least 1Mi for each client. Phases that read data of less than twice the caches have the
-	// mark Cached.
+	// size is how much data each client prefills for a phase, or Auto. Phases share data if they can; data
+	// that is only read is separate from data that is overwritten. With Auto, the data of all clients
+	// together is twice as large as the OSDs' caches, but at most 10 % of the free space, and at least 1Mi
+	// for each client. If the data of all clients is less than twice as large as the caches, phases that
+	// read it have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1
@@ -279,8 +277,8 @@ const (
 	InitialStateKeep InitialState = "Keep"
 	// InitialStateFresh removes the data and prefills it again before each run.
 	InitialStateFresh InitialState = "Fresh"
-	// InitialStateRollback rolls RBD images back to a snapshot of their prefilled data. Results are
-	// not comparable with those of images without a snapshot, because Ceph has to keep overwritten
+	// InitialStateRollback rolls RBD images back to a snapshot of their prefilled data. Results are not
+	// comparable with results from images without a snapshot, because Ceph has to keep the overwritten
 	// data.
 	InitialStateRollback InitialState = "Rollback"
 )

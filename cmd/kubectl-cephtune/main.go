@@ -1,5 +1,5 @@
-// Command kubectl-cephtune is the command line of cephtune. On the PATH it is also
-// "kubectl cephtune".
+// Command kubectl-cephtune is the command line of cephtune. If it is on the PATH, "kubectl cephtune" also
+// runs it.
 package main
 
 import (

@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
-// addBenchmarks adds the controller of CephBenchmarks, and returns it.
+// addBenchmarks adds the controller of CephBenchmarks to the manager, and returns the controller.
 func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark.Reconciler, error) {
 	r := cephbenchmark.New(cephbenchmark.Options{
 		Client:     mgr.GetClient(),
@@ -44,7 +44,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 	return r, r.SetupWithManager(mgr)
 }
 
-// access combines access to Rook's objects with the keys that Rook creates.
+// access combines the access to Rook's objects with the access to the keys that Rook creates.
 type access struct {
 	*rook.Access
 	*rook.Connections

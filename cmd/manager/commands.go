@@ -16,11 +16,12 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 )
 
-// command is a subcommand of this binary for the Helm chart's hook and test. They use this binary
-// because the operator's image contains no shell.
+// command is a subcommand of this binary. The Helm chart's hook and test run subcommands, because the
+// operator's image contains no shell.
 type command func(ctx context.Context, args []string, out io.Writer) error
 
-// commandOf returns the subcommand in the arguments, if there is one.
+// commandOf returns the subcommand that the first argument names. It returns false if the first argument is
+// no subcommand.
 func commandOf(args []string) (command, bool) {
 	if len(args) == 0 {
 		return nil, false
@@ -34,9 +35,9 @@ func commandOf(args []string) (command, bool) {
 	return nil, false
 }
 
-// checkUninstall fails if a benchmark or sweep is running, or if settings are still to be restored or
-// OSDs still kept down, because only the manager ends that. With --with-crds, it also fails if an object
-// has a finalizer of the manager.
+// checkUninstall fails if something remains that only the manager can finish: a running benchmark or sweep,
+// settings to restore, or OSDs that are kept down. With --with-crds, it also fails if an object has a
+// finalizer of the manager.
 func checkUninstall(ctx context.Context, args []string, out io.Writer) error {
 	opts := &options{}
 	crdsToo := false
@@ -83,8 +84,8 @@ func newUninstallCheck(opts *options, crdsToo bool) (*uninstallCheck, error) {
 	}, nil
 }
 
-// checkInstall fails unless the API server has the kinds of cephtune and, with --metrics-service, the
-// manager serves its metrics.
+// checkInstall fails unless the API server knows the CRDs of cephtune. With --metrics-service, it also
+// fails unless the manager serves its metrics.
 func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	c := installCheck{interval: time.Second, out: out}
 	opts := &options{}
@@ -109,7 +110,7 @@ func checkInstall(ctx context.Context, args []string, out io.Writer) error {
 	return c.run(ctx)
 }
 
-// parseAll parses flags, and refuses other arguments, which would otherwise be ignored.
+// parseAll parses flags. It refuses other arguments, because they would be ignored.
 func parseAll(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -128,7 +129,7 @@ func clusterConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// runCommand runs a command, prints its error to out, and returns the exit code.
+// runCommand runs a subcommand, prints its error to out, and returns the exit code.
 func runCommand(ctx context.Context, do command, args []string, out io.Writer) int {
 	err := do(ctx, args, out)
 	if err == nil || errors.Is(err, flag.ErrHelp) {

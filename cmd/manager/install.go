@@ -22,25 +22,24 @@ import (
 )
 
 const (
-	// metricsPrefix is the prefix of every cephtune metric.
+	// metricsPrefix begins the name of every metric of cephtune.
 	metricsPrefix = "cephtune_"
-	// maxMetricsBytes limits how many bytes of the metrics are read.
+	// maxMetricsBytes is the size at which reading of the metrics stops.
 	maxMetricsBytes = 4 << 20
 )
 
-// installCheck checks that an installation works, as far as possible without a Ceph
-// cluster.
+// installCheck checks that an installation works, as far as this is possible without a Ceph cluster.
 type installCheck struct {
 	config *rest.Config
-	// namespace and service name the Service of the metrics. Without a service, metrics are not
-	// checked.
+	// namespace and service are the namespace and the name of the metrics' Service. If service is empty,
+	// metrics are not checked.
 	namespace, service string
-	// interval is the time between two attempts.
+	// interval is the time between two attempts of a check.
 	interval time.Duration
 	out      io.Writer
 }
 
-// run waits until all checks pass. When time is up, its error names the failing check.
+// run waits until all checks pass. If the context ends earlier, it returns the error of the failing check.
 func (c installCheck) run(ctx context.Context) error {
 	type step struct {
 		what  string
@@ -61,7 +60,8 @@ func (c installCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// until repeats a check until it passes or time is up.
+// until repeats a check until it passes. If the context ends earlier, until returns the check's latest
+// error.
 func (c installCheck) until(ctx context.Context, check func(context.Context) error) error {
 	for {
 		err := check(ctx)
@@ -112,8 +112,8 @@ func (c installCheck) metricsAt(ctx context.Context, url string) error {
 	return nil
 }
 
-// metricsURL uses the Service's IP address, so that the check does not depend on DNS. The name of the
-// Service's first port, http or https, is the scheme.
+// metricsURL returns the address of the metrics. It uses the Service's IP address, so that the check does
+// not depend on DNS. The name of the Service's first port is the scheme: http or https.
 func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 	api, err := client.New(c.config, client.Options{Scheme: newScheme()})
 	if err != nil {
@@ -131,10 +131,12 @@ func (c installCheck) metricsURL(ctx context.Context) (string, error) {
 	return port.Name + "://" + address + "/metrics", nil
 }
 
-// get sends a request with this process's own identity, as Prometheus does.
+// get reads a URL. It sends this process's token for the API server, because the manager may serve metrics
+// only to authorized clients.
 func (c installCheck) get(ctx context.Context, url string) (string, error) {
 	config := rest.CopyConfig(c.config)
-	// The manager's certificate may be self-signed, and the token goes only to cephtune's own Service.
+	// The certificate is not verified, because it may be self-signed. The token goes only to cephtune's own
+	// Service.
 	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true}
 	asker, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command manager connects the packages in the folders controllers and internal, and runs the
-// controllers of cephtune. It also has the checks of the Helm chart's hook and test.
+// Command manager runs the controllers of cephtune. Its subcommands are checks for the Helm chart's hook
+// and test.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
-	klog.SetLogger(logger) // client-go logs leader election through klog
+	klog.SetLogger(logger) // client-go logs the election of the leader through klog.
 	logger.Info("Starting the manager", "version", version.Version())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
@@ -71,7 +71,7 @@ func run(ctx context.Context, opts *options) error {
 	return mgr.Start(ctx)
 }
 
-// newManager returns a manager with every controller, metric and check, ready to start.
+// newManager returns a manager that is ready to start, with all controllers, metrics and health checks.
 func newManager(ctx context.Context, config *rest.Config, opts *options, registerer prometheus.Registerer) (ctrl.Manager, error) {
 	counts := exporter.NewEvents(registerer)
 	config = rest.CopyConfig(config)
@@ -112,8 +112,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// cachesSynced returns a check that passes once the caches have synced. It also passes for a manager
-// that does not lead, because that watches nothing yet.
+// cachesSynced returns a check that passes once the caches have synced. It also passes in a manager that is
+// not the leader, because that manager watches nothing yet.
 func cachesSynced(c cache.Cache) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)

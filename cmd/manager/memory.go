@@ -2,15 +2,15 @@ package main
 
 import "strconv"
 
-// envMemoryLimit is the variable with the memory limit of the manager's container, in bytes.
+// envMemoryLimit is the environment variable with the memory limit of the manager's container, in bytes.
 const envMemoryLimit = "MEMORY_LIMIT"
 
-// memoryShare is the percentage of that limit that becomes Go's memory limit. The rest is for
-// memory that the garbage collector cannot free in time.
+// memoryShare is the percentage of the container's limit that becomes Go's memory limit. The rest is a
+// reserve, because Go may exceed its limit for a while.
 const memoryShare = 90
 
-// memoryLimit returns Go's memory limit. 0 keeps Go's default, which ignores container limits
-// but respects GOMEMLIMIT.
+// memoryLimit returns Go's memory limit in bytes, or 0 to keep Go's default. That default ignores the
+// container's limit, but respects GOMEMLIMIT.
 func memoryLimit(getenv func(string) string) int64 {
 	bytes, err := strconv.ParseInt(getenv(envMemoryLimit), 10, 64)
 	if err != nil || bytes < 0 || getenv("GOMEMLIMIT") != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 )
 
-// newCollector returns the collector for the states of CRs, locks and journals.
+// newCollector returns the Prometheus collector for the states of CRs, locks and journals.
 func newCollector(mgr ctrl.Manager, opts *options, p *platform) *exporter.Collector {
 	return exporter.NewCollector(exporter.Options{
 		Reader:   mgr.GetClient(),

@@ -27,7 +27,7 @@ import (
 // leaseName names the Lease that the leading manager holds.
 const leaseName = "manager.cephtune.dev"
 
-// shutdownTimeout is the time that workers have to finish their pass. The pod's
+// shutdownTimeout is the time that controllers have to finish their work when the manager stops. The pod's
 // terminationGracePeriodSeconds has to be longer.
 const shutdownTimeout = 20 * time.Second
 
@@ -45,7 +45,7 @@ type options struct {
 
 	configFile string
 	cephSocket string
-	// settings is the operator config from load. Without a file it allows nothing.
+	// settings is the operator config. Without a config file, it is empty, and no cluster may be measured.
 	settings settings.Settings
 }
 
@@ -73,7 +73,7 @@ func (o *options) bind(fs *flag.FlagSet) {
 		"Serve /metrics by HTTP/2 too. It is off because of its denial-of-service defects (CVE-2023-44487, CVE-2023-39325).")
 }
 
-// load reads the operator config. A change of the file needs a restart of the manager.
+// load reads the operator config. A later change of the file needs a restart of the manager.
 func (o *options) load() error {
 	if o.configFile == "" {
 		return nil
@@ -98,18 +98,18 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 		LeaderElection:          o.leaderElect,
 		LeaderElectionID:        leaseName,
 		LeaderElectionNamespace: o.leaderNamespace,
-		// This is safe because the process ends as soon as the manager has ended.
+		// Releasing the Lease is safe, because the process ends as soon as the manager has ended.
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &timeout,
-		// The check for unique names would fail in tests, which run several managers in one
-		// process. The names are constants, and differ.
+		// controller-runtime's check for unique names of controllers would fail in tests, which run several
+		// managers in one process. The names are different constants.
 		Controller: config.Controller{SkipNameValidation: &skip},
 	}
 }
 
-// forCache limits the manager's cache to its namespaces. Of Jobs and pods, the cache has only those
-// of benchmarks. It drops managedFields, which are large and not used. CephClusters are not
-// cached, but read from the API server.
+// forCache limits the manager's cache to its namespaces. The cache has only those Jobs and pods that belong
+// to benchmarks. It drops managedFields, which are large and not used. CephClusters are not cached, but
+// read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
 		settings.LabelManagedBy: settings.ManagedBy,
@@ -137,15 +137,16 @@ func (o *options) forMetrics() metricsserver.Options {
 	return m
 }
 
-// namespaceList is a flag that may be repeated and may contain commas.
+// namespaceList is the value of a flag that may be repeated. Each value may have several names, separated
+// by commas.
 type namespaceList []string
 
 var _ flag.Value = (*namespaceList)(nil)
 
-// String returns the value in the form of the flag.
+// String returns the names, separated by commas.
 func (l *namespaceList) String() string { return strings.Join(*l, ",") }
 
-// Set adds the names in a value.
+// Set adds the names in a value, without duplicates. It returns an error for an invalid name.
 func (l *namespaceList) Set(value string) error {
 	for name := range strings.SplitSeq(value, ",") {
 		name = strings.TrimSpace(name)
@@ -159,7 +160,7 @@ func (l *namespaceList) Set(value string) error {
 	return nil
 }
 
-// forCache returns the namespaces for the cache; nil for all.
+// forCache returns the namespaces for the cache; nil means all namespaces.
 func (l namespaceList) forCache() map[string]cache.Config {
 	if len(l) == 0 {
 		return nil

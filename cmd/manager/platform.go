@@ -24,33 +24,32 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// startTimeout limits the manager's requests to the API server before it starts, and check-uninstall.
+// startTimeout limits the requests of newPlatform, and the subcommand check-uninstall.
 const startTimeout = 30 * time.Second
 
 // platform has the clients and identities that both controllers use.
 type platform struct {
-	// namespace is the manager's own namespace, which contains its locks, its key
-	// and its journals.
+	// namespace is the manager's own namespace, which contains its locks, its key and its journals.
 	namespace string
-	// direct reads Secrets, Rook's objects, locks and journals without a cache, and writes locks,
-	// journals and the key. It returns "forbidden" as an error even for a namespace that is being
-	// deleted: a journal must not look missing.
+	// direct reads Secrets, Rook's objects, locks and journals without a cache, and writes locks, journals
+	// and the key. In a namespace that is being deleted, a request may be "forbidden". direct returns that
+	// error unchanged, because "not found" would make a journal look missing.
 	direct client.Client
-	// benchmarks reads the objects of both controllers without a cache. If a namespace is being
-	// deleted, it returns "not found" instead of "forbidden".
+	// benchmarks reads the objects of both controllers without a cache. In a namespace that is being
+	// deleted, it returns "not found" instead of "forbidden", except for CRs.
 	benchmarks client.Reader
-	// core reads the logs of benchmarks.
+	// core reads the logs of pods.
 	core     *corev1client.CoreV1Client
 	sidecar  *ceph.Sidecar
 	lock     *lock.Both
 	journals *journals.ConfigMaps
 	places   *namespaces.Checker
-	// kubernetes identifies this Kubernetes cluster in records that are stored in Ceph. It is the UID
-	// of the manager's namespace.
+	// kubernetes identifies this Kubernetes cluster in the records that cephtune stores in Ceph. It is the
+	// UID of the manager's namespace.
 	kubernetes types.UID
-	// writer is a name that is unique to this process.
+	// writer names this process in Leases and journals. No other process has the same name.
 	writer string
-	// doubts are changes whose outcome is unknown.
+	// doubts has this process's changes of Ceph whose outcome is unknown.
 	doubts    *tuning.Doubts
 	masterKey []byte
 	counts    *exporter.Events
@@ -94,8 +93,8 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 // namespaceFile is the file in a pod that contains the pod's namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace returns the manager's own namespace, which contains its locks, journals and key: the
-// value of a flag, or else the namespace of this pod. Its argument is the flag's name, for the error.
+// ownNamespace returns the manager's own namespace: the value of a flag, or else the namespace of this pod.
+// The argument is the flag's name, for the error message.
 func (o *options) ownNamespace(flag string) (string, error) {
 	if o.leaderNamespace != "" {
 		return o.leaderNamespace, nil

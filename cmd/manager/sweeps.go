@@ -3,7 +3,7 @@ package main
 import (
 	"math/rand/v2"
 	"time"
-	_ "time/tzdata" // Windows need time zones, and the image contains none.
+	_ "time/tzdata" // A sweep's spec.window has a time zone, and the image contains no time zones.
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// addSweeps adds the controller of CephTuningSweeps, which gets the clients' courses from the
-// controller of CephBenchmarks.
+// addSweeps adds the controller of CephTuningSweeps to the manager. The argument benchmarks is the
+// controller of CephBenchmarks, which provides the clients' courses.
 func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuningsweep.Courses) error {
 	return cephtuningsweep.New(cephtuningsweep.Options{
 		Client:     mgr.GetClient(),

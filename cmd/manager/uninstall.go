@@ -24,8 +24,8 @@ const (
 	kindSweep     = "CephTuningSweep"
 )
 
-// uninstallCheck finds everything that only a manager can restore or tear down. It is read-only,
-// and cannot see runs that begin right afterwards.
+// uninstallCheck finds everything that only a manager can restore or tear down. It changes nothing, and
+// does not prevent runs that begin after the check.
 type uninstallCheck struct {
 	journals *journals.ConfigMaps
 	locks    *lock.Leases
@@ -34,7 +34,7 @@ type uninstallCheck struct {
 	now      func() time.Time
 }
 
-// run returns an error that names the obstacles to an uninstallation, and says what to do.
+// run returns an error that lists the obstacles to an uninstallation, and says how to remove them.
 func (c *uninstallCheck) run(ctx context.Context) error {
 	var reasons []string
 	for _, find := range []func(context.Context) ([]string, error){c.openJournals, c.stoppedOSDs, c.heldLocks, c.unfinishedObjects} {
@@ -71,7 +71,7 @@ func (c *uninstallCheck) openJournals(ctx context.Context) ([]string, error) {
 	return reasons, nil
 }
 
-// stoppedOSDs lists OSDs that are kept down, and that only the manager would bring up.
+// stoppedOSDs lists the OSDs that are kept down for an outage. Only the manager brings them up.
 func (c *uninstallCheck) stoppedOSDs(ctx context.Context) ([]string, error) {
 	all, err := c.journals.ForOutages().List(ctx)
 	if err != nil {
@@ -103,8 +103,8 @@ func endSweep(sweep tuning.Sweep) string {
 		"If the sweep no longer exists, wait until the operator has restored them, or see docs/runbooks/CephTuneJournalOpenWithoutSweep.md.", sweep.Namespace, sweep.Name)
 }
 
-// heldLocks lists the holders of locks: running benchmarks and sweeps, which may be about to change
-// something, or have created pools and images, and restores of orphaned journals.
+// heldLocks lists the holders of locks: running benchmarks and sweeps, and restores of orphaned journals. A
+// holder may be about to change Ceph, or may have created pools and images.
 func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	held, err := c.locks.Holdings(ctx, c.now())
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *uninstallCheck) heldLocks(ctx context.Context) ([]string, error) {
 	return reasons, nil
 }
 
-// nameOf returns a holder without its UID.
+// nameOf returns a holder without its UID, such as CephBenchmark bench/nightly.
 func nameOf(holder string) string {
 	if parts := strings.Split(holder, "/"); len(parts) == 4 {
 		return parts[0] + " " + parts[1] + "/" + parts[2]
@@ -134,8 +134,8 @@ func endHolder(holder string) string {
 	return fmt.Sprintf("Wait for its end, or end it: `kubectl -n %s delete %s %s`.", parts[1], strings.ToLower(parts[0]), parts[2])
 }
 
-// unfinishedObjects lists objects with a finalizer that only the manager removes. Without the
-// manager, removing the CRDs would hang.
+// unfinishedObjects lists the objects with a finalizer that only the manager removes. Without the manager,
+// the removal of the CRDs would hang.
 func (c *uninstallCheck) unfinishedObjects(ctx context.Context) ([]string, error) {
 	if !c.crdsToo {
 		return nil, nil

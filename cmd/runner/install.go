@@ -26,8 +26,8 @@ func newInstallCommand(self func() (string, error)) *cobra.Command {
 	}
 }
 
-// install copies an executable. The target appears only when it is complete. A container that is
-// killed during the copy leaves only a temporary file.
+// install copies an executable to a temporary file, which it then renames to the target. So a container
+// that is killed during the copy leaves no incomplete target.
 func install(source, target string) (err error) {
 	from, err := os.Open(source)
 	if err != nil {
@@ -50,7 +50,7 @@ func install(source, target string) (err error) {
 	return os.Rename(partial.Name(), target)
 }
 
-// write copies into an executable file and closes it.
+// write copies everything into a file, makes the file executable, and closes it.
 func write(to *os.File, from io.Reader) error {
 	_, err := io.Copy(to, from)
 	return errors.Join(err, to.Chmod(0o755), to.Close())

@@ -1,6 +1,7 @@
-// Command runner executes the engines inside a client pod. In the manager's pod, it is the sidecar
-// that executes Ceph's commands. It is one static binary. An init container copies it into the
-// container with the tools image, so that image needs no part of cephtune.
+// Command runner executes the engines inside a client pod. In the manager's pod, it is the sidecar that
+// executes Ceph's commands. The runner is one static binary. An init container copies it to a volume that
+// the container with the tools image also mounts. So the tools image, which contains the engines, needs no
+// part of cephtune.
 package main
 
 import (
@@ -24,7 +25,7 @@ func main() {
 	}
 }
 
-// exitError is an error with an exit code of its own.
+// exitError is an error that determines the exit code.
 type exitError struct {
 	code int
 	err  error
@@ -33,7 +34,7 @@ type exitError struct {
 // Error implements error.
 func (e *exitError) Error() string { return e.err.Error() }
 
-// Unwrap returns the error without its code.
+// Unwrap returns the error without the exit code.
 func (e *exitError) Unwrap() error { return e.err }
 
 func exitCode(err error) int {
@@ -43,7 +44,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// newCommand returns the command line; self returns the path of this binary.
+// newCommand returns the command line. The argument self returns the path of this binary.
 func newCommand(self func() (string, error)) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "runner",

@@ -16,15 +16,14 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// exitTerminated is the exit code of a program that obeys SIGTERM: 128 plus the signal
-// number.
+// exitTerminated is the conventional exit code after SIGTERM: 128 plus the signal's number.
 const exitTerminated = 143
 
-// indexVariable is the variable with the pod's index in an Indexed Job.
+// indexVariable is the environment variable with the pod's index in an Indexed Job.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// programs returns the programs that tasks may run: those of the engines, and rm, which removes the
-// files that fio has created on a claim.
+// programs returns the programs that tasks may run: the engines, and rm, which removes fio's files from a
+// claim.
 func programs() []string { return []string{"rados", "rbd", "fio", "rm"} }
 
 type runFlags struct {
@@ -131,7 +130,7 @@ func readTasks(path string) ([]task.Task, error) {
 		return nil, err
 	}
 	tasks := []task.Task{}
-	// Unknown fields are refused, because they could change the task's meaning.
+	// Unknown fields are refused, because ignoring a field could change the task's meaning.
 	if err := json.Unmarshal(data, &tasks, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read the tasks in %s: %w", path, err)
 	}

@@ -20,25 +20,25 @@ import (
 
 // effect is the outcome of a step.
 type effect struct {
-	// outcome replaces the planned outcome, if its reason is not empty.
+	// outcome replaces the outcome in the plan if outcome.Reason is not empty.
 	outcome kstatus.Outcome
-	// again is the time to the next pass if no event comes before; 0 means none. Steps that
-	// change a watched object need none.
+	// again is the delay of the next pass, unless an event starts it earlier; 0 waits for an event. A step
+	// that changes a watched object causes such an event.
 	again time.Duration
 	// finished says that a teardown is complete.
 	finished bool
-	// edit makes further changes to status.
+	// edit changes status, in addition to the outcome.
 	edit func(*v1alpha1.CephBenchmarkStatus)
-	// event is emitted once status is written, in addition to the outcome's.
+	// event is an additional event. record emits it after writing status.
 	event *kstatus.Outcome
-	// invalid is the reason, in one word, why a run that has ended is invalid. It is for
-	// metrics.
+	// invalid says in one word, for metrics, why the run that the step concluded is invalid; "" if it is
+	// valid.
 	invalid string
-	// outage is the outcome of the outage of a run that has ended, for metrics.
+	// outage is the outcome of that run's outage, for metrics.
 	outage outageEnd
 }
 
-// now returns an effect that requests the next step at once.
+// now returns an effect that requests the next pass without delay.
 func now() effect { return effect{again: reconcile.AtOnce} }
 
 // act carries out the step of a plan, and records in memory what the plan waits for.
@@ -50,7 +50,7 @@ func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error
 	return came, err
 }
 
-// noteWait records what the pass waits for, since when, and the latest error or message about it.
+// noteWait records what the pass waits for, since when, and the latest error or message of that wait.
 func (m *memory) noteWait(p plan, came effect, err error, now time.Time) {
 	if p.step == stepLock {
 		return // Taking or renewing the lock must not restart the clock of another wait.
@@ -105,8 +105,8 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// waitFor carries out a wait. While it waits for a quiescent cluster, it requests samples more
-// often, and a survey if something in the last one prevents the run.
+// waitFor carries out a wait. If it waits for a quiescent cluster, it requests a sample now. If the reason
+// for the wait is in the last survey, it requests a new survey.
 func (r *Reconciler) waitFor(seen facts, p plan) effect {
 	if p.surveys {
 		seen.live.StartWatch(r.ceph, r.connection(seen.cluster, seen.cluster.Identities.Observer)).SurveyAgain()
@@ -127,7 +127,8 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 	return nil
 }
 
-// beginSession resets status for a new run ID. Nothing of its session exists yet.
+// beginSession resets status for a new run ID, and leaves status as it is for a paused run ID. No object of
+// the session exists yet, so this process will know all of its objects.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
@@ -137,7 +138,7 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	}}
 }
 
-// makeMove carries out the next move with the clients.
+// makeMove carries out the plan's move, which is the next action with the clients.
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
 	runners, tasks := seen.party(p.move)
 	switch p.move.Kind {
@@ -185,8 +186,8 @@ func (r *Reconciler) readPilot(ctx context.Context, seen facts, id string) error
 	return nil
 }
 
-// markRunning returns an edit of status that records the run as running. The edit changes nothing
-// unless the plan assigns the run's first phase to the clients.
+// markRunning returns an edit of status. If the plan assigns the run's first phase to the clients, the edit
+// marks the run as running. Otherwise it changes nothing.
 func markRunning(seen facts, p plan) func(*v1alpha1.CephBenchmarkStatus) {
 	return func(s *v1alpha1.CephBenchmarkStatus) {
 		if p.move.ID != workload.TaskID(p.run, seen.script.Phases[0].Name) {

@@ -12,20 +12,22 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A background load has a Job, a pod and a runner of its own: a runner executes one task at a
-// time, and in a client's pod the load would take CPU from the measurement.
+// The background load has its own Job, pod and runner, because a runner executes one task at a time. In a
+// client's pod, the load would also take CPU from the measurement.
 
-// backgroundFacts holds the observations of the background load; empty without such a load.
+// backgroundFacts holds the observations of the background load. It is empty if the template has no such
+// load.
 type backgroundFacts struct {
 	job  *batchv1.Job
-	lost bool // the Job was created and is gone; outside a teardown, something other than the manager deleted it
+	lost bool // the Job was created and is gone; only a teardown by the manager may delete it
 	pods []corev1.Pod
-	// runners has only the index 0.
+	// runners has one entry, with the index 0.
 	runners map[int]clientview.View
 	tasks   workload.Tasks // nil if the runner has not answered yet
 }
 
-// backgroundIndex is the background load's index among the runners that are followed.
+// backgroundIndex is the index of the background load's runner in a map that also has the clients' runners,
+// from 0.
 const backgroundIndex = -1
 
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }
@@ -55,7 +57,7 @@ func (f facts) everyone() []clientview.View {
 	return all
 }
 
-// party returns the runners that a move concerns, and the statuses of their tasks.
+// party returns the runners that execute a move, and the statuses of their tasks.
 func (f facts) party(mv workload.Move) (map[int]clientview.View, workload.Tasks) {
 	if mv.Background {
 		return f.background.runners, f.background.tasks
@@ -78,7 +80,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return nil
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // A Job of an earlier session that is about to be deleted, or a Job of another owner, which prepare reports.
+		return nil // Kubernetes is about to delete this Job with its owner, or prepare reports that the owner is foreign.
 	}
 	seen.background.job = job
 	if seen.background.pods, err = jobs.Pods(ctx, job); err != nil || seen.hint != "" {

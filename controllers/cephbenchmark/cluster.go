@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// target returns the facts about the target.
+// target returns the target of the session, as far as it is known.
 func (f facts) target() target.Target {
 	return target.Target{
 		Template: &f.spec.Template, Quiescence: f.spec.Quiescence, Now: f.now, Rook: f.rook, View: f.View,
@@ -19,7 +19,7 @@ func (f facts) target() target.Target {
 	}
 }
 
-// obstacles returns the reasons why a run may not begin at present.
+// obstacles returns the reasons why a run may not begin now.
 func (f facts) obstacles() []quiescence.Obstacle {
 	found, fresh := f.target().Obstacles()
 	if !fresh {
@@ -51,7 +51,7 @@ func (f facts) abortingDisturbance() (quiescence.Disturbance, bool) {
 	return quiescence.Disturbance{}, false
 }
 
-// disturbancesOf returns the disturbances during one task; none if it has not begun.
+// disturbancesOf returns the disturbances during one task of a run; nil before the task begins.
 func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	start := f.memory.noted.StartedAt[id]
 	if start.IsZero() {
@@ -67,8 +67,8 @@ func (f facts) disturbancesOf(run int32, id string) []quiescence.Disturbance {
 	return f.target().Disturbances(start, end, f.expectedOutage(run))
 }
 
-// wantsQuiet reports whether the cluster must be quiescent now: before anything is created, and
-// before each run. The creation of the benchmark's own pool does not count as a disturbance.
+// wantsQuiet reports whether the cluster must be quiescent now: before the preparation of the pool and
+// clients, and before each run. During the preparation, the new pool itself disturbs the cluster.
 func (f facts) wantsQuiet() bool {
 	switch {
 	case f.job == nil:
@@ -79,14 +79,14 @@ func (f facts) wantsQuiet() bool {
 	return !f.runAtWork()
 }
 
-// betweenRuns reports whether neither a run nor the teardown is in progress, and whether
-// observations then include stray PGs, which OSDs still have to remove.
+// betweenRuns reports whether neither a run nor the teardown is in progress. The result strays says that
+// runs wait for stray PGs: PGs of deleted pools that OSDs still have to remove.
 func (f facts) betweenRuns() (between, strays bool) {
 	return !f.runAtWork() && !f.tearingDown(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }
 
-// runAtWork reports whether quiescence no longer matters: the current run has begun, all runs have
-// ended, the client is standalone and never waits, or a client's pod has ended.
+// runAtWork reports whether the wait for quiescence before the current run is over. It is if the run has
+// begun, all runs have ended, or a client's pod has ended. A standalone client never waits.
 func (f facts) runAtWork() bool {
 	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.standalone() || len(f.logs) > 0)
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// concludeRun turns the reports of a run into its outcome, valid or invalid with the reason, and
-// archives it. After the last run, it also concludes the benchmark. If no other run can be valid, it
-// ends the benchmark as failed.
+// concludeRun judges a run by the clients' reports, and archives the result. After the last run, it also
+// concludes the benchmark. If no other run can be valid, it ends the benchmark as failed instead.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong == "" && seen.misplacedErr != nil {
 		return effect{}, seen.misplacedErr
@@ -74,7 +73,7 @@ func cancelAll(ctx context.Context, seen facts) error {
 	return errors.Join(clientview.CancelAll(ctx, seen.runners, seen.tasks), clientview.CancelAll(ctx, seen.background.runners, seen.background.tasks))
 }
 
-// reporters returns the API clients for these runners, ordered by index.
+// reporters returns the connections to these runners, ordered by index.
 func reporters(runners map[int]clientview.View) []conclusion.Reporter {
 	all := make([]conclusion.Reporter, len(runners))
 	for i := range all {
@@ -83,7 +82,7 @@ func reporters(runners map[int]clientview.View) []conclusion.Reporter {
 	return all
 }
 
-// concluded returns the facts that decide about the results of a run.
+// concluded returns the facts by which package conclusion judges a run.
 func (f facts) concluded(run int32) conclusion.Session {
 	t := f.target()
 	_, cached, err := t.Dataset()
@@ -101,9 +100,9 @@ func (f facts) concluded(run int32) conclusion.Session {
 	return s
 }
 
-// outageEnd is the outcome of a run's outage, in one word, and the outage's cost.
+// outageEnd is the outcome of a run's outage, in one word, and the outage's measured cost.
 type outageEnd struct {
-	outcome string          // "" if OSDs were not stopped, and the stop was not refused
+	outcome string          // "" if no OSD was stopped and no stop was refused
 	cost    *archive.Outage // nil unless the outage was measured
 }
 
@@ -124,7 +123,7 @@ func (f facts) outageEnd(run conclusion.Run) outageEnd {
 	return end
 }
 
-// conclude combines the runs of the session.
+// conclude combines the session's runs into the conclusion of the benchmark.
 func (r *Reconciler) conclude(ctx context.Context, seen facts, session conclusion.Session) (conclusion.Conclusion, error) {
 	store := r.results(seen)
 	runs, err := store.Runs(ctx, seen.spec.Repetitions, seen.memory.runs)
@@ -143,7 +142,7 @@ func (r *Reconciler) results(seen facts) runstore.Store {
 	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark}
 }
 
-// failed returns the effect that ends the run ID without a result.
+// failed returns the effect that fails the session with the outcome o.
 func failed(seen facts, o kstatus.Outcome) effect {
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephBenchmarkStatus) { conclusion.Fail(s, seen.now, o) }}
 }

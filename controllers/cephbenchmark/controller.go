@@ -1,11 +1,11 @@
-// Package cephbenchmark reconciles CephBenchmark objects. One pass consists of observe, decide,
-// act and record: gather the facts, choose one step by a list of named rules, carry it out, and
-// write status once.
+// Package cephbenchmark reconciles CephBenchmark objects. A pass has four parts: observe gathers the facts,
+// decide chooses one step by a list of named rules, act carries the step out, and record writes status
+// once.
 //
-// A session is the execution of one run ID: a Job whose pods, the clients, run engines such as fio.
-// Package workload defines the clients' tasks and their order. The rules in decide.go decide
-// everything else. No pass waits for an event: package live follows the clients and the cluster in
-// the background, and starts a pass when it has news.
+// A session is the execution of one run ID by a Job. The pods of the Job are the clients, which run engines
+// such as fio. Package workload defines the clients' tasks and their order. The rules in decide.go decide
+// everything else. No pass waits for an event: package live follows the clients and the cluster in the
+// background, and starts a pass when they change.
 package cephbenchmark
 
 import (
@@ -45,14 +45,14 @@ import (
 // Name is the name of the controller in logs, metrics and events.
 const Name = "cephbenchmark"
 
-// Finalizer keeps a CephBenchmark until everything that it created is removed.
+// Finalizer keeps a CephBenchmark until everything that was created for it is removed.
 const Finalizer = "cephtune.dev/cleanup"
 
 // Options holds the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephBenchmarks, CephTuningSweeps, Jobs and pods from a cache, and writes. Reader
-	// reads without a cache: objects that are needed too rarely to cache them, and CephBenchmarks and
-	// Jobs that must be current.
+	// Client writes, and reads CephBenchmarks, CephTuningSweeps, Jobs and pods from a cache. Reader reads
+	// from the API server: objects that are rarely needed, and CephBenchmarks and Jobs that must be
+	// current.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -60,18 +60,18 @@ type Options struct {
 	Rook     Rook
 	Ceph     tuning.Ceph
 	Lock     lock.Locker
-	// Journals is the store of the settings that sweeps still have to restore in Ceph clusters.
+	// Journals stores the settings that sweeps still have to restore in Ceph clusters.
 	Journals tuning.Store
-	// Outages is the store of the journals of OSDs that are kept down.
+	// Outages stores the journals of outages, which name the OSDs that are kept down.
 	Outages tuning.Store
 	// Writer names this process in journals. No earlier or later process has the same name.
 	Writer string
-	// Doubts records changes whose outcome this process does not know, for both controllers.
+	// Doubts records changes of Ceph whose outcome this process does not know. Both controllers share it.
 	Doubts *tuning.Doubts
-	// KeepEvery is the interval between checks for orphaned OSDs; 0 means no checks.
+	// KeepEvery is the interval between checks for orphaned outages; 0 means no checks.
 	KeepEvery time.Duration
-	// Reached is called at each step of setting or unsetting noup. Tests use it to simulate a
-	// killed process; nil does nothing.
+	// Reached is called at each step of setting or unsetting noup. Tests use it to simulate a killed
+	// process. It may be nil.
 	Reached func(tuning.Step) error
 	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces
@@ -83,11 +83,11 @@ type Options struct {
 	PoolSettle time.Duration
 	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
-	// Now returns the time. Tests may replace it.
+	// Now returns the time.
 	Now func() time.Time
 }
 
-// Reconciler moves one CephBenchmark one step forward.
+// Reconciler reconciles CephBenchmarks.
 type Reconciler struct {
 	client    client.Client
 	reader    client.Reader
@@ -104,7 +104,7 @@ type Reconciler struct {
 	masterKey []byte
 	counts    *exporter.Events
 	now       func() time.Time
-	// poolSettle is how long the PGs of a new pool have to be clean before the pool is used.
+	// poolSettle is [Options.PoolSettle].
 	poolSettle time.Duration
 	live       *live.Sessions[memory]
 	decisions  reconcile.Decisions
@@ -130,8 +130,8 @@ func New(o Options) *Reconciler {
 	return r
 }
 
-// Course returns the time series of the clients of a benchmark in a phase of its first run: the
-// rows of each client from a given row on.
+// Course returns the figures of a benchmark's clients for each second of a phase in the first run. For
+// client i, they begin at row from[i].
 func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	return r.live.Course(ctx, benchmark, phase, from)
 }
@@ -142,12 +142,12 @@ func (r *Reconciler) wake(key types.NamespacedName) {
 	b.Namespace, b.Name = key.Namespace, key.Name
 	select {
 	case r.woken <- event.TypedGenericEvent[*v1alpha1.CephBenchmark]{Object: b}:
-	default: // The manager is ending, or has a backlog. Then the next sample of the cluster triggers a pass.
+	default: // The channel is full: the manager is ending or has a backlog. The next sample of the cluster triggers a pass.
 	}
 }
 
-// These limit the delay before a failed step is retried. The first retry comes soon. Once Ceph or
-// the network works again, the next retry comes within half a minute.
+// These are the shortest and the longest delay before a failed step is retried. The longest delay limits
+// how long the controller continues to wait once Ceph or the network works again.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second
@@ -185,8 +185,9 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// The permissions for CRs, and those that are needed while a namespace is being deleted, must outlast
-// the Roles in the namespace. So they are in a separate role, which is bound cluster-wide.
+// The permissions for custom resources must outlast the Roles in a namespace that is being deleted, and so
+// must the permissions that the teardown needs there. So they are in a separate role, which is bound
+// cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources

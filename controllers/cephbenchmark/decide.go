@@ -13,13 +13,13 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// step is one step of the controller.
+// step names one action of the controller.
 type step string
 
 const (
 	// stepNone leaves the object alone, status included.
 	stepNone step = "None"
-	// stepIdle waits for an expected change of the spec.
+	// stepIdle waits until spec.suspend is false.
 	stepIdle step = "Idle"
 	// stepStall waits until a person changes the spec, the operator config, or the permissions in the
 	// namespace.
@@ -32,24 +32,24 @@ const (
 	stepBegin step = "Begin"
 	// stepLock takes or renews the cluster's lock, if it is the benchmark's turn.
 	stepLock step = "Lock"
-	// stepPrepare prepares the scratch pool, part by part, and then creates Jobs and the Secret.
+	// stepPrepare carries out the next part of preparing the scratch pool, and then creates the Jobs and
+	// the Secret.
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
-	// stepMove carries out the next move with the clients.
+	// stepMove carries out the next move, which is an action with the clients.
 	stepMove step = "Move"
 	// stepTakeOSDsDown stops OSDs during a phase, or observes the outage.
 	stepTakeOSDsDown step = "TakeOSDsDown"
 	// stepRestoreOSDs ends the outage.
 	stepRestoreOSDs step = "RestoreOSDs"
-	// stepConcludeRun turns the reports of a run into its outcome, valid or invalid with the
-	// reason.
+	// stepConcludeRun judges a run by the clients' reports, and archives the result.
 	stepConcludeRun step = "ConcludeRun"
 	// stepAcknowledge records a change of the spec that requests no run.
 	stepAcknowledge step = "Acknowledge"
-	// stepFail ends the run ID without a result.
+	// stepFail ends the session as failed.
 	stepFail step = "Fail"
-	// stepTearDown removes everything that was created.
+	// stepTearDown carries out the next part of the teardown.
 	stepTearDown step = "TearDown"
 	// stepRemoveFinalizer removes the finalizer, and nothing else.
 	stepRemoveFinalizer step = "RemoveFinalizer"
@@ -57,16 +57,16 @@ const (
 
 // plan is the decision of a pass, with a message for the user.
 type plan struct {
-	rule    string // the name of the rule that made it
-	subrule string // the name of the rule that decided on preparing or tearing
+	rule    string // the name of the rule that made the plan
+	subrule string // the name of the rule that chose preparing or tearing
 	step    step
 	outcome kstatus.Outcome
 	// progress describes the current work in a few words.
 	progress string
-	// again is the time to the next pass if no event comes before; 0 means none.
+	// again is the delay of the next pass, unless an event starts it earlier; 0 waits for an event.
 	again time.Duration
 
-	// patience is how long the same plan may be repeated without progress.
+	// patience limits how long the same plan may be repeated without progress.
 	patience reconcile.Patience
 
 	move  workload.Move // for stepMove
@@ -76,7 +76,7 @@ type plan struct {
 	// removes says that the plan waits before a run until OSDs have removed the PGs of deleted
 	// pools.
 	removes bool
-	// surveys says that Ceph is surveyed again, because what the plan waits for is in the survey.
+	// surveys says that Ceph is surveyed again, because the last survey has the reason for the wait.
 	surveys bool
 	// preparing is the part of the scratch pool's preparation that comes next.
 	preparing scratchpool.Next
@@ -90,13 +90,13 @@ type ending string
 
 const (
 	endsHere    ending = ""        // the outcome is in status
-	endsPause   ending = "Pause"   // the object pauses until it is resumed
-	endsDeleted ending = "Deleted" // the object is deleted
-	// endsReplaced is followed by the start of another run ID.
+	endsPause   ending = "Pause"   // the benchmark pauses until spec.suspend is false
+	endsDeleted ending = "Deleted" // the benchmark is deleted
+	// endsReplaced means that the session of another run ID begins.
 	endsReplaced ending = "Replaced"
 )
 
-// rule decides, if it applies.
+// rule returns a plan, if it applies.
 type rule = reconcile.Rule[facts, plan]
 
 // rules returns the rules in order. The first rule that applies decides, so the list shows the
@@ -116,10 +116,10 @@ func rules() []rule {
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
 		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
-		{Name: "failWithForeignJob", Func: failWithForeignJob},         // a Job that is not, or no longer, as the manager created it
+		{Name: "failWithForeignJob", Func: failWithForeignJob},         // the Job differs from the one that the manager created
 		{Name: "failWithoutJob", Func: failWithoutJob},                 // the session's Job is gone
-		{Name: "failWithoutCluster", Func: failWithoutCluster},         // the facts about the CephCluster stay unknown until a deadline
-		{Name: "waitForSurvey", Func: waitForSurvey},                   // the script depends on facts about Ceph
+		{Name: "failWithoutCluster", Func: failWithoutCluster},         // the CephCluster cannot be observed; the wait is limited
+		{Name: "waitForSurvey", Func: waitForSurvey},                   // the later rules need facts about Ceph
 		{Name: "waitForClaim", Func: waitForClaim},                     // the claim that is the target must exist
 		{Name: "failWithoutScript", Func: failWithoutScript},           // the spec cannot be carried out on this cluster
 		{Name: "failWithoutDomains", Func: failWithoutDomains},         // too few failure domains for the copies
@@ -133,12 +133,12 @@ func rules() []rule {
 		{Name: "followLog", Func: followLog},                           // waits for a standalone client
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
 		{Name: "failWithJob", Func: failWithJob},                       // the Job or one of its pods has ended too early, or is being deleted
-		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the same, for the background load
-		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images, quotas
+		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the Job or the pod of the background load has ended or is being deleted
+		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images or quotas delay pods
 		{Name: "switchToStandalone", Func: switchToStandalone},         // the manager cannot connect to the client
 		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
-		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // the rest of the phase is useless
-		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbed run must not continue
+		{Name: "concludeFailedOutage", Func: concludeFailedOutage},     // an outage failed, so the rest of its phase is useless
+		{Name: "abortDisturbedRun", Func: abortDisturbedRun},           // a disturbance aborts the run
 		{Name: "concludeFailedRun", Func: concludeFailedRun},           // a task has failed
 		{Name: "concludeRunWithoutMore", Func: concludeRunWithoutMore}, // all phases have ended
 		{Name: "runOutage", Func: runOutage},                           // stops OSDs during a phase
@@ -176,8 +176,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	return d
 }
 
-// renews reports whether the plan only renews a lock, which happens regularly between other
-// steps.
+// renews reports whether the plan only renews a lock, which recurs between other steps.
 func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.turn.Grant != nil
 }
@@ -202,8 +201,8 @@ const (
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits how long the plan may be repeated while it waits for the same thing. After that,
-// the benchmark fails with the outcome in late.
+// atMost limits the wait of p, which the parameter what names. If the wait takes longer than within, the
+// benchmark fails with the outcome late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

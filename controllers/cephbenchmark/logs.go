@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// readLogs adds the clients whose state only logs show: a standalone client, and clients whose
+// readLogs reads the logs of clients whose state only logs show: a standalone client, and clients whose
 // pods have ended.
 func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 	for i := range seen.pods {
@@ -65,8 +65,8 @@ func (f *facts) statusesOf(log *clientview.Log) ([]task.Status, error) {
 	return clientview.StandaloneStatuses(f.planned, log), nil
 }
 
-// logsPending reports whether a log is not final yet. The log of a standalone client is not final while the client
-// runs.
+// logsPending reports whether a log is not final. A log is final if its pod has ended and the log was read,
+// or can no longer be read.
 func (f facts) logsPending() bool {
 	for _, log := range f.logs {
 		if !log.Final {

@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// memory holds the manager's own knowledge of a session, apart from the runners' answers. It is lost
-// when the manager ends, and with it the proof that clients started together: the current run is then
-// invalid if it has several clients. remember, observeOutage and readLogs write observations into the
-// memory, and act records the steps that it carries out. Rules only read it.
+// memory holds knowledge of a session that only this process has. A restart of the manager loses it, and
+// with it the proof that clients started together. The current run is then invalid if it has several
+// clients. remember, observeOutage and readLogs store observations in memory, and act records the steps
+// that it carries out. Rules only read memory.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
@@ -34,8 +34,7 @@ type memory struct {
 	trouble string
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.
 	removal quiescence.Removal
-	// fromBeginning says that this process has followed the session since before it created its
-	// first object, and so knows all of its objects.
+	// fromBeginning says that this process began the session, and so knows all objects of the session.
 	fromBeginning bool
 	// turn is the session's place in the queue for the lock of the Ceph cluster, and the lock once the
 	// session holds it.
@@ -44,17 +43,17 @@ type memory struct {
 	pool scratchpool.Preparation
 	// statusWrittenAt is when this process last wrote status, or first saw the session.
 	statusWrittenAt time.Time
-	// madeJob is the last Job that was created or found. replacedJob is a Job that the operator
-	// itself has deleted to replace it. backgroundJob is the Job of the background load.
-	// secretMade says that the Secret of the Jobs exists. usedBefore is how many bytes the OSDs
-	// used before anything was created.
+	// madeJob is the UID of the last Job that was created or found. replacedJob is the UID of the Job that
+	// a standalone client's Job replaces. backgroundJob is the UID of the background load's Job. secretMade
+	// says that the Secret of the Jobs exists. usedBefore is how many raw bytes of the OSDs were in use
+	// before anything was created.
 	madeJob, replacedJob, backgroundJob types.UID
 	secretMade                          bool
 	usedBefore                          int64
 	// reached says that at least one runner has answered.
 	reached bool
-	// standalone says that the client is standalone. planned holds the tasks of that client. logs
-	// holds the logs read so far, by pod.
+	// standalone says that the client is standalone. planned holds its tasks. logs holds the logs read so
+	// far, by pod.
 	standalone bool
 	planned    []task.Task
 	logs       map[types.UID]*clientview.Log

@@ -34,14 +34,14 @@ type facts struct {
 	now       time.Time
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
-	// spec is the spec with which the current session was started, from its Job. Without an unaltered
-	// Job, it is the benchmark's own spec, which may already request another run.
+	// spec is the spec with which the current session began, from its Job. Without an unaltered Job, it is
+	// the benchmark's present spec, which may already request another run.
 	spec    v1alpha1.CephBenchmarkSpec
 	session clientjob.Session
 	cluster settings.Cluster
-	known   bool // the operator config lists that cluster
-	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed only
-	// before a run ID begins.
+	known   bool // the operator config lists the cluster
+	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed only before a
+	// session begins.
 	refused string
 
 	rook    *rook.ClusterInfo
@@ -49,16 +49,16 @@ type facts struct {
 	locked  bool // the session has the lock, and need not renew it yet
 
 	job     *batchv1.Job
-	jobLost bool // the Job was created and is gone, although no standalone client is to replace it
+	jobLost bool // the Job was created and is gone, but not because a standalone client replaces it
 	// jobMismatch says how the Job differs from the one that the manager created. The manager
 	// ignores the annotations of a Job that differs, and leaves a Job of another owner alone.
 	jobMismatch clientjob.Mismatch
 	pods        []corev1.Pod
-	// orphans holds the pods that remain although their Job is gone. They are observed only in a
-	// teardown, before it removes the data that they write.
+	// orphans holds the session's pods whose Job is gone. Only a teardown observes them, because they may
+	// still write data that it has to remove.
 	orphans []corev1.Pod
-	// hint is Kubernetes' last warning about a Job of the session, or about one of its pods, while
-	// pods do not start.
+	// hint is Kubernetes' last warning about the session's Jobs or pods while pods do not start; "" without
+	// one.
 	hint string
 
 	background backgroundFacts // observations of the background load
@@ -68,44 +68,44 @@ type facts struct {
 	clusterwatch.View
 
 	datasetBytes int64 // bytes that each client prefills
-	roomBytes    int64 // bytes that each client may write in addition
+	roomBytes    int64 // bytes that each client may write in addition to datasetBytes
 
 	block    bool  // the target is a claim in volume mode Block
 	claimErr error // why block is unknown
 
 	script    *workload.Script
-	scriptErr error // the spec cannot be carried out on this cluster
+	scriptErr error // why the spec cannot be carried out on this cluster
 
 	outage outage.View
 
 	pool    scratchpool.View // observations of the scratch pool while it is being prepared
 	poolErr error
 
-	// misplaced describes PGs of the scratch pool that were on other OSDs than its own after the
-	// phases of the current run; "" if all were in place. misplacedErr is why that is unknown.
+	// misplaced describes PGs of the scratch pool that were on wrong OSDs after the phases of the current
+	// run; "" if all were in place. misplacedErr is why the placement is unknown.
 	misplaced    string
 	misplacedErr error
 
-	// inCeph says that Ceph may have pools, images, objects or the lock of the session. It is
-	// determined only for a teardown or a pause. inCephErr is why it is unknown.
+	// inCeph says that Ceph may have pools, images, objects or the lock of the session. It is determined
+	// only for a teardown or a pause. inCephErr is why inCeph is unknown.
 	inCeph    bool
 	inCephErr error
 
-	// shared describes the use of the sweep's scratch pool; the zero value if the benchmark does not
-	// share it.
+	// shared describes how the benchmark uses its sweep's scratch pool; the zero value if it does not share
+	// one.
 	shared rook.ScratchUse
 
 	runners  map[int]clientview.View
 	answered bool                    // at least one runner has answered
 	logs     map[int]*clientview.Log // logs of clients whose state only logs show
 	planned  []task.Task             // the tasks of a standalone client, if its log was read
-	tasks    workload.Tasks          // nil if not all runners have answered yet
+	tasks    workload.Tasks          // nil until all runners have answered
 	next     workload.Move
 }
 
-// observe gathers the facts. It changes nothing in Kubernetes or Ceph, and reads only as much as
-// the stage of the benchmark needs: one that has ended costs one read from a cache.
-// [memory.remember] stores the observations that later passes need.
+// observe gathers the facts. It changes nothing in Kubernetes or Ceph. It reads only as much as the stage
+// of the benchmark needs: nothing if the benchmark has ended and requests no other run. [memory.remember]
+// stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
@@ -144,7 +144,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	return seen, nil
 }
 
-// observeNamespace checks whether benchmarks may run in the namespace, if one is about to begin.
+// observeNamespace checks, when a benchmark is about to begin, whether benchmarks may run in its namespace.
 func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
 	status := seen.benchmark.Status
 	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
@@ -154,9 +154,9 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// read reads the object from the API server, or from the cache if it has ended, is torn down, and
-// requests no other run. A cache may not have the last pass's status yet, and repeating a step is worse
-// than one more request.
+// read returns the object from the cache if it has ended, is torn down, and requests no other run.
+// Otherwise it reads from the API server, because a cache may lack the last pass's status, and the
+// controller would repeat a step.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
 	b := &v1alpha1.CephBenchmark{}
 	if err := r.client.Get(ctx, key, b); err != nil {
@@ -209,9 +209,8 @@ func (r *Reconciler) jobs() clientview.Jobs {
 	return clientview.Jobs{Client: r.client, Reader: r.reader}
 }
 
-// observeOrphans looks for pods whose Job is gone, before the teardown removes the data that
-// they write. When the Job or the namespace is deleted, Kubernetes takes a moment to end the
-// pods.
+// observeOrphans finds pods of a session in teardown whose Job is gone. Kubernetes ends such pods with a
+// delay, and meanwhile they may write data that the teardown has to remove.
 func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error) {
 	if seen.tearingDown() {
 		seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.session.Name, seen.session.Background().Name)
@@ -242,7 +241,8 @@ func (r *Reconciler) connection(cluster settings.Cluster, identity string) clust
 	return func(ctx context.Context) (ceph.Connection, error) { return r.rook.Connection(ctx, cluster, identity) }
 }
 
-// observeRunners determines the script, and observes the statuses of the clients' tasks.
+// observeRunners determines the script, which has the clients' tasks, and observes the statuses of these
+// tasks.
 func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 	if seen.Survey == nil && !seen.tearingDown() && !seen.benchmark.Spec.Suspend {
 		return nil
@@ -298,8 +298,8 @@ func (f *facts) newScript() (*workload.Script, error) {
 	return made, nil
 }
 
-// observeClients follows the runners. It reads the logs of a standalone client, and of clients
-// whose pods have ended.
+// observeClients observes the runners. It reads the logs of a standalone client, and of clients whose pods
+// have ended.
 func (r *Reconciler) observeClients(ctx context.Context, seen *facts) error {
 	seen.runners, seen.logs = map[int]clientview.View{}, map[int]*clientview.Log{}
 	if !seen.standalone() {
@@ -328,20 +328,20 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the run in status has ended, and its teardown is complete. The condition
-// Reconciling shows that, because record keeps it until the teardown is complete.
+// tidied reports whether the session in status has ended and is torn down. record keeps the condition
+// Reconciling until the teardown is complete.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 
-// atWork reports whether something of the run in status may still exist.
+// atWork reports whether something of the session in status may still exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// replaced reports whether the spec requests another run while the current run has no clients.
-// The current run then measures nothing, and its spec is lost, because only its Job had the spec. A run
-// whose Job was deleted is not replaced, because it fails.
+// replaced reports whether the spec has a new run ID while the current session has no Job. That session
+// measures nothing, and its spec is lost, because only a Job stores the spec. A session whose Job was
+// deleted is not replaced, because it fails.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
@@ -351,8 +351,8 @@ func (f facts) tearingDown() bool {
 	return f.deleted() || hasEnded(f.benchmark.Status) || f.pausing() || f.replaced()
 }
 
-// pausing reports whether the teardown for a suspension has begun. That teardown is always
-// completed, and the session is not used again.
+// pausing reports whether the teardown for a suspension has begun. That teardown is always completed, even
+// if the suspension ends before.
 func (f facts) pausing() bool {
 	return f.atWork() && reasonOf(f.benchmark) == v1alpha1.ReasonSuspended
 }
@@ -364,7 +364,7 @@ func (f facts) startTime() time.Time {
 	return f.benchmark.Status.StartTime.Time
 }
 
-// endedRuns counts the runs that have ended, with or without success.
+// endedRuns counts the runs that have ended, valid or not.
 func (f facts) endedRuns() int32 { return conclusion.EndedRuns(f.benchmark.Status) }
 
 // currentRun returns the number of the current or next run, from 1.
@@ -372,8 +372,8 @@ func (f facts) currentRun() int32 { return f.endedRuns() + 1 }
 
 func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions }
 
-// isMeasuring reports whether a phase is or may be running. After a restart of the manager, that
-// is unknown until the runners have answered.
+// isMeasuring reports whether a phase may be running. After a restart of the manager, that is possible
+// until all runners have answered.
 func (f facts) isMeasuring() bool {
 	if f.standalone() {
 		return false // A standalone client measures until its end, so a suspension must not wait for the end of a phase.
@@ -384,5 +384,5 @@ func (f facts) isMeasuring() bool {
 	return f.tasks.Measuring()
 }
 
-// lost returns why a required runner does not answer, and since when; nil if all answer.
+// lost returns why a runner does not answer, and since when; nil if all answer.
 func (f facts) lost() (since time.Time, why error) { return clientview.Unreachable(f.everyone()) }

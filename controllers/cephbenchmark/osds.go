@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A scratch pool may be confined to some OSDs. Its preparation puts its placement groups on these
+// A scratch pool may be confined to some OSDs. The preparation puts the pool's placement groups on these
 // OSDs, and the manager checks the placement again after each run.
 
 // osds returns the OSDs to which the scratch pool is confined. Either this process has chosen them,
@@ -21,8 +21,8 @@ func (f facts) osds() []int {
 	return f.memory.pool.OSDs
 }
 
-// osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are
-// unknown. An annotation that others may have changed does not count.
+// osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are unknown. OSDs
+// in an annotation without a seal count as unknown, because others may have changed them.
 func (f facts) osdsMismatch() clientjob.Mismatch {
 	if f.target().Confined() == nil || len(f.osds()) > 0 {
 		return clientjob.Match
@@ -36,9 +36,9 @@ const maxOSDs = 256
 // osdsInStatus returns the OSDs of the scratch pool in the form of status.
 func (f facts) osdsInStatus() string { return ellipsis.Cut(clientjob.OSDsText(f.osds()), maxOSDs) }
 
-// observePlacement checks, after the phases of a run, whether the scratch pool is still on its OSDs, or
-// on OSDs of its device class. It checks nothing during a teardown or a suspension, nor before the
-// survey of Ceph, which is missing at first after a restart of the manager.
+// observePlacement checks, after the phases of a run, whether the scratch pool is still on its OSDs, or on
+// OSDs of its device class. It does nothing during a teardown or a suspension, or before the first survey
+// of Ceph.
 func (r *Reconciler) observePlacement(ctx context.Context, seen *facts) {
 	if seen.tearingDown() || seen.benchmark.Spec.Suspend || seen.Survey == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A template's outage happens in the middle of a phase, when the controller has nothing to do for
-// the clients. Package outage decides about it and carries it out.
+// A template's outage happens in the middle of a phase, while the clients need nothing from the controller.
+// Package outage decides on the outage's steps and carries them out.
 
 // outagePlan returns the plan for the template's outage.
 func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.Template) }
@@ -20,8 +20,7 @@ func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.
 // osdsStopped reports whether OSDs may be down because of this process.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.Outstanding() }
 
-// observeOutage determines the step of the current run's outage, once its phase has begun, and
-// remembers its state.
+// observeOutage determines the next step of the current run's outage, and remembers the outage's state.
 func (f *facts) observeOutage() {
 	plan, has := f.outagePlan()
 	if !has {
@@ -74,8 +73,8 @@ func (r *Reconciler) carryOutOutage(ctx context.Context, seen facts, p plan) (ef
 	return effect{again: p.again}, r.stopper(seen).Look(ctx, clean)
 }
 
-// restoreOwnOSDs is the first part of a teardown. OSDs that this object has stopped must be up
-// again before the teardown removes anything.
+// restoreOwnOSDs brings back the OSDs that this benchmark has stopped. It is the first part of a teardown,
+// because OSDs must be up before anything is removed.
 func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	if seen.fsid() == "" {
 		return "Waiting until Rook enters the FSID in the status of the CephCluster, because OSDs may be down.", seen.rookErr
@@ -83,8 +82,9 @@ func (r *Reconciler) restoreOwnOSDs(ctx context.Context, seen facts) (reconcile.
 	return r.stopper(seen).RestoreOwn(ctx, seen.spec.Template.Outage != nil)
 }
 
-// expectedOutage returns the run's own outage, whose effects are no disturbances; nil if the
-// template has no outage, if OSDs are not stopped yet, or if this process does not know the outage.
+// expectedOutage returns the run's outage, whose effects do not count as disturbances. It returns nil
+// without an outage in the template, before OSDs are stopped, and if this process did not follow the
+// outage.
 func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	plan, has := f.outagePlan()
 	if !has {
@@ -93,8 +93,8 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	return f.memory.outage.Expected(plan, run)
 }
 
-// forgottenOutage returns the beginning of the reason for aborting a run if the manager restarted
-// in the phase of the outage: then it cannot distinguish effects of the outage from disturbances.
+// forgottenOutage returns a sentence for the reason why a run was aborted, if the manager restarted in the
+// phase of the outage. The manager then cannot distinguish effects of the outage from disturbances.
 // Otherwise it returns "".
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage

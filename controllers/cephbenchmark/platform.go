@@ -16,13 +16,13 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	// Connection returns the connection to the cluster as one of its CephClients.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
-	// EnsureScratchPool creates the scratch pool. It reports whether Rook calls the pool ready. If
-	// Rook does not, it also returns the reason. The OSD map must be current.
+	// EnsureScratchPool creates the scratch pool if it does not exist, and reports whether Rook calls the
+	// pool ready. If Rook does not, the result why has the reason. The OSD map must be current.
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 	// OwnsScratchPool reports whether the pool exists and belongs to owner.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// DeleteScratchPool removes the pool if it belongs to owner. It reports whether the pool is gone. If
-	// the pool still exists, it also returns the reason.
+	// the pool still exists, the result why has the reason.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/scratchpool"
 )
 
-// prepare carries out the next part of the preparation of the scratch pool. Once the pool is
-// prepared, it creates the Job and the objects that its pods need.
+// prepare carries out the next part of preparing the scratch pool. If nothing remains to prepare, it
+// creates the Jobs and the Secret that their pods need.
 func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.job != nil {
 		return effect{again: time.Second}, r.makeClients(ctx, seen)
@@ -79,8 +79,7 @@ func (f facts) preparation() scratchpool.Facts {
 	return made
 }
 
-// poolUse returns the marks of this session's scratch pool, or of the sweep's scratch pool if
-// the session shares it.
+// poolUse identifies the session's scratch pool, or the sweep's scratch pool if the session shares that.
 func (f facts) poolUse() rook.ScratchUse {
 	if f.sharesPool() {
 		return f.shared
@@ -94,11 +93,11 @@ func (f facts) sharesPool() bool {
 	return f.shared.Key != "" && f.spec.Template.Target.ScratchPool != nil
 }
 
-// blockDataset begins the names of data that the runs of a block share. The names need not
-// identify the block, because its scratch pool has no data of other blocks.
+// blockDataset is the prefix of the names of data that the runs of a block share. The names need not
+// identify the block, because a scratch pool never has data of several blocks.
 const blockDataset = scratchpool.ImagePrefix + "block"
 
-// shareDataset makes clients use the data of their block, if its runs share data.
+// shareDataset makes the clients use the data that the runs of their block share, if they share any.
 func (f facts) shareDataset(places []place.Place) {
 	if !f.sharesPool() || !f.shared.Data {
 		return

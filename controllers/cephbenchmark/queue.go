@@ -18,8 +18,8 @@ import (
 // queueAgain is the interval between requests for the lock while the benchmark waits for it.
 const queueAgain = 2 * time.Second
 
-// holder returns the object that holds the lock for this benchmark. For a sweep's benchmarks, it
-// is the sweep.
+// holder returns the object that holds the lock for this benchmark: its sweep, or else the benchmark
+// itself.
 func (f facts) holder() objectref.Ref {
 	if sweep, has := objectref.SweepOf(f.benchmark); has {
 		return sweep
@@ -27,7 +27,7 @@ func (f facts) holder() objectref.Ref {
 	return objectref.To(v1alpha1.KindCephBenchmark, f.benchmark)
 }
 
-// takeLock takes the lock of the Ceph cluster, if it is this benchmark's turn, or renews it.
+// takeLock takes or renews the lock of the Ceph cluster, if it is this benchmark's turn.
 func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	came, err := r.taker(seen).Take(ctx)
 	o := kstatus.Outcome{Reason: v1alpha1.ReasonQueued, Message: string(came.Waits)}

@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// record writes the pass's outcome into status. Then it emits an event if a run has ended, and one if the
-// reason is new.
+// record writes the pass's outcome into status. Then it emits an event if a run has ended, and another
+// event if the reason in status is new.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone || p.step == stepRemoveFinalizer || (p.step == stepTearDown && p.last == endsDeleted && e.finished) {
 		return nil
@@ -65,10 +65,9 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	return after
 }
 
-// minMessageInterval is the shortest interval between writes of status that change only messages or
-// the step of the progress. Most waits end sooner, without such a write. minMessageIntervalAtEnd applies
-// once status has the outcome: then messages are less urgent, unless OSDs are still down or the
-// benchmark is deleted.
+// minMessageInterval is the shortest time between two writes of status that differ only in messages or in
+// the step of the progress. minMessageIntervalAtEnd applies to a benchmark that has ended, because its
+// messages are less urgent. It does not apply while OSDs are still down or the benchmark is being deleted.
 const (
 	minMessageInterval      = 10 * time.Second
 	minMessageIntervalAtEnd = 30 * time.Second
@@ -81,7 +80,7 @@ func messageInterval(seen facts) time.Duration {
 	return minMessageInterval
 }
 
-// maxNote is the length of the longest note that an event may have, in bytes.
+// maxNote is the maximum length of an event's note, in bytes.
 const maxNote = 1024
 
 // mark sets the conditions.
@@ -105,14 +104,13 @@ func mark(b *v1alpha1.CephBenchmark, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// markEnded sets the final conditions of a run that has ended, according to the present failOn.
+// markEnded sets the conditions of a benchmark that has ended, according to the present spec.failOn.
 func markEnded(b *v1alpha1.CephBenchmark) {
 	kstatus.JudgeAgain(&b.Status.Conditions, b.Generation, b.Status.Verdict, b.Spec.FailOn, b.Status.Summary)
 	kstatus.MarkEnded(&b.Status.Conditions, b.Generation)
 }
 
-// dropInterrupted removes the run that a pause has interrupted: after the pause, that run starts
-// again from its beginning.
+// dropInterrupted removes the run that a pause has interrupted, because it starts again after the pause.
 func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }

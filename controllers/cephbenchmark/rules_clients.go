@@ -24,8 +24,9 @@ func failWithoutJob(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClientsLost, "The Job of the clients was deleted, and not by the operator."), seen.jobLost
 }
 
-// finishReplacing continues the replacement that switchToStandalone has begun. It ignores
-// AnnotationUnreachable on a Job that no standalone client can replace: the manager never sets it there.
+// finishReplacing continues the replacement that switchToStandalone has begun and marked with
+// AnnotationUnreachable. It ignores the annotation on a Job that no standalone client can replace: there, a
+// user has set it.
 func finishReplacing(seen facts) (plan, bool) {
 	if seen.job == nil || seen.job.Annotations[clientjob.AnnotationUnreachable] == "" || seen.asStandalone(seen.currentRun()).Check() != nil {
 		return plan{}, false
@@ -74,16 +75,16 @@ func followLog(seen facts) (plan, bool) {
 	return plan{}, false // The client has not started yet, or has ended without a report.
 }
 
-// concludeFromLogs saves a run whose phases had all ended before a pod ended: the reports that
-// were not fetched yet are in the pod's log. It does not apply to a run with a background load: such a
-// load reports only when it is stopped, and must be stopped in time.
+// concludeFromLogs concludes a run whose phases had all ended before a client's pod ended: the log of the
+// pod has the missing reports. It does not apply to a run with a background load, because such a load
+// reports only when the manager stops it.
 func concludeFromLogs(seen facts) (plan, bool) {
 	if seen.standalone() || seen.hasBackground() || len(seen.logs) == 0 || seen.allRunsEnded() || !seen.job.DeletionTimestamp.IsZero() {
 		return plan{}, false
 	}
 	pending := seen.logsPending()
 	for _, view := range seen.runners {
-		pending = pending || (view.Snapshot == nil && view.Err == nil) // The first request is still pending.
+		pending = pending || (view.Snapshot == nil && view.Err == nil) // The runner has neither answered nor failed to answer yet.
 	}
 	if pending {
 		return waiting(v1alpha1.ReasonRunning, "A client's pod has ended. Reading its log for results.", clientview.LogAgain), true
@@ -125,8 +126,8 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
-// scheduleWithin is how long a new pod may have no node before that is reported. Kubernetes calls
-// a pod unschedulable while it binds the pod's volume, which usually takes seconds.
+// scheduleWithin is the age from which a pod without a node is reported. While Kubernetes binds a pod's
+// volume, which usually takes seconds, it calls the pod unschedulable.
 const scheduleWithin = 10 * time.Second
 
 // podsWaiting returns why the pods do not run yet, or false if all of them do.
@@ -176,8 +177,8 @@ func replaceClients(message string) plan {
 	return p.atMost(prepareWithin, "replacement", p.outcome)
 }
 
-// unreachableAfter is how long runners may be unreachable. It exceeds the time to start a
-// manager on another node, and to restart a node's network.
+// unreachableAfter is how long runners may be unreachable before the benchmark fails. Within that time, a
+// manager can start on another node, or a node's network can restart.
 const unreachableAfter = 2 * time.Minute
 
 func waitForRunners(seen facts) (plan, bool) {

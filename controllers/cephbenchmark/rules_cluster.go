@@ -20,9 +20,9 @@ func failWithoutCluster(seen facts) (plan, bool) {
 	return seen.waitForCluster(seen.rookErr), true
 }
 
-// waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If
-// clients are running, the benchmark therefore fails before its lock can expire: otherwise, the
-// next holder would measure while these clients still make load.
+// waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If clients
+// are running, the benchmark therefore fails before its lock can expire. Otherwise, the next holder would
+// measure while these clients still make load.
 func (f facts) waitForCluster(why error) plan {
 	within := f.spec.Quiescence.Timeout.Duration
 	if f.job != nil {
@@ -32,10 +32,9 @@ func (f facts) waitForCluster(why error) plan {
 	return p.atMost(within, "cluster", p.outcome)
 }
 
-// waitForSurvey waits for the first survey, the observation of Ceph on which later rules depend.
-// Meanwhile it requests the lock, because that takes about as long as the survey. If the target is
-// a claim, it does not request the lock: the claim may be missing, and other benchmarks and sweeps
-// should not wait for the claim.
+// waitForSurvey waits for the first survey of Ceph, on which later rules depend. Meanwhile it requests the
+// lock, to save time. If the target is a claim, it does not request the lock: while the claim is missing,
+// the lock would block other benchmarks and sweeps.
 func waitForSurvey(seen facts) (plan, bool) {
 	switch {
 	case seen.Survey != nil:
@@ -80,8 +79,8 @@ func queueForLock(seen facts) (plan, bool) {
 	return plan{step: stepLock}, !seen.locked
 }
 
-// failOutOfRoom ends a benchmark while OSDs still accept the requests that remove its data. The
-// benchmark's own data may fill the OSDs, so waiting would not help.
+// failOutOfRoom ends a benchmark if OSDs are about to be full, while they still accept the requests that
+// remove its data. Waiting would not help, because the benchmark's own data may fill the OSDs.
 func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.job == nil || seen.allRunsEnded() {
 		return plan{}, false
@@ -113,15 +112,15 @@ func waitForQuiet(seen facts) (plan, bool) {
 	}), true
 }
 
-// waitForRemoval waits until OSDs have removed the PGs of pools that were deleted before, for a
-// limited time. A run that begins during the removal is marked as disturbed.
+// waitForRemoval waits, for a limited time, until OSDs have removed the PGs of deleted pools. If the
+// removal continues after that time, the run begins and is marked as disturbed.
 func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
-	strays := seen.Samples[len(seen.Samples)-1].Strays // There is a sample, since the cluster is quiescent.
+	strays := seen.Samples[len(seen.Samples)-1].Strays // A sample exists, because waitForQuiet has found the cluster quiescent.
 	if strays == nil {
-		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // There is no message: the last observation is from the previous run, and the next one comes soon.
+		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Without a message: the last sample is from the previous run, and the next sample comes soon.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))

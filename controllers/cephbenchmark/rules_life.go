@@ -15,8 +15,8 @@ func leaveDeletedAlone(seen facts) (plan, bool) {
 	return plan{step: stepNone}, seen.deleted() && !controllerutil.ContainsFinalizer(seen.benchmark, Finalizer)
 }
 
-// releaseDeleted removes the finalizer without a request to Ceph or Rook: the deletion of a sweep
-// deletes hundreds of benchmarks whose teardown was complete long ago.
+// releaseDeleted removes the finalizer without a request to Ceph or Rook: deleting a sweep deletes hundreds
+// of benchmarks whose teardown is already complete.
 func releaseDeleted(seen facts) (plan, bool) {
 	return plan{step: stepRemoveFinalizer}, seen.deleted() && seen.tidied()
 }
@@ -81,8 +81,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
 }
 
-// namespaceAgain is the interval between checks whether benchmarks may run in a namespace: the
-// manager does not watch Roles.
+// namespaceAgain is the interval between checks whether benchmarks may run in a namespace. The manager does
+// not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -91,16 +91,16 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// tearDownReplaced tears down the replaced run before the next run ID begins. Once status has the
-// next run ID, the names of the replaced run's images and objects are lost.
+// tearDownReplaced tears down the replaced session before the next run ID begins. Once status has the next
+// run ID, the names of the replaced session's images and objects are lost.
 func tearDownReplaced(seen facts) (plan, bool) {
 	return plan{step: stepTearDown, last: endsReplaced, progress: "removing what the previous run left", outcome: kstatus.Outcome{
 		Reason: v1alpha1.ReasonTearingDown, Message: "Removing what the previous run left, because runID has changed and that run has no clients.",
 	}}, seen.replaced() && seen.inCeph
 }
 
-// begin starts a new run ID, or resumes a paused one, when no run is at work, or when the run at work was
-// replaced and has left nothing.
+// begin starts or resumes the run ID in the spec. It applies if no session is at work, or if the session at
+// work is replaced and torn down.
 func begin(seen facts) (plan, bool) {
 	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
 }

@@ -20,8 +20,8 @@ func refuseOutage(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
 }
 
-// endOutage ends the outage in time. It precedes all rules that wait for the cluster or for clients
-// that measure. Only rules that tear down, stop or start the session come earlier.
+// endOutage ends the outage on time, or early if a disturbance aborts the run. It precedes all rules that
+// wait for the cluster or the clients, because a wait must not keep OSDs down.
 func endOutage(seen facts) (plan, bool) {
 	if !seen.osdsStopped() {
 		return plan{}, false
@@ -50,7 +50,7 @@ func concludeFailedOutage(seen facts) (plan, bool) {
 	return p, true
 }
 
-// runOutage stops OSDs when it is time, and then observes the cluster closely.
+// runOutage stops OSDs at the planned time, and observes the outage from then on.
 func runOutage(seen facts) (plan, bool) {
 	active := seen.outage.Step == outage.StepStop || seen.outage.Step == outage.StepWait
 	if !active || seen.next.Kind != workload.MoveWait {

@@ -48,7 +48,8 @@ func concludeRunWithoutMore(seen facts) (plan, bool) {
 	return conclude(seen.currentRun(), seen.misplaced), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
 }
 
-// conclude ends a run, which is valid if wrong is empty.
+// conclude returns the plan that concludes a run. The parameter wrong is why the run is invalid; "" if it
+// is valid.
 func conclude(run int32, wrong string) plan {
 	p := plan{step: stepConcludeRun, run: run, wrong: wrong}
 	return p.atMost(concludeWithin, fmt.Sprintf("results of run %d", run), kstatus.Outcome{
@@ -65,7 +66,7 @@ func nextMove(seen facts) (plan, bool) {
 	if first := workload.TaskID(run, seen.script.Phases[0].Name); run == 1 && !seen.tasks.Begun(run) && seen.next.ID != first {
 		p.outcome = preparing("Preparing the first run.")
 	}
-	if seen.next.Kind == workload.MoveWait { // Runners enforce the deadlines of tasks.
+	if seen.next.Kind == workload.MoveWait { // The wait needs no limit, because runners enforce the deadlines of tasks.
 		p.step = stepWait
 		return p, true
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// aloneAfter is how long the manager tries to reach a runner that has never answered, before a
-// standalone client replaces the client. From then on, logs.go reads the statuses of tasks from the
-// log of the standalone client.
+// aloneAfter is how long the manager tries to reach a runner that has never answered, before a standalone
+// client replaces the client.
 const aloneAfter = 30 * time.Second
 
 // standalone reports whether the client is standalone.
@@ -23,8 +22,8 @@ func (f facts) standalone() bool {
 	return alone
 }
 
-// reached reports whether a runner of this Job has ever answered this process or, according to
-// status, an earlier one.
+// reached reports whether a runner of this Job has ever answered this process, or an earlier process
+// according to status.
 func (f facts) reached() bool {
 	if f.memory.reached {
 		return true
@@ -72,8 +71,7 @@ func (f facts) tasksOfRun() workload.Tasks {
 	return standalone.TasksOf(f.script, f.currentRun(), f.tasks)
 }
 
-// remark returns a remark for the summary if results are from logs, those of a standalone client or of
-// pods that have ended; "" otherwise.
+// remark returns a sentence for the summary if results are from logs; "" otherwise.
 func (f facts) remark() string {
 	switch {
 	case f.standalone():

@@ -32,7 +32,7 @@ func (f facts) teardown() teardown.Facts {
 		Clients:    teardown.Party{Job: f.job, Pods: f.pods, Runners: f.runners, Tasks: f.tasks},
 		Background: teardown.Party{Job: f.background.job, Pods: f.background.pods, Runners: f.background.runners, Tasks: f.background.tasks},
 		StopsOSDs:  f.spec.Template.Outage != nil || !f.specKnown(),
-		// Without its Job, the session's spec is unknown, and the session may have had a pool of its own.
+		// Without a Job, the session's spec is unknown, so the session may have had its own pool.
 		OwnsPool: f.job == nil || f.spec.Template.Target.ScratchPool != nil,
 		OwnsLock: f.holder().Kind == v1alpha1.KindCephBenchmark,
 	}}
@@ -85,7 +85,7 @@ func (r *Reconciler) tearDown(ctx context.Context, seen facts, p plan) (effect, 
 		return now(), nil
 	}
 	o := kstatus.Outcome{Reason: p.outcome.Reason, Message: string(waits)}
-	if p.tearing.Part == teardown.PartRestoreOSDs { // The return of OSDs has a reason of its own in status.
+	if p.tearing.Part == teardown.PartRestoreOSDs { // This part has its own reason in status.
 		o.Reason = v1alpha1.ReasonRestoringOSDs
 	}
 	return effect{again: time.Second, outcome: o}, nil
@@ -109,8 +109,8 @@ func (f facts) cleanupOf(i int) []task.Command {
 	return leftovers.Commands(f.script.Places[i], f.script.Loads(), f.objectsStay())
 }
 
-// backgroundCleanup returns the commands with which the background load, which has one client,
-// removes its data.
+// backgroundCleanup returns the commands with which the only client of the background load removes its
+// data.
 func (f facts) backgroundCleanup(int) []task.Command {
 	b := f.script.Background
 	return leftovers.Commands(b.Place, []engine.Load{b.Load}, f.objectsStay())
@@ -150,18 +150,17 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is unknown. Only the Job has the spec, and the
-// Job is missing, although one may have existed: this process has seen it, or an earlier process
-// may have created it.
+// unremembered reports whether the session's spec is lost, because only the Job had it. The Job is missing,
+// but may have existed: this process has seen it, or an earlier process may have created it.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.teardown.JobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
-// mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown can
-// proceed without an answer from Ceph. A session creates nothing without the lock, and keeps the
-// lock until everything is removed, unless the lock is lost. A session that another process has begun
-// may have had the lock and lost it since. If the CephCluster is gone, or the operator config no
-// longer lists it, Ceph cannot be reached: then mayBeInCeph returns false.
+// mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown needs no answer
+// from Ceph. A session creates nothing without the lock, and keeps the lock until everything is removed,
+// unless the lock is lost. A session that another process began may have lost its lock before. If the
+// CephCluster is gone, or the operator config no longer lists the cluster, mayBeInCeph returns false,
+// because Ceph cannot be reached.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil
@@ -177,9 +176,9 @@ func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) 
 	return !neverHeld(grant, seen.startTime()), nil
 }
 
-// neverHeld reports whether a session certainly has not held the lock since a given time. It is
-// certain in two cases: another holder has held the lock since before that time, or the lock was
-// neither taken nor renewed since then.
+// neverHeld reports whether a session certainly has not held the lock since a given time. Either another
+// holder took the lock before that time and still has it, or the lock was neither taken nor renewed since
+// then.
 func neverHeld(l lock.Grant, since time.Time) bool {
 	others := l.Holder != "" && l.Since.Before(since)
 	return others || l.Expires.Before(since.Add(lock.Duration))

@@ -15,21 +15,21 @@ import (
 
 // effect is the result of a step.
 type effect struct {
-	// outcome replaces the reason and message of the plan, if its reason is not empty.
+	// outcome replaces the outcome of the plan, if it has a reason.
 	outcome kstatus.Outcome
-	// again is the longest time until the next pass; 0 keeps that of the plan.
+	// again is the longest time until the next pass; 0 means the time in the plan.
 	again time.Duration
-	// waits reports that the step has to wait: it has neither failed nor ended.
+	// waits reports that the step could not begin yet, so the trouble of earlier steps stays recorded.
 	waits bool
-	// finished reports that nothing follows for now: the sweep has ended, pauses, is deleted, or stalls
-	// until a person removes the abandon annotation.
+	// finished reports that the sweep has ended, pauses, is deleted, or stalls until a person removes the
+	// abandon annotation.
 	finished bool
-	// goesOn reports that the next part of a restore follows at once. Conditions stay as they are
-	// until a part has to wait.
+	// goesOn reports that the next part of a restore follows immediately. In this case, status changes only
+	// by edit.
 	goesOn bool
-	// edit makes further changes to status.
+	// edit makes further changes to status; it may be nil.
 	edit func(*v1alpha1.CephTuningSweepStatus)
-	// events are emitted after status is written, in addition to the outcome's event.
+	// events are emitted after the write of status, in addition to the event for a new reason.
 	events []eventRecord
 }
 
@@ -37,7 +37,7 @@ type eventRecord struct {
 	kind, reason, message string
 }
 
-// act executes the step of a plan, and records its wait and its trouble.
+// act executes the step of a plan, and notes in memory since when the sweep has waited, or steps have failed.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
 		seen.memory.waits.Note(p.patience.For, seen.now)
@@ -78,7 +78,7 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 	}
 }
 
-// carryOutRun executes a step for a configuration that is measured or kept.
+// carryOutRun executes a step of a run, of a session, or of keeping the winner.
 func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	seen.noteSession(p.step)
 	switch p.step {
@@ -114,7 +114,7 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// begun starts a new run ID, or continues a suspended one with its plan and its ledger.
+// begun returns the effect that begins a run ID. A suspended run ID keeps its plan and its ledger.
 func begun(seen facts) effect {
 	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
 	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {
@@ -129,7 +129,8 @@ func begun(seen facts) effect {
 	}}
 }
 
-// failed records why the run has no verdict. The restore follows, so Failed is not True yet.
+// failed returns the effect that records why the sweep ends without a verdict. The condition Failed stays
+// False until the restore is complete.
 func failed(o kstatus.Outcome) effect {
 	return effect{again: reconcile.AtOnce, outcome: o, edit: func(s *v1alpha1.CephTuningSweepStatus) {
 		setCondition(s, v1alpha1.ConditionFailed, metav1.ConditionFalse, o)

@@ -11,8 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// missingCaps returns the mon caps that the tuner's key lacks to vary settings, according to its
-// CephClient. If the CephClient cannot be read, the result is empty, and Ceph may deny a change later.
+// missingCaps returns the mon caps that the tuner's key needs for the varied settings, but that its
+// CephClient does not list. If the CephClient cannot be read, the result is empty, and Ceph may deny a change
+// later.
 func (r *Reconciler) missingCaps(ctx context.Context, seen facts, varied []tuning.Setting) []string {
 	if len(varied) == 0 || seen.cluster.Identities.Tuner == "" {
 		return nil
@@ -24,7 +25,7 @@ func (r *Reconciler) missingCaps(ctx context.Context, seen facts, varied []tunin
 	return tuning.MissingCaps(caps, varied)
 }
 
-// lacking says which caps a key lacks, and what to do; "" if it lacks none.
+// lacking says which caps the key of an identity lacks, and what to do; "" if caps is empty.
 func lacking(identity string, caps []string) string {
 	if len(caps) == 0 {
 		return ""
@@ -33,9 +34,8 @@ func lacking(identity string, caps []string) string {
 		identity, strings.Join(caps, ", "))
 }
 
-// denied ends the sweep after Ceph has denied the tuner's key a change: retries would keep the
-// lock held and the balancer off for nothing. The sweep restores earlier changes. If it already has
-// its verdict, it keeps the verdict, but does not apply the winner.
+// denied ends the sweep after Ceph has denied a change by the tuner's key, because retries would be denied
+// too. A sweep with a verdict keeps the verdict, but not the winner's settings.
 func (r *Reconciler) denied(ctx context.Context, seen facts, err error) (effect, error) {
 	message := sentence(err.Error())
 	if seen.keeps() {

@@ -20,10 +20,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// writtenBytes returns the number of bytes that the clients and the background load of a benchmark
-// wrote, including the prefill. If its results were not kept or cannot be read, it returns the plan's
-// estimate, or without an estimate the prefill. If results exist but cannot be read, it also returns
-// why.
+// writtenBytes returns the number of bytes that the clients and the background load of a benchmark wrote,
+// including the prefill. Without readable results, it returns the plan's estimate, or else the size of the
+// prefill. If results exist but cannot be read, it also returns why.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
 	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // The size is Auto only if nothing is prefilled.
@@ -42,8 +41,8 @@ func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alph
 	return prefilled, why, nil
 }
 
-// resultsOf returns the results of a benchmark's first run that has any, or nil and why they
-// cannot be read. If no run has results, it returns nil and "". A caller should retry after an error.
+// resultsOf returns the results of a benchmark's first run with results, or nil and why they cannot be read.
+// If no run has results, it returns nil and "". After an error, the caller should retry.
 func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmark) (kept *archive.Run, why string, err error) {
 	at := slices.IndexFunc(child.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if at < 0 {
@@ -63,8 +62,8 @@ func (r *Reconciler) resultsOf(ctx context.Context, child *v1alpha1.CephBenchmar
 	return kept, "", nil
 }
 
-// rampBytes estimates the bytes that clients wrote in ramps which their engines do not report.
-// It uses the rate that was measured after the ramp.
+// rampBytes estimates the bytes that the clients wrote during ramps, for the engines that do not report
+// ramps. It assumes the write rate that was measured after the ramp.
 func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	total := 0.0
 	for _, phase := range t.Phases {
@@ -85,7 +84,7 @@ func rampBytes(t v1alpha1.BenchmarkTemplate, run *archive.Run) int64 {
 	return int64(total)
 }
 
-// nodesOfRun returns the nodes of the clients in the first run of the run ID, as far as known.
+// nodesOfRun returns the recorded nodes of the clients in the first run of the run ID.
 func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	var nodes []v1alpha1.NodeName
 	for _, word := range notedNodes(s) {
@@ -96,11 +95,11 @@ func nodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// ofBackground is the prefix for the name of the background load's node. Names of nodes contain no
-// colon, so they never begin with this prefix.
+// ofBackground marks the node of the background load in AnnotationNodes. Node names contain no colon, so none
+// begins with this prefix.
 const ofBackground = "background:"
 
-// backgroundNodesOfRun returns the node of the background load in the first run of the run ID.
+// backgroundNodesOfRun returns the recorded node of the background load in the first run of the run ID.
 func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	var nodes []v1alpha1.NodeName
 	for _, word := range notedNodes(s) {
@@ -111,7 +110,7 @@ func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// notedNodes returns the nodes that noteNodes has written for the run ID, as words.
+// notedNodes returns the words that noteNodes has written for the run ID; nil if it has written none.
 func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -120,8 +119,8 @@ func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	return words[1:]
 }
 
-// noteNodes records the nodes of the first run's clients, and the node of its background load, in an
-// annotation, because status has no room for them.
+// noteNodes records the nodes of the first run's clients and of its background load in an annotation, because
+// status has no room for them.
 func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
@@ -148,8 +147,8 @@ func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// nodesOf returns the nodes of a benchmark's clients and the node of its background load; nil and ""
-// until all pods run.
+// nodesOf returns the nodes of a benchmark's clients, and the node of its background load. Until all these
+// pods run, it returns nil and "".
 func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark) (nodes []v1alpha1.NodeName, background v1alpha1.NodeName, err error) {
 	var pods corev1.PodList
 	err = r.Reader.List(ctx, &pods, client.InNamespace(child.Namespace), client.MatchingLabels{
@@ -181,7 +180,8 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 	return nodes, background, nil
 }
 
-// prune removes the benchmark that exceeds historyLimit. Its figures stay in the ledger.
+// prune removes the oldest benchmark if more exist than historyLimit allows. The benchmark's figures stay in
+// the ledger.
 func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
@@ -200,8 +200,7 @@ func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	return r.removeChild(ctx, child)
 }
 
-// removeChild removes a benchmark by UID, so that it never removes another one with the same
-// name.
+// removeChild deletes a benchmark by UID, so that it never deletes another benchmark with the same name.
 func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchmark) error {
 	if !child.DeletionTimestamp.IsZero() {
 		return nil
@@ -213,8 +212,7 @@ func (r *Reconciler) removeChild(ctx context.Context, child *v1alpha1.CephBenchm
 	return nil
 }
 
-// removeChildren removes the benchmarks of earlier run IDs, and the archives of their
-// sessions.
+// removeChildren removes the benchmarks and the session archives of earlier run IDs.
 func (r *Reconciler) removeChildren(ctx context.Context, seen facts) error {
 	var all v1alpha1.CephBenchmarkList
 	if err := r.Reader.List(ctx, &all, client.InNamespace(seen.sweep.Namespace), client.HasLabels{sweepspec.LabelSweep}); err != nil {

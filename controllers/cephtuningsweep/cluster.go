@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// connect reads the connections to the Ceph cluster again, because monitors move and keys
-// are rotated. Without a tuner identity, the sweep cannot change settings.
+// connect reads the current connections to the Ceph cluster, because monitors move and keys are rotated.
+// Without a tuner identity, Tuner stays empty, and the sweep cannot change settings.
 func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, error) {
 	identities := seen.cluster.Identities
 	observer, err := r.Rook.Connection(ctx, seen.cluster, identities.Observer)
@@ -25,7 +25,7 @@ func (r *Reconciler) connect(ctx context.Context, seen facts) (tuning.Cluster, e
 	return to, err
 }
 
-// engine returns the tuner. Passes share it as long as the connections stay the same, because it
+// engine returns the tuner. Passes share one tuner while the connections stay the same, because the tuner
 // remembers when it first saw a journal of an earlier manager.
 func (r *Reconciler) engine(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	to, err := r.connect(ctx, seen)
@@ -71,8 +71,8 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 	return s, nil
 }
 
-// opQueue returns the scheduler of the first OSD that is up. It matters because mClock
-// locks options.
+// opQueue returns the osd_op_queue of the first OSD that is up; "" if no OSD is up. With mclock_scheduler,
+// some options are inert.
 func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (string, error) {
 	const option = "osd_op_queue"
 	first := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.Status == "up" })
@@ -87,7 +87,7 @@ func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []cep
 	return queue.Value, nil
 }
 
-// known returns the facts that changes are judged by.
+// known returns the facts by which changes are judged.
 func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) (tuning.Known, error) {
 	osds, err := r.Ceph.OSDs(ctx, at)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *Reconciler) known(ctx context.Context, seen facts, at ceph.Connection) 
 	return tuning.Known{Help: s.help, OSDs: osds, Owned: s.owned, OpQueue: s.opQueue}, nil
 }
 
-// knownNow returns the observer's connection, and the facts that changes are judged by.
+// knownNow returns the observer's connection, and the facts by which changes are judged.
 func (r *Reconciler) knownNow(ctx context.Context, seen facts) (ceph.Connection, tuning.Known, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -110,7 +110,6 @@ func (r *Reconciler) knownNow(ctx context.Context, seen facts) (ceph.Connection,
 	return to.Observer, about, err
 }
 
-// settingsOf returns the settings of changes.
 func settingsOf(changes []sweepspec.Change) []tuning.Setting {
 	var settings []tuning.Setting
 	for _, change := range changes {
@@ -126,7 +125,7 @@ func settingOf(c sweepspec.Change) tuning.Setting {
 	return tuning.Setting{Kind: tuning.KindPoolOption, Pool: string(c.Pool), Option: string(c.Option)}
 }
 
-// changesOf returns the changes for a configuration.
+// changesOf returns the changes that set the values of a configuration.
 func changesOf(spec sweepspec.Spec, values map[string]cephvalue.Value, about tuning.Known) []tuning.Change {
 	return tuningChanges(sweepspec.Changes(&spec, values), about)
 }

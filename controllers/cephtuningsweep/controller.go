@@ -1,9 +1,11 @@
-// Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe the
-// cluster, decide on one step by a list of named rules, act by executing it, and record the outcome
-// with one write of status. The state of a sweep is in its status, its children (the benchmarks that it
-// has created) and the journal. The ledger in status says which run is next. An existing child says that its settings were
-// proven. The journal says what to restore. Whenever a manager is killed, the next one continues
-// from there. memory.go has the state that may be lost.
+// Package cephtuningsweep reconciles CephTuningSweep objects. One pass has four parts: observe the cluster,
+// decide on one step by a list of named rules, act by executing it, and record the outcome with one write of
+// status.
+//
+// The state of a sweep is in its status, its children (the benchmarks that it has created) and the journal.
+// The ledger in status says which run is next. A child exists only if the settings of its run were proven.
+// The journal says what to restore. After a manager is killed, the next manager continues from this state.
+// The file memory.go has the state that may be lost.
 package cephtuningsweep
 
 import (
@@ -33,17 +35,17 @@ import (
 // Name is the name of the controller in logs, metrics and events.
 const Name = "cephtuningsweep"
 
-// Finalizer keeps a CephTuningSweep until its changes are restored.
+// Finalizer keeps a deleted CephTuningSweep until its changes are restored.
 const Finalizer = "cephtune.dev/restore"
 
-// AnnotationNodes on a CephTuningSweep has the run ID and the nodes of its first run, which
-// all runs after it use.
+// AnnotationNodes has the run ID of a CephTuningSweep and the nodes of its first run. Later runs use the same
+// nodes.
 const AnnotationNodes = "cephtune.dev/nodes"
 
 // Options are the dependencies of a Reconciler.
 type Options struct {
-	// Client reads CephTuningSweeps and CephBenchmarks from a cache, and writes. Reader reads from the
-	// API server: objects that must be current, and objects that the cache does not have.
+	// Client reads CephTuningSweeps and CephBenchmarks from a cache, and writes to the API server. Reader
+	// reads from the API server: objects that must be current, and objects that the cache does not have.
 	Client   client.Client
 	Reader   client.Reader
 	Recorder events.EventRecorder
@@ -51,7 +53,7 @@ type Options struct {
 	Rook     Rook
 	Ceph     tuning.Ceph
 	Lock     Lock
-	// Journals keeps journals in Kubernetes. They are mirrored into Ceph.
+	// Journals keeps the sweeps' journals in Kubernetes. They are mirrored into Ceph.
 	Journals tuning.Store
 	// Outages keeps the journals of outages.
 	Outages tuning.Store
@@ -63,42 +65,40 @@ type Options struct {
 	Writer string
 	// Kubernetes is the UID of this Kubernetes cluster, from lock.ClusterID. Journals record it.
 	Kubernetes string
-	// KeepEvery is the interval between checks for orphaned journals; 0 for none.
+	// KeepEvery is the interval between checks for orphaned journals; 0 means no checks.
 	KeepEvery time.Duration
-	// Doubts records, for both controllers, changes whose outcome this process does not know.
+	// Doubts records changes of Ceph with an unknown outcome. The benchmark controller shares it.
 	Doubts *tuning.Doubts
-	// Courses returns the clients' work by the second, for settings that are switched under a
-	// running load.
+	// Courses returns the clients' figures for each second of a session.
 	Courses Courses
-	// Hasten shortens sessions. Tests use it; nil changes nothing.
+	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
 	// Patience returns how long the cluster may take to settle after changes.
 	Patience func([]tuning.Change) tuning.Patience
-	// Pace is how often the sweep polls the cluster.
+	// Pace has the intervals between polls of the cluster.
 	Pace Pace
-	// Now is the clock, Draw a source of seeds; tests may set both.
+	// Now is the clock, and Draw is the source of seeds.
 	Now  func() time.Time
 	Draw func() uint64
 	// Counts counts events for metrics; nil counts nothing.
 	Counts *exporter.Events
-	// Reached is called at each step of a change. An error from it ends the current operation.
-	// Tests use it to simulate a crash of the manager; nil does nothing.
+	// Reached is called at each step of a change. An error from it ends the current operation. Tests use it
+	// to simulate a crash of the manager; it may be nil.
 	Reached func(tuning.Step) error
 }
 
-// Pace says how often the sweep polls a cluster. Ceph sends no events.
+// Pace has the intervals between polls of a cluster. Ceph sends no events.
 type Pace struct {
 	// Settle is the interval outside a measurement, such as while a change settles.
 	Settle time.Duration
-	// Watch is the interval during a measurement, when the benchmark itself checks the cluster's
-	// health.
+	// Watch is the interval during a measurement, when the benchmark itself also checks the cluster's health.
 	Watch time.Duration
 }
 
 // DefaultPace returns the pace for real clusters, where each poll takes about a second.
 func DefaultPace() Pace { return Pace{Settle: 2 * time.Second, Watch: 5 * time.Second} }
 
-// Reconciler moves one CephTuningSweep one step forward.
+// Reconciler reconciles CephTuningSweeps.
 type Reconciler struct {
 	Options
 
@@ -113,8 +113,8 @@ func New(o Options) *Reconciler {
 	return &Reconciler{Options: o}
 }
 
-// The intervals between retries of a failed step are short at first, and half a minute at most.
-// So the controller notices within half a minute that Ceph or a network works again.
+// Retries of a failed step begin at short intervals, which grow to at most half a minute. So the controller
+// notices within half a minute that Ceph or a network works again.
 const (
 	retryFirst  = 100 * time.Millisecond
 	retryAtMost = 30 * time.Second
@@ -156,8 +156,8 @@ func (r *Reconciler) setUp(mgr ctrl.Manager, passes ctrlreconcile.Reconciler) er
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch,roleName=custom-resources
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile moves one CephTuningSweep one step forward. It writes status even when the step failed, so
-// that the user sees why. If it cannot observe, it writes status only for a sweep that has begun.
+// Reconcile moves one CephTuningSweep one step forward. It writes status even if the step has failed, so that
+// the user sees why. If the observation fails, it writes status only for a sweep that has begun.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, req.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -171,7 +171,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	seen, err := r.observe(ctx, s)
 	if err != nil && !(facts{sweep: s}).mayHaveMade() {
-		return ctrl.Result{}, err // Writing the error to status would mark the sweep as begun before it was checked.
+		return ctrl.Result{}, err // Writing the error to status would mark an unchecked sweep as begun.
 	}
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, r.record(ctx, facts{sweep: s, now: r.Now()}, plan{step: stepWait}, effect{}, err))
@@ -186,7 +186,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: came.again}, nil
 }
 
-// logDecision logs a decision that differs from the previous one. It skips renewals of the lock.
+// logDecision logs a decision that differs from the previous decision. It skips renewals of the lock.
 func (r *Reconciler) logDecision(ctx context.Context, seen facts, p plan) {
 	if !p.renews(seen) {
 		r.decisions.Note(ctx, seen.sweep, p.decision(seen))

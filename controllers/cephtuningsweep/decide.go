@@ -11,22 +11,21 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// step is one step of the controller.
 type step string
 
 const (
 	// stepNone leaves the object alone, status included.
 	stepNone step = "None"
-	// stepIdle waits for an expected change of the spec.
+	// stepIdle waits until spec.suspend is false.
 	stepIdle step = "Idle"
 	// stepStall waits until a person changes the spec, an annotation, the operator config, or the
 	// permissions in the namespace.
 	stepStall step = "Stall"
 	// stepAcknowledge records a change of the spec that does not request a run.
 	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for an event, and changes nothing but status.
+	// stepWait waits for the CephCluster or for the window, and changes only status.
 	stepWait step = "Wait"
-	// stepBegin starts the run that the spec requests, or continues a suspended one.
+	// stepBegin begins the run ID in the spec, or continues a suspended run ID.
 	stepBegin step = "Begin"
 	// stepProtect adds the finalizer.
 	stepProtect step = "Protect"
@@ -40,22 +39,21 @@ const (
 	stepPlan step = "Plan"
 	// stepApply sets the values of the next configuration in Ceph.
 	stepApply step = "Apply"
-	// stepSettle checks that the cluster has these values and is quiescent.
+	// stepSettle checks that the cluster has the values of the configuration and is quiescent.
 	stepSettle step = "Settle"
 	// stepRestart restarts all OSDs, one by one, if they take a varied option only when they start.
 	stepRestart step = "Restart"
-	// stepMeasure proves that daemons run with the values, and creates the benchmark.
+	// stepMeasure proves that daemons run with the values, and creates the benchmark of the run.
 	stepMeasure step = "Measure"
 	// stepWatch checks the cluster while the benchmark runs.
 	stepWatch step = "Watch"
 	// stepEnter proves the values again, and enters the run into the ledger.
 	stepEnter step = "Enter"
-	// stepRehearse proves, before any load, that an applied configuration of a session took effect.
+	// stepRehearse proves, without load, that an applied configuration of a session has taken effect.
 	stepRehearse step = "Rehearse"
 	// stepBeginSession creates the benchmark of a session.
 	stepBeginSession step = "BeginSession"
-	// stepWatchSession starts the loop that switches settings under a running load, and checks the
-	// cluster.
+	// stepWatchSession starts the loop that switches settings under load, and checks the cluster.
 	stepWatchSession step = "WatchSession"
 	// stepEnterSession enters a session into the ledger.
 	stepEnterSession step = "EnterSession"
@@ -63,11 +61,11 @@ const (
 	stepRemoveSession step = "RemoveSession"
 	// stepKeep proves that the winner's settings have taken effect, and keeps them.
 	stepKeep step = "Keep"
-	// stepGiveUpKeeping leaves applying the winner to the user.
+	// stepGiveUpKeeping records that the winner's settings cannot be kept.
 	stepGiveUpKeeping step = "GiveUpKeeping"
-	// stepFail gives up the run. stepRestore follows.
+	// stepFail records why the sweep ends without a verdict. stepRestore follows.
 	stepFail step = "Fail"
-	// stepRestore ends the current run and restores everything.
+	// stepRestore ends the current run or session, and restores everything.
 	stepRestore step = "Restore"
 )
 
@@ -79,7 +77,7 @@ type plan struct {
 	progress string        // the current activity in a few words
 	again    time.Duration // the longest time until the next pass; 0 if only an event starts one
 
-	// patience limits how long the same plan may be repeated without progress.
+	// patience limits how long the sweep may wait for the same event.
 	patience reconcile.Patience
 	// then says how the sweep continues after stepRestore, and part is the part of the restore that
 	// comes next.
@@ -100,11 +98,11 @@ const (
 	endsDeleted  ending = "Gone"     // the object is deleted
 )
 
-// rule returns a plan, if it applies.
+// rule is a named function that returns a plan, and whether the rule applies.
 type rule = reconcile.Rule[facts, plan]
 
-// rules returns the rules in order: the first one that applies decides. The list describes the
-// whole behaviour of a sweep. The last rule always applies.
+// rules returns the rules in order: the first rule that applies decides. The list describes the whole
+// behaviour of a sweep. The last rule always applies.
 func rules() []rule {
 	return []rule{
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the finalizer is gone, normally after the restore
@@ -115,20 +113,20 @@ func rules() []rule {
 		{Name: "restoreFailing", Func: restoreFailing},           // restore before the failed sweep ends
 		{Name: "restoreSuspended", Func: restoreSuspended},       // restore, then wait
 		{Name: "idleSuspended", Func: idleSuspended},             // wait until the sweep is resumed
-		{Name: "failAfterEdit", Func: failAfterEdit},             // the ledger belongs to another spec
+		{Name: "failAfterEdit", Func: failAfterEdit},             // the ledger belongs to the previous spec
 		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which later failures do not change
 		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
 		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
 		{Name: "stallInNamespace", Func: stallInNamespace},       // benchmarks may not run in the namespace
-		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so nothing that the sweep changes would be restored
+		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so a restore would be abandoned
 		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change
-		{Name: "failInOtherCluster", Func: failInOtherCluster},   // another Ceph cluster has the same name
+		{Name: "failInOtherCluster", Func: failInOtherCluster},   // the CephCluster is now another Ceph cluster
 		{Name: "waitForCluster", Func: waitForCluster},           // the CephCluster does not exist or is not usable
 		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long
 		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
 		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
-		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // the window has closed, and the current run has ended
+		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // the window has closed, and no run is being measured
 		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside the window
 		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
 		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
@@ -140,14 +138,14 @@ func rules() []rule {
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // OSDs run out of space, which would exclude the fastest candidates first
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},               // the session is running
-		{Name: "beginSession", Func: beginSession},               // all values are rehearsed
+		{Name: "beginSession", Func: beginSession},               // all configurations are rehearsed
 		{Name: "enterRun", Func: enterRun},                       // the benchmark has ended
 		{Name: "watchRun", Func: watchRun},                       // the benchmark is running
 		{Name: "applyConfiguration", Func: applyConfiguration},   // write the journal, then change Ceph
 		{Name: "settleConfiguration", Func: settleConfiguration}, // poll until the cluster has settled
 		{Name: "restartOSDs", Func: restartOSDs},                 // some options take effect only when an OSD starts
-		{Name: "rehearse", Func: rehearse},                       // prove each configuration without load, before a session
-		{Name: "measure", Func: measure},                         // the cluster has the configuration
+		{Name: "rehearse", Func: rehearse},                       // prove a configuration without load, before the session
+		{Name: "measure", Func: measure},                         // prove the configuration, then create the benchmark
 	}
 }
 
@@ -162,7 +160,7 @@ func decide(seen facts) plan {
 	return p
 }
 
-// decision returns the plan in the form that is logged.
+// decision returns the plan in the form for the log.
 func (p plan) decision(seen facts) reconcile.Decision {
 	status := seen.sweep.Status
 	d := reconcile.Decision{
@@ -175,13 +173,13 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	return d
 }
 
-// renews reports whether the plan only renews the lock, which happens regularly between other
-// steps.
+// renews reports whether the plan only renews the lock. Renewals recur between other steps.
 func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
 
-// orGiveUp returns p, or a plan that gives up if p made no progress within its deadline.
+// orGiveUp returns p. If p has waited longer than its patience allows, orGiveUp returns a plan that ends the
+// sweep, or that no longer keeps the winner.
 func (f facts) orGiveUp(p plan) plan {
 	if f.memory == nil || !p.patience.IsOver(f.memory.waits, f.now) {
 		return p
@@ -192,8 +190,8 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits how long the plan may be repeated for the same wait. After that time, late becomes
-// the outcome.
+// atMost limits a wait; the parameter what identifies the wait. After the time within, the sweep fails with
+// the outcome late. A sweep that is keeping the winner does not fail, but gives up the winner's settings.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

@@ -10,14 +10,14 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// dangerError says that the cluster is in a state in which the sweep must stop.
+// dangerError says which state of the cluster forces the sweep to stop.
 type dangerError struct{ message string }
 
 // Error implements error.
 func (e *dangerError) Error() string { return sentence(e.message) }
 
-// endangered returns a *dangerError for a cluster in which the sweep must stop. Some dangers
-// count at once, others only in two consecutive samples. The caller passes the number of OSDs that are
+// endangered returns a *dangerError if the state of the cluster forces the sweep to stop. Some dangers count
+// in the first sample, others only in the second consecutive sample. stopped is the number of OSDs that are
 // down on purpose.
 func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	danger := quiescence.DangerDuringRestart(status, stopped)
@@ -31,10 +31,9 @@ func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	return nil
 }
 
-// endangeredByChange checks a cluster that was just changed. In addition to the dangers that
-// endangered knows, placement groups must not stay inactive. A measurement does not need this check,
-// because the benchmark itself aborts its run at the first inactive placement group, unless its own
-// outage explains it.
+// endangeredByChange checks a cluster after a change. In addition to the dangers that endangered finds, it
+// finds placement groups that stay inactive. During a measurement this check is unnecessary: the benchmark
+// aborts its run at the first inactive placement group, unless the benchmark's own outage explains it.
 func (r *Reconciler) endangeredByChange(ctx context.Context, seen facts, status *ceph.Status, stopped int) error {
 	if err := seen.memory.endangered(status, stopped); err != nil {
 		return err
@@ -66,8 +65,8 @@ func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcom
 	return failed(why), nil
 }
 
-// watch checks the cluster and its users while the benchmark runs, and records the nodes of the
-// clients.
+// watch checks the cluster and guardrails.foreignClients while the benchmark runs. It also records the nodes
+// of the clients.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err
@@ -100,12 +99,12 @@ func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// maxForeign is the number of stored samples of the cluster's users. A decision needs only two, but
-// some may have no data.
+// maxForeign is the maximum number of samples that lookAtForeign keeps. A check needs only two samples with
+// data, but some samples may lack data.
 const maxForeign = 8
 
-// lookAtForeign samples the load of all pools and the worst latency of the OSDs. Limits on the
-// cluster's other users are checked with these samples.
+// lookAtForeign samples the load of all pools and the worst latency of the OSDs. guardrails.foreignClients is
+// checked with these samples.
 func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -133,8 +132,8 @@ func (r *Reconciler) lookAtForeign(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// worstCommit returns the worst commit latency of all OSDs. It uses all, because the set of OSDs
-// that store a pool changes with its PGs.
+// worstCommit returns the worst commit latency of all OSDs, in seconds. It includes all OSDs, because the
+// OSDs that store a pool change with the pool's PGs.
 func worstCommit(perf []ceph.OSDLatency) float64 {
 	worst := 0.0
 	for _, osd := range perf {

@@ -22,23 +22,23 @@ import (
 const KeepEvery = 30 * time.Second
 
 const (
-	// orphanedFor is the time for which a journal has to be orphaned before the keeper restores
-	// it. A sweep whose status was lost begins again by itself within that time.
+	// orphanedFor is how long a journal must have been orphaned before the keeper restores it. A sweep that
+	// has lost its status begins again within that time.
 	orphanedFor = time.Minute
-	// askCephEvery is the interval between searches for a journal that only Ceph has. Each
-	// search starts a process.
+	// askCephEvery is the interval between searches for a journal that exists only in Ceph. Each search
+	// starts a process.
 	askCephEvery = 10 * time.Minute
-	// keepAtMost is the longest interval between attempts that fail.
+	// keepAtMost is the longest interval between attempts after failures.
 	keepAtMost = 15 * time.Minute
-	// keepWithin limits one attempt, because other clusters wait for it.
+	// keepWithin limits one attempt, because the keeper handles one cluster at a time.
 	keepWithin = 5 * time.Minute
 )
 
-// keeper restores the changes of sweeps whose finalizer was removed. The next sweep on that Ceph
-// cluster would also restore them, but there may never be one. It restores a journal only if no
-// sweep does. So the lock of the Ceph cluster must be free, and according to the API server, the
-// journal's sweep must have been missing or over for a minute. It leaves journals of other
-// Kubernetes clusters alone, because it cannot see whether their sweeps exist.
+// keeper restores the changes of sweeps that do not restore them, for example because their finalizer was
+// removed. The next sweep on that Ceph cluster would also restore them, but there may never be a next sweep.
+// The keeper acts only with the lock of the Ceph cluster. Before that, the journal's sweep must have been
+// missing or ended for a minute, according to the API server. The keeper leaves journals of other Kubernetes
+// clusters alone, because it cannot see whether their sweeps exist.
 type keeper struct {
 	*Reconciler
 
@@ -46,15 +46,14 @@ type keeper struct {
 	kept map[string]*kept
 }
 
-// kept is the keeper's state for one Ceph cluster. It may be lost.
+// kept is the keeper's state for one Ceph cluster. Losing it only delays a restore.
 type kept struct {
-	// orphan is the sweep of the orphaned journal, and since is when that was first seen.
+	// orphan is the sweep of an orphaned journal, and since is when the keeper first found it orphaned.
 	orphan tuning.Sweep
 	since  time.Time
-	// memory is the memory of the orphaned sweep only.
+	// memory is the memory for the restore of that sweep.
 	memory *memory
-	// inCeph is a journal that exists only in Ceph, and asked is the time of the last search for
-	// it.
+	// inCeph is a journal that exists only in Ceph. asked is the time of the last search for such a journal.
 	inCeph *tuning.Journal
 	asked  time.Time
 	// failures is the number of consecutive failed attempts, and notBefore is the earliest time of the
@@ -70,7 +69,7 @@ func newKeeper(o Options) *keeper {
 	return &keeper{Reconciler: New(o), kept: map[string]*kept{}}
 }
 
-// Start implements manager.Runnable. The manager starts it once it leads.
+// Start implements manager.Runnable. The manager calls Start once this process is the elected leader.
 func (k *keeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.KeepEvery)
 	defer ticker.Stop()
@@ -86,7 +85,7 @@ func (k *keeper) Start(ctx context.Context) error {
 	}
 }
 
-// look checks one cluster, unless it still has to wait after a failed attempt or for a held lock.
+// look checks one cluster, except during the wait after a failed attempt or for a held lock.
 func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 	name := cluster.Namespace + "/" + cluster.Name
 	if k.kept[name] == nil {
@@ -109,17 +108,17 @@ func (k *keeper) look(ctx context.Context, cluster settings.Cluster) {
 	}
 }
 
-// failed doubles the interval with each failure, up to keepAtMost.
+// failed sets the time of the next attempt. The interval doubles with each failure, up to keepAtMost.
 func (k *kept) failed(every time.Duration, now time.Time) {
 	wait := keepAtMost
-	if k.failures < 10 { // Beyond that, the shift could overflow.
+	if k.failures < 10 { // With more failures, the shift could overflow.
 		wait = min(every<<k.failures, keepAtMost)
 	}
 	k.failures++
 	k.notBefore = now.Add(wait)
 }
 
-// keep restores the journal of a cluster, if it has been orphaned for long enough and the lock is free.
+// keep restores the journal of a cluster, if it has been orphaned for orphanedFor and the lock is free.
 func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
@@ -145,9 +144,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 	return k.restoreOrphan(ctx, k.factsOf(cluster, info, left.Sweep, known.memory), known)
 }
 
-// left returns the journal of a cluster that this installation has to restore: one in the
-// operator's namespace, or an open one in Ceph that belongs to this Kubernetes cluster. It returns nil
-// without such a journal.
+// left returns the journal that this installation has to restore in a cluster; nil without one. It is a
+// journal in the operator's namespace, or an open journal in Ceph that belongs to this Kubernetes cluster.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -169,10 +167,10 @@ func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.C
 	return known.inCeph, err
 }
 
-// isOrphaned reports whether the keeper has to restore a sweep's changes, because no sweep does.
-// If a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep in a
-// namespace that this manager does not handle counts as missing. If the sweep cannot be read,
-// isOrphaned returns an error, and the keeper does nothing.
+// isOrphaned reports whether the keeper has to restore the changes of a sweep, because the sweep does not. If
+// a person has abandoned the restore, the keeper does nothing while the sweep exists. A sweep in a namespace
+// that this manager does not handle counts as missing. If the sweep cannot be read, isOrphaned returns an
+// error, and the keeper does nothing.
 func (k *keeper) isOrphaned(ctx context.Context, of tuning.Sweep) (bool, error) {
 	s, err := k.changer(ctx, of)
 	if err != nil {
@@ -192,12 +190,12 @@ func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tun
 	}
 }
 
-// busyFor is the longest wait before asking again for a lock that is held.
+// busyFor is the longest wait before the keeper requests a held lock again.
 const busyFor = 2 * time.Minute
 
-// restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has
-// the lock. It keeps the lock while it waits for the pending changes of an earlier manager, or for the
-// removal of the sweep's scratch pool.
+// restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has the lock. It
+// keeps the lock while it waits for pending changes of an earlier manager, or for the removal of the sweep's
+// scratch pool.
 func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {
 		return err
@@ -226,8 +224,7 @@ func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) err
 	return errors.Join(k.closeOrphan(ctx, seen, report), k.release(ctx, seen))
 }
 
-// closeOrphan reports the outcome for the settings as events of the sweep, and removes the
-// journal.
+// closeOrphan removes the journal, and reports the outcome of the restore as events of the sweep.
 func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Report) error {
 	unrestarted, err := k.unrestarted(ctx, seen, report, "the sweep is gone")
 	if err != nil {
@@ -236,7 +233,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return err
 	}
-	if len(report.Entries) == 0 { // Another process has restored the settings and removed the journal meanwhile.
+	if len(report.Entries) == 0 { // Another process has already restored the settings and removed the journal.
 		return nil
 	}
 	all, outcome := restoredFor(seen.self(), report, unrestarted)

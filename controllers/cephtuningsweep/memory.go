@@ -21,8 +21,8 @@ type memories struct {
 	bySelf map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a sweep for one run ID. The caller passes the sweep's UID and the run ID as
-// session. It drops the memory of another sweep with the same name, or of another run ID.
+// of returns the memory of a sweep for one run ID. The parameter session has the sweep's UID and the run ID.
+// For another session than before, of begins a new memory.
 func (m *memories) of(key types.NamespacedName, session string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,8 +37,8 @@ func (m *memories) of(key types.NamespacedName, session string) *memory {
 	return fresh
 }
 
-// noteTrouble records since when steps have failed. A step that succeeds ends the trouble. But stepLock
-// ends only trouble that began with stepLock: renewals may succeed while all other steps fail.
+// noteTrouble records since when steps have failed. A step that succeeds ends the trouble. But stepLock ends
+// only trouble that began with stepLock, because renewals may succeed while all other steps fail.
 func (m *memory) noteTrouble(at step, err error, now time.Time) {
 	switch {
 	case err == nil && at == stepLock && m.troubledAt != stepLock:
@@ -57,25 +57,24 @@ func (m *memories) forget(key types.NamespacedName) {
 	delete(m.bySelf, key)
 }
 
-// memory is the state of a sweep that this process may lose. After a loss, the controller
-// observes again, and waits start over. Only one pass at a time works on a sweep, so memory needs
-// no lock.
+// memory is the state of a sweep that this process may lose. After a loss, the controller observes the
+// cluster again, and waits start over. Passes of one sweep never run concurrently, so memory needs no mutex.
 type memory struct {
 	session string
-	// engine changes settings through the connections in connected.
+	// engine is the tuner. It uses the connections in connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	// outage has the connections through which orphaned OSDs are brought up.
 	outage outage.Session
-	// noOrphanedOSDs reports that, since the lock was taken, no orphaned OSDs were found, or all were
-	// brought up. Then Ceph is not searched again for their journal.
+	// noOrphanedOSDs reports that, under the current lock, no orphaned OSDs were found, or all were brought
+	// up. Then Ceph is not searched again for the journal of an outage.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant
 	lockedAt time.Time
-	// askedCeph reports that Ceph was searched for a journal after the lock was taken. askedAhead
-	// is the time of the last search before that. unrestoredInCeph is another sweep's journal that
-	// exists only in Ceph, or nil.
+	// askedCeph reports that Ceph was searched for a journal after the lock was taken. askedAhead is the time
+	// of the last search while the sweep waited for the lock. unrestoredInCeph is another sweep's journal
+	// that exists only in Ceph, or nil.
 	askedCeph        bool
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal
@@ -87,20 +86,20 @@ type memory struct {
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses says why a restore has begun, if the reason is a suspension, the end of the window, or a
-	// void session; "" otherwise. Such a restore runs to its end even if the sweep may continue meanwhile.
+	// pauses says why a restore has begun: a suspension, the end of the window, or a void session; "" for
+	// other reasons. Such a restore runs to its end even if the sweep may continue meanwhile.
 	pauses ending
 	// restoring is the progress of the current restore.
 	restoring restoring
-	// dangers counts the consecutive samples with the cluster in danger.
+	// dangers is the number of consecutive samples in which the cluster was in danger.
 	dangers int
 	// inactive tracks inactive placement groups after a change.
 	inactive quiescence.Inactive
-	// foreign has the latest samples of the load and latency of pools, for the limits on other users.
+	// foreign has the latest samples of the pools' load and the OSDs' latency, for guardrails.foreignClients.
 	foreign []sweepspec.ForeignSample
 
-	// trouble is the latest error of a step, and troubledAt is the first failing step. troubledSince is
-	// the time since when no step has succeeded, apart from renewals of the lock.
+	// trouble is the latest error of a step, and troubledAt is the step that failed first. No step has
+	// succeeded since troubledSince, apart from renewals of the lock.
 	trouble       error
 	troubledAt    step
 	troubledSince time.Time
@@ -114,16 +113,16 @@ type slotMemory struct {
 	run int
 	// since is the start of the run. Earlier waits, for the lock or a window, do not count.
 	since time.Time
-	// want has the values that Ceph must have during the run; nil before they were set.
+	// want has the values that Ceph must have during the run; nil until they are set.
 	want []tuning.Change
 	// changed reports that some values had to be changed.
 	changed  bool
 	settling tuning.Settling
 	settled  bool
-	// restarts is the progress of OSD restarts; started reports that all are done.
+	// restarts is the progress of OSD restarts; started reports that all necessary restarts are done.
 	restarts restartMemory
 	started  bool
-	// unproven is the time since when daemons have not reported the values.
+	// unproven is when daemons were first found not to report the values; zero before that.
 	unproven time.Time
 }
 
@@ -136,7 +135,7 @@ type survey struct {
 	opQueue string
 }
 
-// ofSlot returns the memory of a run. For another run than before, it is new.
+// ofSlot returns the memory of a run. If slot has another run, ofSlot begins a new memory.
 func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
 	if m.slot.run != run {
 		m.slot = slotMemory{run: run, since: now}

@@ -24,17 +24,17 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// facts are the observations of one pass. Rules decide from them alone. A step reads further
-// data from Ceph itself.
+// facts are the observations of one pass. The rules use only these facts. A step may read more data from
+// Ceph.
 type facts struct {
 	now      time.Time
 	pace     Pace
 	settings *settings.Settings
 	sweep    *v1alpha1.CephTuningSweep
 	cluster  settings.Cluster
-	known    bool // the operator config lists that cluster
+	known    bool // the operator config lists the cluster
 	memory   *memory
-	// orphaned reports that the sweep no longer exists, and that the keeper restores its changes.
+	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
 	// refused says why benchmarks may not run in the namespace; "" if they may. It is checked
 	// before a run begins.
@@ -42,21 +42,20 @@ type facts struct {
 
 	rook    *rook.ClusterInfo
 	rookErr error
-	// otherCeph says how the CephCluster differs from the one that the sweep was planned for; ""
-	// if it is the same.
+	// otherCeph says that the CephCluster is no longer the Ceph cluster for which the sweep was planned; ""
+	// if it is.
 	otherCeph string
 	locked    bool
 
-	// journal has the settings to restore in the Ceph cluster, from any sweep; nil without one.
-	// It is the copy in Kubernetes, or another sweep's journal that existed only in Ceph when Ceph was
-	// last searched.
+	// journal has the settings to restore in the Ceph cluster, from any sweep; nil without one. It is the
+	// copy in Kubernetes, or the journal of another sweep that the last search found only in Ceph.
 	journal *tuning.Journal
-	// otherIsThere reports that another, existing sweep has to restore the journal.
+	// otherIsThere reports that another sweep has to restore the journal, and still runs.
 	otherIsThere bool
 
-	// The planner has replayed the ledger in status; next is empty before the plan exists.
+	// planner has replayed the ledger, and next is its decision. Both are zero before the plan exists.
 	planner *sweep.Planner
-	// edited reports that the spec differs from the planned one.
+	// edited reports that the spec differs from the spec for which the plan was made.
 	edited  bool
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
@@ -65,10 +64,10 @@ type facts struct {
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
-	// switches reports that a loop of this process may still switch settings of the sweep.
+	// switches reports that a loop of this process may still switch the sweep's settings.
 	switches bool
-	// child is the benchmark of the next run; nil before it was created. others lists the children
-	// that have to be removed before a restore or before the next session.
+	// child is the benchmark of the next run; nil before it is created. others lists the children that must
+	// be removed before a restore or before the next session.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
 
@@ -77,9 +76,9 @@ type facts struct {
 	openErr error
 }
 
-// read reads the object from the API server, or from the cache if the sweep has ended and requests no
-// other run. The cache may not have the last pass's write yet. One more request is better than a run
-// that is entered twice into the ledger.
+// read reads the sweep from the API server. The cache may lack the last pass's write, so a run could be
+// entered into the ledger twice. The cache suffices for an ended sweep that is not deleted and requests no
+// other run.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
 	s := &v1alpha1.CephTuningSweep{}
 	if err := r.Client.Get(ctx, key, s); err != nil {
@@ -91,8 +90,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 	return s, r.Reader.Get(ctx, key, s)
 }
 
-// observe gathers the facts. It only reads, and only what the object's stage needs: for an ended
-// sweep it reads only the cache.
+// observe gathers the facts. It changes nothing, and reads only what the sweep's stage requires: nothing for
+// an ended sweep.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
 	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
@@ -112,8 +111,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	return seen, r.observeCluster(ctx, &seen)
 }
 
-// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to
-// begin.
+// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to begin.
 func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
 	if seen.deleted() || seen.sweep.Spec.Suspend || seen.ended() && !seen.replaced() {
 		return nil
@@ -122,14 +120,14 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// observePlan replays the ledger: the planner's state is a pure function of it.
+// observePlan replays the ledger. The planner's decision depends only on the spec, the plan and the ledger.
 func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
 		return
 	}
 	if f.edited, f.planErr = sweepspec.Edited(&f.sweep.Spec, status.Plan); f.edited || f.planErr != nil {
-		return // The ledger belongs to another spec.
+		return // The ledger belongs to another spec, or the specs cannot be compared.
 	}
 	if sweepspec.IsInterleaved(status.Plan) {
 		f.observeSessions()
@@ -160,17 +158,17 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove it", key)
 	}
 	seen.child = child
-	// A run that ended just before the sweep was suspended is not entered, and the next run has
-	// the same number. So its benchmark must not count as the next run's.
+	// A run that ended just before the sweep paused is not entered into the ledger, and the next run gets the
+	// same number. So its benchmark is removed: it must not count as the benchmark of the next run.
 	if (seen.sweep.Spec.Suspend || seen.memory.pauses != "") && childHasEnded(child) {
 		seen.others = append(seen.others, *child)
 	}
 	return nil
 }
 
-// observeChildren lists the sweep's benchmarks that have not ended or are stalled, if the sweep is
-// about to restore the settings that they run with, or is interleaved. It does not use the cache, which
-// may lack the latest one.
+// observeChildren lists the sweep's benchmarks that have not ended or are stalled. It does so only for a
+// sweep that has to restore or is interleaved. It does not use the cache, which may lack the latest
+// benchmark.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
 		return nil
@@ -188,7 +186,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// observeCluster reads Rook's CephCluster, the lock and the journal.
+// observeCluster reads Rook's CephCluster and the journal. It takes the state of the lock from memory.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	seen.observeRook(r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef))
 	fsid := seen.fsid()
@@ -198,8 +196,8 @@ func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	if fsid == "" {
 		return nil
 	}
-	// The journal is read even if Rook cannot be read, or manages another Ceph cluster: the sweep's
-	// changes are in the cluster that it was planned for.
+	// The journal is read even if the CephCluster cannot be read, or is now another Ceph cluster. The sweep's
+	// changes are in the Ceph cluster for which it was planned.
 	var err error
 	if seen.journal, err = r.Journals.Load(ctx, fsid); err != nil {
 		return err
@@ -231,9 +229,9 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	f.rook = &info
 }
 
-// isThere reports whether the sweep that changed the cluster is running, so that it restores its
-// changes itself. An ended sweep does not restore anything, even if a copy of its journal remains
-// that could not be removed. A sweep that the manager may not read does not count as running.
+// isThere reports whether the sweep of a journal is running, so that it restores its changes itself. An ended
+// sweep does not restore, even if a copy of its journal could not be removed. A sweep that the manager may
+// not read does not count as running.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -242,9 +240,8 @@ func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, erro
 	return other != nil && facts{sweep: other}.restores(), err
 }
 
-// changer returns the sweep that has changed a cluster, from the API server. It returns nil if
-// the sweep does not exist. It also returns nil for a sweep in a namespace that the manager does
-// not handle, even if it can read the sweep.
+// changer reads the sweep of a journal from the API server. It returns nil if the sweep does not exist, or if
+// the manager does not handle the sweep's namespace.
 func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.CephTuningSweep, error) {
 	if !r.Namespaces.Handles(left.Namespace) {
 		return nil, nil //nolint:nilnil // The doc comment explains nil.
@@ -261,7 +258,7 @@ func (r *Reconciler) changer(ctx context.Context, left tuning.Sweep) (*v1alpha1.
 	return s, nil
 }
 
-// run returns the number of the next or current run.
+// run returns the number of the next or current run, or of the session in an interleaved sweep.
 func (f facts) run() int {
 	if f.sessions != nil {
 		return f.sessions.Next
@@ -269,7 +266,7 @@ func (f facts) run() int {
 	return len(f.ledger) + 1
 }
 
-// configuration returns the configuration of the current run; at the end, the winner.
+// configuration returns the configuration of the next or current run; after the last run, the winner.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
 		return f.planner.Configurations()[f.next.Conclusion.Winner]
@@ -277,9 +274,8 @@ func (f facts) configuration() sweep.Configuration {
 	return f.planner.Configurations()[f.next.Slot.Configuration]
 }
 
-// holder returns the holder of the lock. The sweep's children use the lock through their owner.
-// The keeper has another holder name than the sweep, so that neither mistakes the other's lock
-// for its own.
+// holder returns the name with which the sweep holds the lock. The sweep's children use the sweep's lock. The
+// keeper uses another name, so that the keeper and the sweep cannot mistake each other's lock for their own.
 func (f facts) holder() objectref.Ref {
 	kind := sweepKind
 	if f.orphaned {
@@ -288,36 +284,36 @@ func (f facts) holder() objectref.Ref {
 	return objectref.To(kind, f.sweep)
 }
 
-// self returns the name of the sweep in the journal.
+// self returns the identity of the sweep in journals.
 func (f facts) self() tuning.Sweep {
 	return tuning.Sweep{Namespace: f.sweep.Namespace, Name: f.sweep.Name, UID: string(f.sweep.UID)}
 }
 
 func (f facts) deleted() bool { return !f.sweep.DeletionTimestamp.IsZero() }
 
-// atWork reports whether objects or changes of the run in status may exist.
+// atWork reports whether objects or changes of the run ID in status may exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.sweep.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// mayHaveMade reports whether anything may exist that the sweep has created or changed.
+// mayHaveMade reports whether objects or changes of the sweep may exist.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
 }
 
-// restores reports whether the sweep restores its changes. A deleted sweep without this
-// controller's finalizer does not, even if another finalizer keeps the object.
+// restores reports whether the sweep restores its changes. A deleted sweep without Finalizer does not, even
+// if another finalizer keeps the object.
 func (f facts) restores() bool {
 	return f.mayHaveMade() && (!f.deleted() || controllerutil.ContainsFinalizer(f.sweep, Finalizer))
 }
 
-// ended reports whether the run in status has ended.
+// ended reports whether the run ID in status has ended.
 func (f facts) ended() bool {
 	return kstatus.HasEnded(f.sweep.Status.Conditions)
 }
 
-// failing returns the condition that says why a sweep will end without a verdict after its
-// restore. Until then, Failed is False.
+// failing returns the condition Failed while it is False: it says why the sweep will end without a verdict
+// after its restore. Otherwise, failing returns nil.
 func (f facts) failing() *metav1.Condition {
 	failed := meta.FindStatusCondition(f.sweep.Status.Conditions, v1alpha1.ConditionFailed)
 	if failed == nil || failed.Status != metav1.ConditionFalse {
@@ -326,10 +322,10 @@ func (f facts) failing() *metav1.Condition {
 	return failed
 }
 
-// replaced reports whether the spec asks for another run than the one in status.
+// replaced reports whether the spec has another run ID than status.
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
-// mustRestore reports whether the sweep has to stop and restore.
+// mustRestore reports whether the sweep has to stop and restore its changes.
 func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil
@@ -347,11 +343,11 @@ func (f facts) changedCeph() bool {
 	return restored.Reason != v1alpha1.ReasonAbandoned && restored.Reason != v1alpha1.ReasonOSDsNotRestarted
 }
 
-// hasOutcome reports whether a benchmark is Complete or Failed. Its teardown may not be complete.
+// hasOutcome reports whether a benchmark is Complete or Failed. Its teardown may still be running.
 func hasOutcome(b *v1alpha1.CephBenchmark) bool { return kstatus.HasEnded(b.Status.Conditions) }
 
-// childHasEnded reports whether a benchmark has ended, including its teardown, or is stalled before it
-// has begun.
+// childHasEnded reports whether a benchmark and its teardown have ended, or whether the benchmark is stalled
+// before it has begun.
 func childHasEnded(b *v1alpha1.CephBenchmark) bool {
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(b.Status.Conditions, kind) }
 	return (hasOutcome(b) || is(v1alpha1.ConditionStalled)) && !is(v1alpha1.ConditionReconciling)

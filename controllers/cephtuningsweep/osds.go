@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// placementProblems returns the reasons why scratch pools cannot be placed as configurations request:
-// Ceph cannot confine pools to OSDs, copies cannot be kept apart, or too few OSDs exist.
+// placementProblems returns why Ceph cannot place scratch pools as the configurations request. For example,
+// Ceph cannot confine pools to OSDs, cannot keep copies apart, or has too few OSDs.
 func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
 	if spec.Template.Target.ScratchPool == nil {
 		return nil
@@ -45,7 +45,7 @@ func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
 	return err
 }
 
-// share returns the smallest fraction of the OSDs on which a run stores its data.
+// share returns the smallest fraction of all OSDs on which a run may store its data.
 func (p *preflight) share(spec *sweepspec.Spec) float64 {
 	fewest := sweepspec.FewestOSDs(spec)
 	if fewest == 0 || len(p.known.OSDs) == 0 {

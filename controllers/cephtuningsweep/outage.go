@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
-// stoppedOSDs returns how many OSDs a benchmark of the sweep takes down at a time.
+// stoppedOSDs returns the number of OSDs that an outage of the sweep's benchmark takes down.
 func (f facts) stoppedOSDs() int {
 	if d := f.sweep.Spec.Template.Outage; d != nil {
 		return len(d.OSDs)
@@ -18,11 +18,11 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// restoreOrphanedOSDs brings up OSDs of an orphaned outage, or of a benchmark outside this sweep. The
-// current benchmark of the sweep brings up its OSDs itself. Just after it took the lock, a sweep also
-// searches Ceph: the outage may belong to another Kubernetes cluster, or the copy here may be deleted.
-// A search starts a process. So the searches end once these OSDs are up, and begin only if the operator
-// config names an identity that may stop OSDs.
+// restoreOrphanedOSDs brings up the OSDs of an outage. It leaves the outage of the sweep's current benchmark
+// alone, because that benchmark brings up its OSDs itself. After the sweep has taken the lock, it also
+// searches Ceph: the outage may belong to another Kubernetes cluster, or the copy here may have been deleted.
+// The search requires an identity that may stop OSDs. Each search starts a process, so the searches end once
+// no orphaned OSDs are down.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	m := seen.memory
 	stopper := outage.Stopper{
@@ -35,7 +35,7 @@ func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (recon
 	return waits, err
 }
 
-// restoringOSDs returns the outcome during the wait for orphaned OSDs.
+// restoringOSDs returns the effect of a wait for orphaned OSDs.
 func restoringOSDs(waits reconcile.Wait) effect {
 	return effect{again: 2 * time.Second, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonRestoringOSDs, Message: string(waits)}}
 }

@@ -16,22 +16,20 @@ import (
 type Rook interface {
 	// Cluster returns the facts about a CephCluster.
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
-	// Connection returns the connection to its Ceph cluster with the identity of a CephClient.
+	// Connection returns the connection to the Ceph cluster with the identity of a CephClient.
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// MonCaps returns the mon caps in the spec of a CephClient.
 	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
-	// Owned returns the settings that Rook takes from its custom resources, and sets again at each
-	// reconcile.
+	// Owned returns the settings that Rook takes from its custom resources, and sets again at each reconcile.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
 	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.
 	HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// OwnsScratchPool reports whether the owner's scratch pool exists, even if it is being
-	// removed.
+	// OwnsScratchPool reports whether the owner's scratch pool exists, even if it is being removed.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// DeleteScratchPool removes the owner's scratch pool. It reports whether the pool is
-	// removed, and otherwise why not.
+	// DeleteScratchPool removes the owner's scratch pool. It reports whether the pool is gone, and if not,
+	// why.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
-	// RestartOSD deletes the pod of an OSD, so that Kubernetes starts another.
+	// RestartOSD deletes the pod of an OSD, so that Kubernetes starts another pod.
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
@@ -43,7 +41,7 @@ type Namespaces interface {
 	Handles(namespace string) bool
 }
 
-// Lock gives a Ceph cluster to one holder at a time.
+// Lock lets one holder at a time use a Ceph cluster.
 type Lock interface {
 	// Peek returns the holder. It reads only Kubernetes, not Ceph.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)

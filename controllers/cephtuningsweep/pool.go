@@ -18,22 +18,21 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// If the plan says so, the runs of a block share a scratch pool, and perhaps also the data in it.
-// The first run creates both. They belong to the sweep, which removes them after the block. All
-// state is in the CephBlockPool and in the ledger, so a new manager continues with the state that
-// it finds.
+// The plan may let the runs of a block share a scratch pool, and also the data in the pool. The first run
+// creates them. They belong to the sweep, which removes them after the block. All state is in the
+// CephBlockPool and in the ledger, so a new manager continues with the state that it finds.
 
 const sweepKind = "CephTuningSweep"
 
 // poolOwner returns the owner of the sweep's shared pools.
 func (f facts) poolOwner() objectref.Ref { return objectref.To(sweepKind, f.sweep) }
 
-// poolKey returns the key of the current pool. Each attempt at a block has a pool of its own.
+// poolKey returns the key of the shared pool. Each attempt at a block has a separate pool.
 func (f facts) poolKey() string {
 	return fmt.Sprintf("%s/%d/%d", f.sweep.Spec.RunID, f.next.Slot.Block, f.next.Slot.Attempt)
 }
 
-// sharesPool reports whether the next run shares its pool with others of its block.
+// sharesPool reports whether the next run shares its pool with other runs of its block.
 func (f facts) sharesPool() bool {
 	plan := f.sweep.Status.Plan
 	return f.next.Action == sweep.RunSlot && plan != nil && plan.ScratchPoolPer == v1alpha1.MadeForBlock
@@ -42,8 +41,8 @@ func (f facts) sharesPool() bool {
 // beginsBlock reports whether the next run is the first of its block.
 func (f facts) beginsBlock() bool { return f.next.Slot.Position == 0 && f.next.Slot.Repeat == 0 }
 
-// continuesBlock reports whether valid runs were measured on the pool of the block. A new pool could have
-// other OSDs, and compared runs must differ only in settings.
+// continuesBlock reports whether valid runs were measured on the pool of the block. Then the block must not
+// continue on a new pool, which could have other OSDs: compared runs must differ only in settings.
 func (f facts) continuesBlock() bool {
 	slot := f.next.Slot
 	return slices.ContainsFunc(f.ledger, func(e sweepspec.Entry) bool {
@@ -70,7 +69,7 @@ func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 	return !there, err
 }
 
-// beginAgain discards the runs of the block, because its pool no longer exists.
+// beginAgain returns the effect that discards the runs of the block, because its pool no longer exists.
 func (f facts) beginAgain() (effect, error) {
 	came, err := f.interrupted()
 	message := fmt.Sprintf("The scratch pool of block %d disappeared, so the block starts again on a new pool. Find out what removed it.", f.next.Slot.Block)
@@ -78,8 +77,8 @@ func (f facts) beginAgain() (effect, error) {
 	return came, err
 }
 
-// removePool removes the sweep's shared pool. It finds the pool by its owner, because the spec may
-// have changed.
+// removePool removes the sweep's shared pool. It finds the pool by the owner, because the spec may have
+// changed.
 func (r *Reconciler) removePool(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	return r.removePoolOf(ctx, seen.cluster, seen.poolOwner())
 }
@@ -92,8 +91,9 @@ func (r *Reconciler) removePoolOf(ctx context.Context, cluster settings.Cluster,
 	return left.Waits, err
 }
 
-// leavePool reports whether a restore may end although Ceph cannot be reached. The restore must go
-// on while a pool remains that can be removed later.
+// leavePool reports whether a restore may end although Ceph cannot be reached. It may end if the sweep has no
+// pool, or if the CephCluster no longer exists. It may also end if the operator config no longer lists the
+// CephCluster, or if a person has abandoned the restore.
 func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	problem, ok := errors.AsType[*rook.Error](seen.rookErr)
 	if !seen.known || ok && problem.Reason == rook.ReasonClusterMissing || seen.abandonRequested() {
@@ -117,7 +117,7 @@ func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord 
 	return []eventRecord{abandonedPool(waits, err)}
 }
 
-// abandonedPool returns an event about a pool that may stay, and why.
+// abandonedPool returns an event about a pool that may remain, and why.
 func abandonedPool(waits reconcile.Wait, err error) eventRecord {
 	why := string(waits)
 	if err != nil {
@@ -128,7 +128,7 @@ func abandonedPool(waits reconcile.Wait, err error) eventRecord {
 }
 
 // removePoolBefore requests the removal of the previous block's pool, so that OSDs remove its PGs while the
-// cluster settles. The benchmark waits for the end of the removal.
+// cluster settles. The benchmark of the next run waits until the pool is removed.
 func (r *Reconciler) removePoolBefore(ctx context.Context, seen facts) error {
 	if !seen.sharesPool() || !seen.beginsBlock() {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// sizeAuto is the dataset.size that depends on the cluster.
+// sizeAuto is the value of dataset.size with which the size depends on the cluster.
 const sizeAuto = "Auto"
 
 // preflight is the state of the cluster before the first change.
@@ -35,7 +35,7 @@ type preflight struct {
 	drawn      uint64
 	// tree has the locations of the OSDs, for a sweep with scratch pools.
 	tree []ceph.OSDLocation
-	// lacks lists mon caps that the tuner's key needs but does not have.
+	// lacks lists the mon caps that the tuner's key needs but does not have.
 	lacks []string
 	// maySwitch reports whether an option may be switched under a running load.
 	maySwitch func(v1alpha1.ConfigParameter) bool
@@ -43,9 +43,9 @@ type preflight struct {
 	maySwitchPools bool
 }
 
-// makePlan observes the cluster, waits until it is healthy and quiescent, and writes the plan into
-// status. If the plan has refusals, the next pass ends the sweep. With mode Plan, makePlan does not wait,
-// and ends the run itself.
+// makePlan observes the cluster, and writes the plan into status once the cluster is healthy and quiescent.
+// If the plan has refusals, the next pass ends the sweep. With mode Plan, makePlan does not wait for the
+// cluster, and ends the run ID itself.
 func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	before, err := r.look(ctx, seen)
 	if err != nil {
@@ -80,8 +80,8 @@ func (r *Reconciler) makePlan(ctx context.Context, seen facts) (effect, error) {
 	return came, nil
 }
 
-// unplannable returns the outcome for a spec from which no plan can be made. Other errors are
-// retried.
+// unplannable returns the effect that ends a sweep, if no plan can be made from its spec. It returns any
+// other error, so that the pass is retried.
 func unplannable(err error) (effect, error) {
 	if errors.Is(err, sweepspec.ErrSpec) || errors.Is(err, sweep.ErrPlan) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: err.Error()}), nil
@@ -127,7 +127,7 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	return p, err
 }
 
-// into adapts a function for an errgroup: it stores the function's result in place.
+// into adapts get for an errgroup: it stores the result in place.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()
@@ -136,8 +136,8 @@ func into[T any](place *T, get func() (T, error)) func() error {
 	}
 }
 
-// waitsFor returns the first obstacle to a measurement that may disappear without an action of
-// the user; "" without one.
+// waitsFor returns the first obstacle to a measurement that may disappear without an action of the user; ""
+// if no such obstacle exists.
 func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 	for _, o := range p.obstacles(spec) {
 		if o.Waits {
@@ -149,7 +149,7 @@ func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 
 func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	var expected []quiescence.Expectation
-	if len(heldPools(*spec)) > 0 { // Warnings about the number of PGs may be the reason for the sweep.
+	if len(heldPools(*spec)) > 0 { // The number of PGs may be the reason for the sweep.
 		expected = []quiescence.Expectation{{Code: "POOL_TOO_FEW_PGS"}, {Code: "POOL_TOO_MANY_PGS"}}
 	}
 	classes := sweepspec.DeviceClasses(spec)
@@ -169,8 +169,8 @@ func (p *preflight) obstacles(spec *sweepspec.Spec) []quiescence.Obstacle {
 	return all
 }
 
-// plan drafts the plan twice: the first draft gives the configurations, and the second
-// contains the refusals about them.
+// plan drafts the plan twice. The first draft gives the configurations, and the second draft also has their
+// refusals.
 func (p *preflight) plan(spec *sweepspec.Spec, allowed tuning.Permissions) (*v1alpha1.SweepPlan, error) {
 	facts, err := p.facts(spec)
 	if err != nil {
@@ -240,8 +240,8 @@ func (p *preflight) datasetBytes(spec *sweepspec.Spec) (int64, error) {
 	return bytes, nil
 }
 
-// overhead returns the maximum number of bytes that OSDs store for each byte of a client. For
-// a target with an unknown pool, it assumes three.
+// overhead returns the maximum number of bytes that OSDs store for each byte that a client writes. If the
+// pool of the target is unknown, it returns 3.
 func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	const copies = 3
 	switch target := spec.Template.Target; {
@@ -255,7 +255,7 @@ func (p *preflight) overhead(spec *sweepspec.Spec) float64 {
 	return copies
 }
 
-// refusals returns the reasons that make the sweep impossible, one sentence each.
+// refusals returns the reasons why the sweep is impossible, one sentence each.
 func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Configuration, allowed tuning.Permissions) []string {
 	var all []string
 	var changes [][]tuning.Change
@@ -279,9 +279,9 @@ func (p *preflight) refusals(spec *sweepspec.Spec, configurations []sweep.Config
 	return all
 }
 
-// demand returns the maximum that the sweep adds to the cluster: the PGs of the configuration
-// with the most PGs, and the data with which each run begins. The amount that timed phases
-// write is unknown; in each run, the free space before the run and the budget limit it.
+// demand returns the maximum that the sweep adds to the cluster: the PGs of the configuration with the most
+// PGs, and the data with which each run begins. It does not include the writes of timed phases, because their
+// amount is unknown. The free space before each run and the budget limit those writes.
 func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configuration, datasetBytes int64) quiescence.Demand {
 	var demand quiescence.Demand
 	target := spec.Template.Target
@@ -304,7 +304,7 @@ func (p *preflight) demand(spec *sweepspec.Spec, configurations []sweep.Configur
 	return demand
 }
 
-// addedPGs returns the number of PGs that a configuration adds, multiplied by their copies.
+// addedPGs returns the number of PG copies that a configuration adds.
 func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.Value) int {
 	added := 0
 	if template, err := sweepspec.Template(spec, values, 1); err == nil && template.Target.ScratchPool != nil {
@@ -322,8 +322,7 @@ func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.V
 	return added
 }
 
-// environment returns the environment of the results: everything that they depend on besides
-// the varied settings.
+// environment returns everything on which the results depend, except the varied settings.
 func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
@@ -334,12 +333,12 @@ func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	return &environment, err
 }
 
-// dataPool returns the pool that stores the data of an existing target.
+// dataPool returns the pool that stores the data of a target with an existing pool.
 func dataPool(pool *v1alpha1.ExistingPool) string {
 	return string(cmp.Or(pool.DataPool, pool.Name))
 }
 
-// targetPools returns the pools whose I/O is the sweep's own.
+// targetPools returns the existing pools whose I/O comes from the sweep itself.
 func targetPools(spec *sweepspec.Spec) []string {
 	if pool := spec.Template.Target.ExistingPool; pool != nil {
 		return []string{string(pool.Name), string(pool.DataPool)}
@@ -347,8 +346,8 @@ func targetPools(spec *sweepspec.Spec) []string {
 	return nil
 }
 
-// sentence turns a message into a sentence with a capital letter and a full stop. It does not change
-// names at the beginning, such as pg_num.
+// sentence gives a message a capital letter and a full stop. It does not change a name at the beginning, such
+// as pg_num.
 func sentence(message string) string {
 	if message == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// cephAgain is the interval at which a waiting sweep searches Ceph for unrestored settings, if the
-// objects ahead of it do not take the lock. They may be waiting for a restore.
+// cephAgain is the interval between searches in Ceph for unrestored settings. A sweep searches while it waits
+// in the queue although the lock is free: the objects ahead may be waiting for the restore of these settings.
 const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
@@ -40,8 +40,8 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 	return r.findOrphaned(ctx, seen)
 }
 
-// findOrphaned searches for orphaned changes once the lock is held. It brings up orphaned OSDs
-// itself. A journal that it finds becomes a fact in the next pass.
+// findOrphaned searches for orphaned changes once the sweep has the lock. It brings up orphaned OSDs itself.
+// It leaves a journal that it finds to the next pass.
 func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
 	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || !waits.IsDone() {
 		seen.memory.lockedAt = time.Time{} // The next pass asks again.
@@ -60,10 +60,10 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
-// unrestoredInCeph returns another sweep's open journal that exists only in Ceph: it belongs to
-// another Kubernetes cluster, or the copy here was deleted. With the lock, a sweep searches only once,
-// just after it took the lock, because a search starts a process. Before that it searches only while the
-// lock is free (see ahead), because the other sweep may be running while the lock is held.
+// unrestoredInCeph returns another sweep's open journal that exists only in Ceph. Such a journal belongs to
+// another Kubernetes cluster, or its copy here was deleted. A sweep searches once after it has taken the
+// lock, because a search starts a process. Before that, it searches only while the lock is free (see ahead):
+// while another holder has the lock, the journal's sweep may be running.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 	return left, nil
 }
 
-// ahead names the objects that have waited longer for the same cluster. If the lock is free although
-// such objects exist, it also searches Ceph for unrestored settings.
+// ahead names the objects that have waited longer than this sweep for the same cluster. If such objects exist
+// but the lock is free, ahead also searches Ceph for unrestored settings.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
@@ -91,16 +91,15 @@ func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 		return grant.Held, err
 	})
 	if m := seen.memory; err == nil && len(names) > 0 && free && seen.now.Sub(m.askedAhead) >= cephAgain {
-		// The objects ahead may wait until a sweep restores a journal that exists only in Ceph.
+		// The objects ahead may be waiting for the restore of a journal that exists only in Ceph.
 		m.askedAhead = seen.now
 		m.unrestoredInCeph, err = r.unrestoredInCeph(ctx, seen)
 	}
 	return names, err
 }
 
-// lockOf returns the lock of the sweep's Ceph cluster. Its method Fence, which verifies the lock
-// immediately before each change, does not use the memory, because sessions switch settings concurrently
-// with passes.
+// lockOf returns the lock of the sweep's Ceph cluster. Its method Fence verifies the lock immediately before
+// each change. Fence does not use memory, because sessions switch settings concurrently with passes.
 func (r *Reconciler) lockOf(seen facts) lock.Handle {
 	return lock.Handle{Lock: r.Lock, FSID: seen.rook.FSID, Holder: seen.holder(), Now: r.Now, Connect: func(ctx context.Context) (ceph.Connection, error) {
 		return r.Rook.Connection(ctx, seen.cluster, seen.cluster.Identities.Observer)
@@ -116,7 +115,7 @@ func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error
 	return grant, err
 }
 
-// release releases the lock. A sweep that does not hold it needs no connection to Ceph, which may
+// release releases the lock. If the sweep does not hold the lock, release does not connect to Ceph, which may
 // no longer exist.
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
 	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false

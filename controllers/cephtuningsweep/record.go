@@ -24,20 +24,20 @@ const (
 	maxStep    = 128
 )
 
-// minMessageInterval is the least interval between writes of status that change only messages or the
-// step of the progress.
+// minMessageInterval is the minimum interval between writes of status that change only messages or the
+// progress.
 const minMessageInterval = 10 * time.Second
 
-// record writes the pass's outcome into status. Then it emits the events of the step, and an event if
-// the reason is new.
+// record writes the pass's outcome into status. Then it emits the events of the step, and an event if the
+// reason has changed.
 func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, failure error) error {
 	if p.step == stepNone {
 		return nil
 	}
 	before, after := reasonOf(seen.sweep), statusAfter(seen, p, e, failure)
 	err := r.write(ctx, seen, after, p.then == endsDeleted && e.finished)
-	// These events have happened, and the next pass may not know of them. So they are emitted even
-	// if the write of status failed because of a concurrent edit.
+	// The events of the step are emitted even if a concurrent edit made the write of status fail. The next
+	// pass may not know of them.
 	for _, t := range together(e.events) {
 		r.tell(after, t.kind, t.reason, p, t.message)
 	}
@@ -51,8 +51,8 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 	return nil
 }
 
-// write writes status, unless the object no longer exists, or only messages have changed since a
-// recent write.
+// write writes status. It skips the write if the object no longer exists, or if status was written recently
+// and only messages have changed.
 func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
 	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && kstatus.EqualIgnoringMessages(seen.sweep, after) {
 		return nil
@@ -64,8 +64,8 @@ func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.Ceph
 	return err
 }
 
-// together joins events of one reason: if events differ only in their note, Kubernetes keeps the
-// first.
+// together joins events with the same kind and reason. Otherwise, Kubernetes would keep only the first of
+// them.
 func together(all []eventRecord) []eventRecord {
 	var joined []eventRecord
 	for _, t := range all {
@@ -83,7 +83,7 @@ func (r *Reconciler) tell(s *v1alpha1.CephTuningSweep, kind, reason string, p pl
 	r.Recorder.Eventf(s, nil, kind, reason, string(p.step), "%s", ellipsis.Cut(message, maxMessage))
 }
 
-// statusAfter returns the object with the status after a pass.
+// statusAfter returns the sweep with its status after a pass.
 func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuningSweep {
 	after := seen.sweep.DeepCopy()
 	if e.goesOn {
@@ -102,7 +102,6 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephTuni
 	return after
 }
 
-// mark sets the conditions.
 func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
@@ -125,7 +124,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	}
 }
 
-// concludePlan ends a run that was only planned.
+// concludePlan ends a run ID with mode Plan.
 func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	message := strings.TrimSpace(fmt.Sprintf("The plan is in status: %d to %d runs, at most %v. %s",
 		s.Plan.MinimumRuns, s.Plan.MaximumRuns, s.Plan.EstimatedDuration.Duration, sweepspec.Strength(s.Plan)))
@@ -135,8 +134,8 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 	ended(now, v1alpha1.ConditionComplete, kstatus.Outcome{Reason: v1alpha1.ReasonPlanned, Message: ellipsis.Cut(message, maxMessage)})(s)
 }
 
-// setRestored records the restore of the changed settings. The text unrestarted names the OSDs that may
-// still run with the sweep's values; it is "" without such OSDs.
+// setRestored records the outcome of the restore of the changed settings. The parameter unrestarted names the
+// OSDs that may still run with the sweep's values; "" if no OSD does.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left, kept := report.LeftAlone(), report.Kept()
 	messages := messagesOf(slices.Concat(left, kept))
@@ -172,8 +171,8 @@ func messagesOf(entries []tuning.Entry) []string {
 	return messages
 }
 
-// recordsLeftAlone reports whether status has the original values of all settings that were left
-// alone, or of as many as it has room for.
+// recordsLeftAlone reports whether status has the original values of the settings that were left alone, as
+// far as they fit into the condition Restored.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
@@ -188,8 +187,8 @@ func recordsRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, un
 	return was != nil && was.Status == is.Status && was.Reason == is.Reason
 }
 
-// setSettling records that the settings are restored, but the cluster has not settled. It keeps
-// a report that status already has.
+// setSettling records that the settings are restored, but the cluster has not settled. It does nothing if
+// waits is "" or the condition Restored is already True.
 func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	if waits == "" || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionRestored) {
 		return
@@ -197,7 +196,7 @@ func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	setCondition(s, v1alpha1.ConditionRestored, metav1.ConditionFalse, kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: waits})
 }
 
-// notRestored returns the edit that records the values that Ceph has while the sweep runs.
+// notRestored returns the edit that records the sweep's values as the current values in Ceph.
 func notRestored(want []tuning.Change) func(*v1alpha1.CephTuningSweepStatus) {
 	var texts []string
 	for _, change := range want {
@@ -229,7 +228,7 @@ func setStep(s *v1alpha1.CephTuningSweepStatus, p plan) {
 	s.Progress.Step = ellipsis.Cut(p.progress, maxStep)
 }
 
-// orderOf returns the current block in the form of status.
+// orderOf returns the number of the current block and the order of its configurations.
 func orderOf(next sweep.Decision) (block int32, order []int32) {
 	for _, c := range next.Progress.Order {
 		order = append(order, int32(c)) //nolint:gosec // At most 64.

@@ -21,40 +21,39 @@ import (
 )
 
 const (
-	// startWithin is the time within which an OSD has to stop and start again, unless Ceph would
-	// mark it out earlier.
+	// startWithin limits how long a restarting OSD may be down. upWithin returns a shorter limit if Ceph
+	// marks OSDs out in less than ten minutes.
 	startWithin = 5 * time.Minute
-	// backOff is Kubernetes' maximum delay before it restarts a crashed container. An OSD whose
-	// old value was restored may come up this much later.
+	// backOff is Kubernetes' maximum delay before it restarts a crashed container. An OSD whose value was
+	// restored may start up to this much later.
 	backOff = 5 * time.Minute
 )
 
-// upWithin returns how long a restarting OSD may be down. After lostAfter, Ceph would mark it out
-// and move data. upWithin is at most half of that, so that the other half is enough to restore the
-// value and start the OSD with it. With Ceph's default of ten minutes, upWithin returns
-// startWithin.
+// upWithin returns how long a restarting OSD may be down. After lostAfter, Ceph would mark the OSD out and
+// move data. The result is at most half of lostAfter, so that the other half is enough to restore the value
+// and start the OSD with it. With Ceph's default of ten minutes, upWithin returns startWithin.
 func upWithin(lostAfter time.Duration) time.Duration {
-	if lostAfter == 0 { // Ceph waits for ever.
+	if lostAfter == 0 { // Ceph never marks OSDs out.
 		return startWithin
 	}
 	return min(startWithin, lostAfter/2)
 }
 
-// restartMemory is the progress of OSD restarts. A manager that has lost it restarts all OSDs
+// restartMemory is the progress of OSD restarts. After a loss of this memory, the manager restarts all OSDs
 // again.
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
-	// startedAt is the start of the latest restart, and within is how long the OSD may be down.
+	// startedAt is when the last OSD was restarted, and within is how long that OSD may be down.
 	startedAt time.Time
 	within    time.Duration
-	// refused says why Ceph could not spare the next OSD at the last check.
+	// refused says why the cluster could not spare the next OSD at the last check.
 	refused string
 }
 
 // restartLook is the state of the OSD restarts in one pass.
 type restartLook struct {
-	// due lists the OSDs that have not restarted yet, down those that are not up. osds is the
+	// due lists the OSDs that are up but have not restarted yet, and down the OSDs that are down. osds is the
 	// number of all OSDs.
 	due, down []int
 	osds      int
@@ -66,7 +65,7 @@ type restartLook struct {
 
 func (l restartLook) done() bool { return len(l.due) == 0 && len(l.down) == 0 && l.unrest == "" }
 
-// stopped returns the number of OSDs that are down for a restart: 0 or 1.
+// stopped returns the number of OSDs that are down because of a restart: 0 or 1.
 func (m *restartMemory) stopped(l restartLook) int {
 	if m.so.Started > 0 && slices.Contains(l.down, m.so.Last) {
 		return 1
@@ -74,13 +73,13 @@ func (m *restartMemory) stopped(l restartLook) int {
 	return 0
 }
 
-// awaits reports whether the last restarted OSD is still to come up: it is down, or has not stopped yet.
+// awaits reports whether the last restarted OSD still has to come up: it is down, or has not stopped yet.
 func (m *restartMemory) awaits(l restartLook) bool {
 	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
 }
 
-// overdue reports whether the last restarted OSD has not come up in time: the new value may keep it from
-// starting.
+// overdue reports whether the last restarted OSD has been down for too long. The new value may keep the OSD
+// from starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 	return m.awaits(l) && now.Sub(m.startedAt) > m.within
 }
@@ -95,8 +94,8 @@ func (m *restartMemory) late(now time.Time, l restartLook) bool {
 	return now.Sub(m.began) > m.limit(l)
 }
 
-// vain reports that OSDs have had enough time to start with their original values, so that waiting
-// longer is useless.
+// vain reports whether OSDs have had enough time to start with their original values, so that waiting longer
+// is useless.
 func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	since := m.began
 	if m.startedAt.After(since) {
@@ -106,13 +105,14 @@ func (m *restartMemory) vain(now time.Time, l restartLook) bool {
 	return missing && now.Sub(since) > startWithin+backOff || now.Sub(m.began) > m.limit(l)+backOff
 }
 
-// mayRestart reports whether the sweep requests restarts and the administrator allows them.
+// mayRestart reports whether the sweep requests OSD restarts and the administrator allows them.
 func (f facts) mayRestart() bool {
 	return f.sweep.Spec.Guardrails.OSDRestarts == v1alpha1.RestartAllow && f.cluster.RestartOSDs
 }
 
 // restartForRun restarts all OSDs, one by one, if they take a value of the configuration only when they
-// start. If an OSD does not come up, the sweep ends, so that the OSD gets its original value back.
+// start. It does so before every run, even if no value has changed, so that caches are equally cold for all
+// configurations. If an OSD does not come up, the sweep ends, so that the OSD's original value is restored.
 func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	changes, err := r.takenAtStart(ctx, seen, slot.want)
@@ -146,8 +146,8 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 	return effect{outcome: seen.settling(waits)}, err
 }
 
-// takenAtStart returns the changes that OSDs take only when they start. The changes may come
-// from another sweep or from an earlier spec, so help for their options may not be cached yet.
+// takenAtStart returns the changes that OSDs take only when they start. The changes may come from another
+// sweep or an earlier spec, so it also reads help that the survey does not have.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	options := tuning.HelpFor(tuning.SettingsOf(changes))
 	if len(options) == 0 {
@@ -172,10 +172,7 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	return tuning.TakenAtStart(changes, about), nil
 }
 
-// observeRestarts reads the progress of restarts.
-//
-// A sweep that restarts OSDs does so before every run, even if no value changed, so that caches are
-// equally cold for all configurations.
+// observeRestarts reads the progress of restarts. With an empty memory, it begins new restarts.
 func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -201,8 +198,8 @@ func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *re
 	return look, nil
 }
 
-// endangeredByRestarts returns a *dangerError if the last restarted OSD does not come up, or if
-// the cluster is in another danger.
+// endangeredByRestarts returns a *dangerError if the last restarted OSD has not come up in time, or if
+// endangeredByChange finds a danger.
 func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l restartLook, changes []tuning.Change) error {
 	so := &seen.memory.slot.restarts
 	if !so.overdue(seen.now, l) {
@@ -216,8 +213,8 @@ func (r *Reconciler) endangeredByRestarts(ctx context.Context, seen facts, l res
 		so.so.Last, so.within, strings.Join(options, ", "), seen.sweep.Spec.ClusterRef.Namespace)}
 }
 
-// restartNext restarts the next OSD when all PGs are clean and will stay available without it. It says
-// which OSD it restarts, or what it waits for.
+// restartNext restarts the next OSD, if the cluster is quiescent and can spare that OSD. It returns which OSD
+// it restarts, or which condition it waits for.
 func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	if look.unrest != "" || look.next < 0 {
 		return "Restarting OSDs. Waiting for " + memory.pending(look) + ".", nil
@@ -225,7 +222,7 @@ func (r *Reconciler) restartNext(ctx context.Context, seen facts, look restartLo
 	return r.restartOne(ctx, seen, look, memory)
 }
 
-// pending says what the restarts wait for.
+// pending says which conditions the restarts wait for.
 func (m *restartMemory) pending(l restartLook) string {
 	var texts []string
 	if len(l.down) > 0 {
@@ -254,7 +251,7 @@ func names(osds []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// restartOne restarts the next OSD, if the cluster can spare it.
+// restartOne restarts the next OSD, if the cluster can spare that OSD.
 func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLook, memory *restartMemory) (string, error) {
 	osd := look.next
 	why, err := r.whyNotSpare(ctx, seen, look.osdMap, osd)
@@ -275,9 +272,8 @@ func (r *Reconciler) restartOne(ctx context.Context, seen facts, look restartLoo
 	return fmt.Sprintf("Restarting osd.%d.", osd), nil
 }
 
-// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Ceph's refusal is
-// sufficient. If Ceph agrees, its OSD map and placement groups have to confirm it: see
-// [outage.Unavailable].
+// whyNotSpare says why the cluster cannot spare an OSD now; "" if it can. Both the placement groups (see
+// [outage.Unavailable]) and `ceph osd ok-to-stop` must allow the stop.
 func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.OSDMap, osd int) (string, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -297,9 +293,9 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 	return cmp.Or(stop.Reason, "Ceph says that it is not ok to stop"), nil
 }
 
-// restartAgain restarts the OSDs that still run with a value of the sweep, because they take a
-// new value only when they start. It says what it waits for. At the end it names the OSDs that
-// it could not restart, which a person has to restart.
+// restartAgain restarts the OSDs that still run with a value of the sweep, because they take the restored
+// value only when they start. The result waits says which condition it waits for. The result left names the
+// OSDs that a person has to restart, because restartAgain could not restart them.
 func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
 		left, err = r.unrestarted(ctx, seen, report, "the sweep may no longer restart OSDs")
@@ -326,14 +322,14 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	return waits, "", err
 }
 
-// unrestarted names the OSDs that may still run with the sweep's values, because they have not
-// restarted since the restore; "" if OSDs take those values while they run.
+// unrestarted names the OSDs that have not restarted since the restore, and so may still run with the sweep's
+// values. It returns "" if OSDs take all restored values while they run.
 func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {
 		return "", err
 	}
-	// With an empty memory, restarts count from now on, so all OSDs are due.
+	// With an empty memory, only restarts from now on count, so all OSDs are due.
 	look, err := r.observeRestarts(ctx, seen, &restartMemory{})
 	if err != nil {
 		return "", err
@@ -341,8 +337,8 @@ func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.
 	return seen.notRestarted(changes, look, why), nil
 }
 
-// notRestarted names the OSDs that have not restarted since the restore, and says why and how to
-// fix that; "" if all have.
+// notRestarted names the OSDs that have not restarted since the restore, and says why and what to do; "" if
+// all OSDs have restarted.
 func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) string {
 	if len(l.due) == 0 && len(l.down) == 0 {
 		return ""
@@ -362,8 +358,7 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	return text
 }
 
-// maxNames is the maximum number of OSDs that a message names, so that it has room for the
-// advice.
+// maxNames is the maximum number of OSDs that a message names, so that the message has room for advice.
 const maxNames = 16
 
 func someNames(osds []int) string {

@@ -24,8 +24,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// restoreAndRelease carries out one part of the restore. After the last part, the same pass records
-// how the sweep continues: another pass could find the lock in other hands.
+// restoreAndRelease carries out one part of the restore. After the last part, it also records how the sweep
+// continues, because another holder could take the lock before the next pass.
 func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) (effect, error) {
 	concluded, err := seen.concluded(p)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 	return came, nil
 }
 
-// noteRestore records the start of the restore, and its reason if the sweep pauses or the window has
-// closed. It discards the preparation of the next run.
+// noteRestore records the start of the restore. If the sweep pauses or the window has closed, it also records
+// this reason. It discards the preparation of the next run.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
 	m.slot = slotMemory{}
@@ -69,16 +69,16 @@ func (f facts) noteRestore(then ending) {
 	}
 }
 
-// forgetRestore discards the progress of a restore before a step that may change Ceph again. A wait or
-// a failure only interrupts the restore.
+// forgetRestore discards the progress of a restore before a step that may change Ceph again. A wait or a
+// failure only interrupts the restore, and keeps the progress.
 func (f facts) forgetRestore(next step) {
 	if !slices.Contains([]step{stepRestore, stepWait, stepFail}, next) {
 		f.memory.restoring = restoring{}
 	}
 }
 
-// renewLock keeps the lock during the restore, which may take hours if PGs merge. A failed
-// renewal does not stop the restore, because each change checks the lock first.
+// renewLock renews the lock during the restore, which may take hours if PGs merge. A failed renewal does not
+// stop the restore, because each change verifies the lock first.
 func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 	if seen.memory.lock == nil || !seen.reachable() || seen.now.Sub(seen.memory.lockedAt) < lock.RenewAfter {
 		return
@@ -96,7 +96,7 @@ func (r *Reconciler) renewLock(ctx context.Context, seen facts) {
 // renewWithin limits how long the restore waits for a renewal of the lock.
 const renewWithin = 10 * time.Second
 
-// inTurn combines edits, which are applied in order; some may be nil.
+// inTurn combines edits in order; an edit may be nil.
 func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephTuningSweepStatus) {
 	return func(s *v1alpha1.CephTuningSweepStatus) {
 		for _, edit := range edits {
@@ -107,7 +107,7 @@ func inTurn(edits ...func(*v1alpha1.CephTuningSweepStatus)) func(*v1alpha1.CephT
 	}
 }
 
-// restorePart carries out one part of a restore, and reports whether it is complete.
+// restorePart carries out one part of a restore, and reports whether the part is complete.
 func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	switch p.part {
 	case partEndSwitching:
@@ -140,9 +140,9 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// releaseAtEnd releases the lock. It ignores errors for a deleted sweep without changes: the Ceph
-// cluster may no longer exist, and the lock expires by itself. But if the journal was just closed, so
-// that Ceph has answered, it returns the first error, and ignores only later ones.
+// releaseAtEnd releases the lock. For a deleted sweep without changes, it ignores errors, because the Ceph
+// cluster may no longer exist, and the lock expires by itself. But if the journal was closed before, Ceph has
+// answered, so releaseAtEnd returns the first error.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
 	first := seen.memory.restoring.done[partCloseJournal] && seen.memory.trouble == nil
@@ -155,7 +155,7 @@ func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 // reachable reports whether the Ceph cluster seems reachable. It sends no request to the cluster.
 func (f facts) reachable() bool { return f.known && f.rookErr == nil && f.rook != nil }
 
-// whyUnreachable says why something of the sweep cannot be restored or removed, and what to do.
+// whyUnreachable says why the sweep's changes or pool cannot be restored or removed, and what to do.
 func (f facts) whyUnreachable(what, done string) string {
 	why := "The operator config no longer lists the CephCluster."
 	if f.rookErr != nil {
@@ -168,8 +168,7 @@ func inProgress(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
-// endChildren deletes the benchmarks that have to be removed, and waits for their teardown. There is at
-// least one.
+// endChildren deletes the benchmarks in others, which must not be empty, and waits for their teardown.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
@@ -179,10 +178,10 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wai
 	return reconcile.Wait(fmt.Sprintf("Waiting for the teardown of benchmark %s.", seen.others[0].Name)), nil
 }
 
-// restore restores the settings, and then carries out a part that depends on that. Each of these
-// parts calls the tuner again, because another process may have taken over the journal between
-// parts, and because the outcome of a change may be in doubt. If nothing has happened, the tuner
-// only reads the journal. Otherwise, the restore of settings begins again.
+// restore restores the settings, and then carries out a part that requires restored settings. It calls the
+// tuner for each of these parts: another process may have taken over the journal meanwhile, or the outcome of
+// a change may be in doubt. If all settings are still restored, the tuner only reads the journal. Otherwise,
+// the restore of settings begins again.
 func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	so := &seen.memory.restoring
 	report, err := r.restoreSettings(ctx, seen)
@@ -221,8 +220,8 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	}
 }
 
-// settleRestored waits until the cluster has settled. For partRestartOSDs, it then restarts the next
-// OSD, after which the cluster has to settle again.
+// settleRestored waits until the cluster has settled. For partRestartOSDs, it then restarts the next OSD, and
+// the cluster has to settle again.
 func (r *Reconciler) settleRestored(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	so := &seen.memory.restoring
 	waits, err := r.settledAgain(ctx, seen, so.report)
@@ -234,7 +233,7 @@ func (r *Reconciler) settleRestored(ctx context.Context, seen facts, p plan) (ef
 	return came, waits == "", err
 }
 
-// recorded returns the effect that writes the outcome for the settings into status.
+// recorded returns the effect that writes the outcome of the restore into status.
 func (f facts) recorded(p plan) effect {
 	so := f.memory.restoring
 	came := inProgress(p, p.outcome.Message)
@@ -249,7 +248,7 @@ func (f facts) recorded(p plan) effect {
 	return came
 }
 
-// restoreSettings restores the settings of the journal, whichever sweep it belongs to.
+// restoreSettings restores the settings in the journal, whichever sweep the journal belongs to.
 func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Report, error) {
 	engine, err := r.restorer(ctx, seen)
 	if err != nil {
@@ -258,7 +257,7 @@ func (r *Reconciler) restoreSettings(ctx context.Context, seen facts) (tuning.Re
 	return engine.Restore(ctx)
 }
 
-// restorer returns the tuner for the restore.
+// restorer returns the tuner, or an error if the operator has no identity that may restore.
 func (r *Reconciler) restorer(ctx context.Context, seen facts) (*tuning.Engine, error) {
 	if seen.cluster.Identities.Tuner == "" {
 		return nil, errors.New("the operator has no identity that may restore settings: ask the administrator to grant it again (with Helm powers.changeSettings, otherwise identities.tuner of the cluster)")
@@ -277,8 +276,8 @@ func back(report tuning.Report) []tuning.Change {
 	return want
 }
 
-// settledAgain says why the cluster has not settled after the restore; "" if it has, or if waiting is
-// useless: the time limit has passed, the cluster is in danger, or a value was changed again.
+// settledAgain says why the cluster has not settled after the restore; "" if it has. It also returns "" if
+// waiting is useless: the time limit has passed, the cluster is in danger, or a value was changed again.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))
@@ -288,7 +287,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	return "Settings are restored; waiting for the cluster to settle: " + settled.Progress + ".", err
 }
 
-// afterRestore returns the effect with which the sweep continues or ends.
+// afterRestore returns the effect with which the sweep continues or ends after the restore.
 func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effect, error) {
 	switch p.then {
 	case endsDeleted:
@@ -313,13 +312,13 @@ func (r *Reconciler) afterRestore(ctx context.Context, seen facts, p plan) (effe
 	return effect{finished: true, edit: seen.judged}, nil
 }
 
-// judged ends a run whose verdict is already in status.
+// judged ends a run ID whose verdict is already in status.
 func (f facts) judged(s *v1alpha1.CephTuningSweepStatus) {
 	kind, o := kstatus.Judge(s.Verdict, f.sweep.Spec.FailOn, f.next.Conclusion.Sentence)
 	ended(f.now, kind, o)(s)
 }
 
-// ended returns the edit of status that ends a run.
+// ended returns the edit of status that ends a run ID.
 func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTuningSweepStatus) {
 	at := metav1.NewTime(now)
 	return func(s *v1alpha1.CephTuningSweepStatus) {
@@ -331,7 +330,8 @@ func ended(now time.Time, kind string, o kstatus.Outcome) func(*v1alpha1.CephTun
 	}
 }
 
-// interrupted discards the runs of the current block, or enters the current session as void.
+// interrupted returns the effect that discards the runs of the current block, or enters the current session
+// as void.
 func (f facts) interrupted() (effect, error) {
 	if f.planner == nil {
 		return effect{again: reconcile.AtOnce}, nil
@@ -346,8 +346,8 @@ func (f facts) interrupted() (effect, error) {
 	return f.entered(append(slices.Clip(f.ledger), entry))
 }
 
-// concluded returns the edit that writes the verdict into status before the restore, so that users
-// need not wait for the restore. It returns nil without a verdict.
+// concluded returns the edit that writes the verdict into status before the restore, so that users need not
+// wait for the restore. Without a verdict, it returns nil.
 func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) {
 	if p.then != endsComplete {
 		return nil, nil //nolint:nilnil // The doc comment explains nil.
@@ -370,7 +370,8 @@ func (f facts) concluded(p plan) (func(*v1alpha1.CephTuningSweepStatus), error) 
 	return outcome.Write, nil
 }
 
-// restoreOther restores the orphaned changes of another sweep.
+// restoreOther restores the orphaned changes of another sweep, and removes that sweep's scratch pool and
+// journal.
 func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effect, error) {
 	left := seen.journal.Sweep
 	report, err := r.restoreSettings(ctx, seen)
@@ -402,8 +403,7 @@ func (r *Reconciler) restoreOther(ctx context.Context, seen facts, p plan) (effe
 	return effect{events: events}, nil
 }
 
-// restoredFor returns the events about the restore of an orphaned sweep's settings, and its
-// outcome for the metrics.
+// restoredFor returns events about the restore of an orphaned sweep's settings, and the outcome for metrics.
 func restoredFor(left tuning.Sweep, report tuning.Report, unrestarted string) (all []eventRecord, outcome string) {
 	for _, entry := range report.Entries {
 		all = append(all, eventRecord{corev1.EventTypeNormal, v1alpha1.ReasonRestored, fmt.Sprintf("For sweep %s: %s", left, sentence(entry.Message()))})
@@ -428,14 +428,14 @@ func (f facts) abandonRequested() bool {
 	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
-// tryWithin limits the last attempt to restore, so that an unresponsive Ceph cluster cannot prevent
-// abandoning.
+// tryWithin limits the last attempt to restore, because a person must be able to abandon the restore even if
+// Ceph does not respond.
 const tryWithin = 2 * time.Minute
 
-// abandon makes one attempt to restore, leaves the remaining settings as they are, and reports
-// them. Anyone who may write the sweep can request that, so the attempt includes everything that
-// the sweep has paused in Ceph. abandon removes the journal only after status has the original
-// values, because nothing else has them afterwards.
+// abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them. Any user
+// who may edit the sweep can abandon its restore. Such a user must not leave scrubs, the balancer or
+// autoscalers off, so the attempt includes them. abandon removes the journal only after status has the
+// original values, because they are then recorded nowhere else.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {
@@ -458,14 +458,14 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 	return came, err == nil, err
 }
 
-// endAbandoned removes the journal in Kubernetes. If Ceph seems reachable, it also removes the journal
-// there, requests the removal of the scratch pool, and releases the lock.
+// endAbandoned removes the journal in Kubernetes. If Ceph seems reachable, it also removes the journal in
+// Ceph, requests the removal of the scratch pool, and releases the lock.
 func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
 	if err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
 		return effect{}, err
 	}
 	came, unrestarted := effect{}, ""
-	if seen.reachable() { // A copy of the journal in a lost cluster does no harm.
+	if seen.reachable() { // A copy of the journal in a lost Ceph cluster does no harm.
 		came.events = append(came.events, r.abandonPool(ctx, seen)...)
 		err := r.giveUpLock(ctx, seen)
 		if err != nil {
@@ -482,7 +482,7 @@ func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning
 	return came, nil
 }
 
-// lastAttempt makes the last attempt to restore, once.
+// lastAttempt makes the last attempt to restore. It repeats the attempt only if the tuner had to wait.
 func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
 	if seen.memory.restoring.lastAttempt {
 		return nil
@@ -494,7 +494,7 @@ func (r *Reconciler) lastAttempt(ctx context.Context, seen facts) error {
 	return err
 }
 
-// tryOnce makes one attempt to restore.
+// tryOnce tries once to restore the sweep's journal, if Ceph seems reachable.
 func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	if !seen.reachable() {
 		return nil
@@ -513,8 +513,8 @@ func (r *Reconciler) tryOnce(ctx context.Context, seen facts) error {
 	return err
 }
 
-// toGiveUp returns the outcome of the journal's entries without writing the journal. It uses the
-// copy in Kubernetes, or the copy in Ceph if the one in Kubernetes was removed.
+// toGiveUp returns the report of an abandoned restore, and writes nothing. It uses the journal's copy in
+// Kubernetes, or the copy in Ceph if the copy in Kubernetes was removed.
 func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, error) {
 	left, err := r.Journals.Load(ctx, seen.fsid())
 	if err != nil {
@@ -535,8 +535,8 @@ func (r *Reconciler) toGiveUp(ctx context.Context, seen facts) (tuning.Report, e
 	return tuning.Report{Done: true, Entries: left.Entries}, nil
 }
 
-// giveUpIn closes and removes a copy of the journal. It keeps another sweep's journal, which that
-// sweep still needs.
+// giveUpIn closes and removes a copy of the sweep's journal. It keeps the journal of another sweep, which
+// that sweep still needs.
 func giveUpIn(ctx context.Context, store tuning.Store, fsid string, self tuning.Sweep) error {
 	left, err := store.Load(ctx, fsid)
 	if err != nil || left == nil || left.Sweep != self {
@@ -564,8 +564,7 @@ func (f facts) fsid() string {
 	return ""
 }
 
-// givenUp returns events about the settings that are not restored, and why the last attempt
-// failed.
+// givenUp returns events about the settings that are not restored, and about the failure of the last attempt.
 func givenUp(report tuning.Report, failure error) []eventRecord {
 	var all []eventRecord
 	for _, entry := range report.LeftAlone() {

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// failInOtherCluster ends a sweep whose CephCluster was replaced by one of the same name.
+// failInOtherCluster ends a sweep whose CephCluster is now another Ceph cluster.
 func failInOtherCluster(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, seen.otherCeph+". Change runID to start over on it."), seen.otherCeph != ""
 }
@@ -28,9 +28,9 @@ func waitForCluster(seen facts) (plan, bool) {
 	return p.atMost(seen.sweep.Spec.Quiescence.Timeout.Duration, "cluster", p.outcome), true
 }
 
-// failAfterTrouble ends a sweep whose steps have failed for too long, because otherwise it would hold
-// the lock and its settings for as long as Ceph is unavailable. A sweep with a verdict keeps
-// the verdict, and continues trying to restore.
+// failAfterTrouble ends a sweep whose steps have failed for too long. Otherwise, the sweep would keep the
+// lock and its settings for as long as Ceph is unavailable. A sweep with a verdict keeps the verdict, and
+// continues its attempts to restore.
 func failAfterTrouble(seen facts) (plan, bool) {
 	if seen.next.Action == sweep.Conclude {
 		return plan{}, false
@@ -49,7 +49,7 @@ func (f facts) noHeadway() string {
 }
 
 // failAfterUpgrade ends a sweep if Ceph is being upgraded, or if the version of Rook or Ceph has changed
-// since the plan was made, unless all runs for its verdict were made before.
+// since the plan was made. It does not end a sweep with a verdict, which needs no more runs.
 func failAfterUpgrade(seen facts) (plan, bool) {
 	before := seen.sweep.Status.Environment
 	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {
@@ -69,14 +69,14 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over after the upgrade."), true
 }
 
-// outOfWindow reports whether the window is closed, so that no run may begin. A started run
-// continues to its end.
+// outOfWindow reports whether the closed window keeps a run from beginning. A run that has begun continues to
+// its end.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }
 
-// underWay reports whether the sweep holds anything that must not wait for the next window:
-// settings, the lock, or a partly measured block.
+// underWay reports whether the sweep has anything that must not last until the next window: changed settings,
+// the lock, or a partly measured block.
 func (f facts) underWay() bool {
 	_, begun := sweepspec.Interrupt(f.next)
 	return f.changedCeph() || f.memory.lock != nil || begun
@@ -92,9 +92,9 @@ func waitForWindow(seen facts) (plan, bool) {
 	}, seen.outOfWindow()
 }
 
-// yieldToOther leaves the lock to a sweep that has changed the cluster: without the lock, that
-// sweep could not restore, and both would wait for ever. The other sweep may have lost the lock
-// because the manager was down for longer than the lock lasts.
+// yieldToOther leaves the lock to a sweep that has changed the cluster. Without the lock, that sweep could
+// not restore, and both sweeps would wait forever. The other sweep may have lost the lock because the manager
+// was down until the lock expired.
 func yieldToOther(seen facts) (plan, bool) {
 	if !seen.otherIsThere || seen.sweep.Spec.Mode == v1alpha1.SweepModePlan {
 		return plan{}, false

@@ -33,8 +33,8 @@ func suspended() kstatus.Outcome {
 	}
 }
 
-// failAfterEdit ends a sweep whose spec was changed without a new runID. Admission cannot
-// prevent that if the runID is changed and changed back while the sweep is suspended.
+// failAfterEdit ends a sweep whose spec was changed without a new runID. Admission cannot prevent such a
+// change if the runID is changed and changed back while the sweep is suspended.
 func failAfterEdit(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonSpecChanged, "The spec was changed, but runID still names the run of the old spec. Change runID to start over with the new spec."),
 		seen.atWork() && seen.edited
@@ -52,8 +52,8 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: o}, true
 }
 
-// namespaceAgain is the interval between checks whether benchmarks may run in a namespace,
-// because the manager does not watch Roles.
+// namespaceAgain is the interval between checks whether benchmarks may run in a namespace. The manager does
+// not watch Roles.
 const namespaceAgain = time.Minute
 
 func stallInNamespace(seen facts) (plan, bool) {
@@ -62,8 +62,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// stallAbandoned stops a run from making changes that would not be restored: the abandon
-// annotation stays on a sweep until a person removes it.
+// stallAbandoned keeps a run from beginning while the abandon annotation is set, because the restore of its
+// changes would be abandoned. The annotation stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
 }

@@ -21,8 +21,8 @@ func makePlanOnly(seen facts) (plan, bool) {
 
 func makePlan(seen facts) (plan, bool) { return seen.planning(), seen.unplanned() }
 
-// planning returns the decision to plan the sweep's runs. Except with mode Plan, that step waits while
-// the cluster is not healthy or not quiescent.
+// planning returns the decision to plan the sweep. Except with mode Plan, stepPlan waits until the cluster is
+// healthy and quiescent.
 func (f facts) planning() plan {
 	p := plan{step: stepPlan, progress: "planning", again: f.pace.Settle, outcome: preparing("Looking at the cluster.")}
 	limit := f.sweep.Spec.Quiescence.Timeout.Duration

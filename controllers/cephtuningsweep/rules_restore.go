@@ -26,7 +26,7 @@ func restoreFailing(seen facts) (plan, bool) {
 
 func restoreSuspended(seen facts) (plan, bool) {
 	return seen.restoreThen(endsPaused, "Restoring everything, because the sweep is suspended."),
-		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore must finish; otherwise half of the changes would stay.
+		seen.atWork() && (seen.sweep.Spec.Suspend || seen.memory.pauses == endsPaused) // A started restore must finish; otherwise some changes would stay.
 }
 
 func restoreConcluded(seen facts) (plan, bool) {
@@ -43,8 +43,8 @@ func restoreOutOfWindow(seen facts) (plan, bool) {
 		seen.outOfWindow() && seen.underWay() || seen.memory.pauses == endsClosed
 }
 
-// restoreOrphaned restores the changes of a sweep whose finalizer was removed. That sweep does not
-// restore them, and this sweep would measure with those values.
+// restoreOrphaned restores the changes of another sweep that does not restore them, for example because its
+// finalizer was removed. Otherwise, this sweep would measure with that sweep's values.
 func restoreOrphaned(seen facts) (plan, bool) {
 	if !seen.journalOrphaned() {
 		return plan{}, false
@@ -55,8 +55,8 @@ func restoreOrphaned(seen facts) (plan, bool) {
 	}}, true
 }
 
-// journalOrphaned reports whether the journal belongs to another sweep, which no longer exists or does
-// not restore it.
+// journalOrphaned reports whether the journal belongs to another sweep that no longer exists or does not
+// restore it.
 func (f facts) journalOrphaned() bool {
 	return f.journal != nil && f.journal.Sweep != f.self() && !f.otherIsThere
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// part is one part of a restore. The list in restoreParts says what each part is for.
+// part is one part of a restore. The comments in restoreParts give the purposes of the parts.
 type part string
 
 const (
@@ -25,23 +25,23 @@ const (
 	partRelease         part = "Release"
 )
 
-// isLast reports whether the restore is complete after the part.
+// isLast reports whether the restore is complete after this part.
 func (p part) isLast() bool { return p == partAbandon || p == partLeavePool || p == partRelease }
 
-// restoring is the progress of a restore, as far as observations do not show it. Only act writes
-// it. The zero value is the progress of a restore that has not begun. A manager that has lost it
-// begins with the first part again.
+// restoring is the progress of a restore, as far as it cannot be observed. Only act changes it. The zero
+// value is a restore that has not begun. After a restart of the manager, the restore begins with its first
+// part again.
 type restoring struct {
 	since time.Time
 	// done has the parts that are complete.
 	done map[part]bool
-	// report is the latest report of the tuner. unrestarted names the OSDs that could not be
-	// restarted.
+	// report is the latest report of the tuner. unrestarted names the OSDs that could not be restarted; "" if
+	// all have restarted.
 	report      tuning.Report
 	unrestarted string
 	settling    tuning.Settling
 	restarts    restartMemory
-	// lastAttempt reports that an abandoned restore has had its last attempt.
+	// lastAttempt reports that the last attempt before abandoning the restore was made.
 	lastAttempt bool
 }
 
@@ -53,17 +53,17 @@ func (r *restoring) note(p part) {
 	r.done[p] = true
 }
 
-// restoreParts returns the rules for the next part of a restore, in order. The last one always
-// applies. Every part can be repeated.
+// restoreParts returns the rules for the next part of a restore, in order: the first rule that applies
+// decides. The last rule always applies. Every part can be repeated.
 func restoreParts() []reconcile.Rule[facts, part] {
 	return []reconcile.Rule[facts, part]{
 		{Name: "endSwitching", Func: endSwitching},               // the loop would change settings again
-		{Name: "endBenchmarks", Func: endBenchmarks},             // they delay the restore of settings by a few minutes at most
+		{Name: "endBenchmarks", Func: endBenchmarks},             // the restore of settings waits a few minutes at most for their teardown
 		{Name: "abandonRestore", Func: abandonRestore},           // a person gives up the settings that cannot be restored
 		{Name: "waitForReach", Func: waitForReach},               // Ceph has values of the sweep, but cannot be reached
 		{Name: "leavePool", Func: leavePool},                     // Ceph has no values of the sweep, and cannot be reached
 		{Name: "restoreSettings", Func: restoreSettings},         // to the originals in the journal
-		{Name: "settleAfterRestore", Func: settleAfterRestore},   // PGs merge and data moves
+		{Name: "settleAfterRestore", Func: settleAfterRestore},   // wait while PGs merge and data moves
 		{Name: "restartRestoredOSDs", Func: restartRestoredOSDs}, // one OSD at a time; the cluster settles after each
 		{Name: "recordRestored", Func: recordRestored},           // status must have the outcome before the journal is removed
 		{Name: "closeJournal", Func: closeJournal},               // nothing is left to restore
@@ -74,12 +74,13 @@ func restoreParts() []reconcile.Rule[facts, part] {
 
 func endSwitching(seen facts) (part, bool) { return partEndSwitching, seen.switches }
 
-// childrenFirst is the time that benchmarks have for their teardown before settings are restored.
-// It has a limit, because a benchmark may wait in vain: for a node that no longer exists, or for an
-// OSD that does not start with the sweep's value. The benchmark's measurement no longer counts.
+// childrenFirst is the time that benchmarks have for their teardown before settings are restored. It is
+// limited, because a teardown may wait in vain. For example, a node may no longer exist, or an OSD may not
+// start with the sweep's value.
 const childrenFirst = 5 * time.Minute
 
-// endBenchmarks applies again after the settings are restored, because benchmarks use the pool.
+// endBenchmarks applies until childrenFirst has passed. After the restore of settings it applies again,
+// because the benchmarks use the pool.
 func endBenchmarks(seen facts) (part, bool) {
 	since := seen.memory.restoring.since
 	early := since.IsZero() || seen.now.Sub(since) < childrenFirst
@@ -94,7 +95,7 @@ func waitForReach(seen facts) (part, bool) {
 
 func leavePool(seen facts) (part, bool) { return partLeavePool, !seen.reachable() }
 
-// stillNeeds returns a part for changed settings, and reports whether it has yet to be carried out.
+// stillNeeds returns a part that changed settings require, and whether this part is not complete yet.
 func (f facts) stillNeeds(p part) (part, bool) {
 	return p, f.changedCeph() && !f.memory.restoring.done[p]
 }

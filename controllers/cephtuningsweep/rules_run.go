@@ -34,9 +34,8 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner still has to be applied, and may be applied. Status gets the
-// verdict only after that. So while status has no verdict, the winner has to be applied, even if
-// the sweep was suspended meanwhile.
+// keeps reports whether the winner's settings still have to be applied and kept, and may be. Status gets the
+// verdict only afterwards. So without a verdict in status, keeping continues, even after a suspension.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||
@@ -46,8 +45,8 @@ func (f facts) keeps() bool {
 	return f.journal == nil || !slices.ContainsFunc(f.journal.Entries, func(e tuning.Entry) bool { return e.State == tuning.Kept })
 }
 
-// failOutOfRoom ends a sweep if a run had too little room for its data. Fast configurations
-// fill the room first, so continuing without those runs would favour slow ones.
+// failOutOfRoom ends a sweep if a run had too little space for its data. Fast configurations fill the space
+// first, so continuing without those runs would favour slow configurations.
 func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.child == nil {
 		return plan{}, false
@@ -75,8 +74,8 @@ func watchRun(seen facts) (plan, bool) {
 	return p, seen.child != nil
 }
 
-// removedWithin limits how long a benchmark's teardown may go without progress, and the whole teardown
-// of a session's benchmark. It is longer than the time limit for the clients' part of the teardown.
+// removedWithin limits the time without progress in the teardown of a run's benchmark, and the whole teardown
+// of a session's benchmark. It is longer than the time limit for the clients' part of a teardown.
 const removedWithin = time.Hour
 
 func applyConfiguration(seen facts) (plan, bool) {

@@ -9,9 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// The rules of the design Interleaved. A session is first rehearsed without load: each value is
-// applied and proven once. Then a benchmark with one long phase runs, and a loop switches settings
-// during it. Each rule ignores sweeps of the other design.
+// The rules of the design Interleaved. A session is first rehearsed without load: each configuration is
+// applied and proven once. Then a benchmark with one long phase runs, and a loop switches settings during
+// that phase. These rules do not apply to sweeps with the design Blocks.
 
 // restoreVoidSession restores everything after a session that may have left Ceph with unknown
 // settings.
@@ -20,7 +20,7 @@ func restoreVoidSession(seen facts) (plan, bool) {
 		seen.sessions != nil && seen.memory.pauses == endsVoid && !seen.isJudged()
 }
 
-// removeSessions waits for the teardown of ended sessions' benchmarks, because there is only one
+// removeSessions waits for the teardown of ended sessions' benchmarks, because all sessions use the same
 // scratch pool.
 func removeSessions(seen facts) (plan, bool) {
 	if seen.sessions == nil || seen.child != nil || len(seen.others) == 0 {
@@ -34,22 +34,22 @@ func removeSessions(seen facts) (plan, bool) {
 	}), true
 }
 
-// enterSession enters a session into the ledger if it has ended, or if its loop no longer exists.
+// enterSession enters a session into the ledger if the session has ended.
 func enterSession(seen facts) (plan, bool) {
 	p := plan{step: stepEnterSession, again: reconcile.AtOnce, progress: seen.sessionProgress("judging"), outcome: seen.inSession("Entering it into the ledger.")}
 	return p, seen.sessions != nil && seen.next.Action == sweep.RunSlot && (seen.isJudged() || seen.child != nil && seen.sessionIsOver())
 }
 
-// isJudged reports whether the entries of the current session are known, but not in the ledger: the
-// last write of status has failed.
+// isJudged reports whether the ledger entries of the current session are known, but not yet in status. That
+// happens if the write of status has failed.
 func (f facts) isJudged() bool {
 	m := &f.memory.switching
 	return m.number == f.run() && m.entries != nil
 }
 
-// sessionIsOver reports whether the current session has ended, validly or not: its loop has ended, its
-// benchmark has ended before the loop began, or another process started the session, so that its loop is
-// gone.
+// sessionIsOver reports whether the current session has ended, validly or not. Either its loop has ended, or
+// its benchmark ended before the loop began. A session of another process is also over, because the loop
+// ended with that process.
 func (f facts) sessionIsOver() bool {
 	m := &f.memory.switching
 	if m.number != f.run() || m.child != f.child.UID {
@@ -58,7 +58,7 @@ func (f facts) sessionIsOver() bool {
 	return m.loop != nil && m.loop.hasEnded() || m.loop == nil && (hasOutcome(f.child) || childHasEnded(f.child))
 }
 
-// watchSession starts the loop once the load has warmed up, and checks the cluster.
+// watchSession checks the cluster, and starts the loop once the load has warmed up.
 func watchSession(seen facts) (plan, bool) {
 	doing := "The load warms up."
 	if m := seen.memory; m != nil && m.switching.loop != nil {
@@ -72,14 +72,14 @@ func watchSession(seen facts) (plan, bool) {
 	}, seen.sessions != nil && seen.child != nil
 }
 
-// rehearse proves a configuration without load, and continues with the next one.
+// rehearse proves a configuration without load.
 func rehearse(seen facts) (plan, bool) {
 	return plan{
 		step: stepRehearse, again: seen.pace.Settle, progress: seen.sessionProgress("rehearsing " + seen.configuration().Name), outcome: seen.inSession("Trying the settings without load."),
 	}, seen.sessions != nil
 }
 
-// beginSession creates the benchmark of a session.
+// beginSession creates the benchmark of a session once all configurations are rehearsed.
 func beginSession(seen facts) (plan, bool) {
 	return plan{
 		step: stepBeginSession, again: reconcile.AtOnce, progress: seen.sessionProgress("preparing"), outcome: seen.inSession("Creating the pool and the clients of the session."),
@@ -90,8 +90,8 @@ func (f facts) inSession(message string) kstatus.Outcome {
 	return kstatus.Outcome{Reason: v1alpha1.ReasonRunning, Message: fmt.Sprintf("Session %d. %s", f.run(), message)}
 }
 
-// sessionProgress describes the current activity. During a session it changes only when the
-// session looks at its data.
+// sessionProgress describes the current activity. While settings are switched, the text changes only with the
+// loop's interim results.
 func (f facts) sessionProgress(what string) string {
 	if f.memory != nil && f.memory.switching.number == f.run() {
 		if loop := f.memory.switching.loop; loop != nil {

@@ -25,7 +25,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses returns the clients' work by the second: for each client, the rows from a given row on.
+// Courses returns the clients' courses, with one row of figures for each second. The parameter from has the
+// first row to return for each client.
 type Courses interface {
 	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
 }
@@ -34,21 +35,22 @@ type Courses interface {
 type sessionMemory struct {
 	number int
 	since  time.Time
-	// at is the number of configurations that engine has rehearsed. Only this engine may switch
-	// them.
+	// at is the number of configurations that are rehearsed for the session. engine is the tuner that
+	// rehearsed them. Only this tuner may switch their settings.
 	at     int
 	engine *tuning.Engine
 	// child is the benchmark that this process has created for the session.
 	child types.UID
 	// loop switches settings while the benchmark runs; nil before the load has warmed up.
 	loop *loop
-	// entries has the session's entries for the ledger once they are known. why says why the session
-	// is void. Both outlast a failed write of status, after which the benchmark is gone.
+	// entries has the session's entries for the ledger once they are known, and why says why the session is
+	// void. Memory keeps both, because they cannot be computed again after a failed write of status: the
+	// benchmark is removed by then.
 	entries []sweepspec.SessionEntry
 	why     string
 }
 
-// noteSession begins the memory of the current session. Only act calls it, before a step.
+// noteSession begins the memory of the current session before the session's first step.
 func (f facts) noteSession(next step) {
 	if f.sessions == nil || f.next.Action != sweep.RunSlot || next == stepRemoveSession { // stepRemoveSession still belongs to the previous session.
 		return
@@ -61,28 +63,28 @@ func (f facts) noteSession(next step) {
 	s.at = at
 }
 
-// rehearsed returns the number of configurations that are rehearsed for the current session. The
-// rehearsal for one session stays valid for the next, as long as the engine is the same. Only the
-// baseline is rehearsed again, because each session begins with it.
+// rehearsed returns the number of configurations that are rehearsed for the current session. A rehearsal
+// stays valid for later sessions as long as the tuner is the same. Only the baseline is rehearsed again,
+// because each session begins with it.
 func (f facts) rehearsed() int {
 	s := f.memory.switching
 	switch {
 	case s.at >= len(f.planner.Configurations()) && s.engine != f.memory.engine:
-		return 0 // The connection is new, so nothing is rehearsed.
+		return 0 // The connections and the tuner are new, so nothing is rehearsed.
 	case s.number != f.run():
 		return max(s.at-1, 0)
 	}
 	return s.at
 }
 
-// rehearses returns the configuration to rehearse next: first the candidates, then the baseline,
-// with which sessions begin.
+// rehearses returns the index of the configuration to rehearse next: first the candidates, then the baseline,
+// with which each session begins.
 func (f facts) rehearses() int {
 	all := len(f.planner.Configurations())
 	return (min(f.rehearsed(), all-1) + 1) % all
 }
 
-// isRehearsed reports whether each value was applied and proven by this process.
+// isRehearsed reports whether all configurations were applied and proven, and the tuner is still the same.
 func (f facts) isRehearsed() bool {
 	engine := f.memory.switching.engine
 	return f.rehearsed() >= len(f.planner.Configurations()) && engine != nil && engine == f.memory.engine
@@ -106,8 +108,7 @@ func (f *facts) observeSessions() {
 	f.next = f.sessions.Decision(f.planner, f.rehearses())
 }
 
-// rehearse proves the applied values without load. For a later session, it repeats only the
-// baseline.
+// rehearse proves the applied values without load.
 func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
@@ -125,7 +126,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen facts) (effect, error) {
 	return effect{again: reconcile.AtOnce}, nil
 }
 
-// beginSession creates the benchmark of a session. Ceph must have the baseline.
+// beginSession creates the benchmark of a session. Ceph must already have the baseline.
 func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, error) {
 	child, err := seen.sessions.SessionBenchmark(sweepspec.Child{
 		Sweep: seen.sweep, Slot: seen.next.Slot, Run: seen.run(), Configuration: seen.planner.Configurations()[0],
@@ -145,7 +146,7 @@ func (r *Reconciler) beginSession(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
-// waitingForLoad says why switching has not begun.
+// waitingForLoad says why the loop has not begun.
 func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
 	if errors.Is(err, live.ErrNotMeasuring) {
 		return fmt.Sprintf("Waiting until the clients begin phase %s.", phase)
@@ -153,7 +154,7 @@ func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
 	return "Waiting for the load: " + err.Error() + "."
 }
 
-// watchSession checks the cluster, and starts to switch settings once the load has warmed up.
+// watchSession checks the cluster, and starts the loop once the load has warmed up.
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
@@ -182,7 +183,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	return effect{edit: seen.expects(eta)}, nil
 }
 
-// warm returns the time at which the last client began.
+// warm returns the latest time at which a client may have begun.
 func warm(courses []runner.Course) time.Time {
 	var last time.Time
 	for _, c := range courses {
@@ -205,8 +206,8 @@ func (f facts) expects(eta time.Time) func(*v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// loopOf returns everything that a loop needs. The loop runs concurrently with passes: of the
-// sweep's memory it uses only the engine, which is safe for concurrent use.
+// loopOf returns the inputs of a loop. The loop runs concurrently with passes. From the sweep's memory it
+// uses only the tuner, which is safe for concurrent use.
 func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	plan, err := seen.sessions.SessionPlan()
 	if err != nil {
@@ -244,7 +245,7 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 	}, nil
 }
 
-// ownPool returns the scratch pool of the session, if the sweep varies options of it.
+// ownPool returns the scratch pool of the session, if the sweep varies options of that pool.
 func (r *Reconciler) ownPool(ctx context.Context, seen facts, at ceph.Connection) (tuning.OwnPool, error) {
 	varied := settingsOf(sweepspec.OwnChanges(&seen.sweep.Spec, nil))
 	if len(varied) == 0 {
@@ -269,7 +270,7 @@ type switched struct {
 	pool    tuning.OwnPool
 	at      ceph.Connection
 	about   tuning.Known
-	changes [][]tuning.Change // by setting
+	changes [][]tuning.Change // by configuration
 	turn    int
 	failure error // the error of the last switch or try; nil if it succeeded
 }
@@ -281,28 +282,29 @@ func (c *switched) Switch(ctx context.Context, from, to int) (told, acknowledged
 	return s.Started, s.Acknowledged, err
 }
 
-// Holds implements [session.Cluster]. A switch to the same setting sends nothing to Ceph.
+// Holds implements [session.Cluster]. A switch from a setting to itself sends no change, but checks that Ceph
+// has the values.
 func (c *switched) Holds(ctx context.Context, setting int) error {
 	_, _, err := c.Switch(ctx, setting, setting)
 	return err
 }
 
-// try applies the options of the session's own pool once, the baseline last. They could not be rehearsed
-// before the session, because the pool did not exist.
+// try applies the options of the session's own pool for each configuration, and last for the baseline. These
+// options could not be rehearsed before the session, because the pool did not exist.
 func (c *switched) try(ctx context.Context) error {
 	c.failure = c.engine.Try(ctx, c.pool, append(slices.Clone(c.changes[1:]), c.changes[0]))
 	return c.failure
 }
 
-// Proven implements [session.Cluster]. If there are many OSDs, it asks different ones each time.
+// Proven implements [session.Cluster]. In a cluster with many OSDs, it asks different OSDs each time.
 func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	c.turn++
 	proof, err := tuning.Prove(ctx, c.ceph, c.at, c.changes[setting], c.about, c.turn)
 	return proof.Proven(), err
 }
 
-// enterSession archives a session, removes its benchmark, and then enters the session into the ledger.
-// After a foreign change of a setting, it ends the sweep instead.
+// enterSession archives a session, removes its benchmark, and then enters the session into the ledger. If
+// another client has changed a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil {
@@ -339,7 +341,7 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 	return came, nil
 }
 
-// sessionEntries returns the ledger entries of a session, and why it is void, if it is.
+// sessionEntries returns the ledger entries of a session, and why the session is void; "" if it is valid.
 func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntry, why string) {
 	if s.child == "" && f.child.CreationTimestamp.Time.Before(s.since) {
 		s.since = f.child.CreationTimestamp.Time // Another process began the session.
@@ -366,8 +368,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 	return sweepspec.EnterSession(f.run(), summary, has, err, seconds, f.sessionMiB(s))
 }
 
-// sessionMiB returns how many MiB a session has written: those of the prefill, and those in the
-// clients' rows. Without rows, it is an estimate from the part of the expected time that has passed.
+// sessionMiB returns how many MiB a session has written, from the prefill and the clients' rows. Without
+// rows, it estimates the MiB from the expected bytes and the share of the expected time that has passed.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
 	if s.loop != nil && s.loop.hasEnded() && len(s.loop.evidence.Clients) > 0 {
 		return (f.sessions.Prefill() + s.loop.evidence.WrittenBytes(f.sessions.Writes())) >> 20
@@ -399,7 +401,8 @@ func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 	}}, nil
 }
 
-// voidInterrupted enters a session as void after an interruption such as a suspension.
+// voidInterrupted returns the effect that enters an interrupted session as void, for example after a
+// suspension.
 func (f facts) voidInterrupted() (effect, error) {
 	s := f.memory.switching
 	f.memory.switching = sessionMemory{}

@@ -17,10 +17,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// archiveSession stores the evidence of a session in a ConfigMap, from which its verdict can be
-// recomputed, and removes the archive that exceeds historyLimit. A session that cannot be
-// archived still counts, because the ledger has its entries. archiveSession then returns why it was not
-// archived. A caller should retry after an error.
+// archiveSession stores the evidence of a session in a ConfigMap, from which the verdict can be recomputed.
+// It also removes the archive that exceeds historyLimit. A session that cannot be archived still counts,
+// because the ledger has its entries. Then archiveSession returns why the session was not archived. After an
+// error, the caller should retry.
 func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence session.Evidence) (why string, err error) {
 	kept := &archive.SwitchedSession{Objective: seen.objective(), Evidence: evidence}
 	for i, c := range seen.planner.Configurations() {
@@ -38,7 +38,7 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 	switch err := r.Client.Create(ctx, cm); {
 	case apierrors.IsAlreadyExists(err):
 		return r.archivedBefore(ctx, seen, cm)
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err): // such as a quota
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err): // for example because of a quota
 		return fmt.Sprintf("The windows of session %d were not kept: %v", seen.run(), err), nil
 	case err != nil:
 		return "", fmt.Errorf("keep the windows of session %d: %w", seen.run(), err)
@@ -46,9 +46,10 @@ func (r *Reconciler) archiveSession(ctx context.Context, seen facts, evidence se
 	return "", r.pruneSession(ctx, seen)
 }
 
-// archivedBefore handles an existing ConfigMap with the archive's name. It may come from an earlier
-// attempt of this process, from another client, or from a session of this number that was not entered
-// before the manager died. The last is replaced, because the ledger gets the figures of this session.
+// archivedBefore handles an existing ConfigMap with the archive's name. It may come from an earlier attempt
+// of this process, or from another client. It may also come from a session with this number that was not
+// entered before the manager ended. Such an archive is replaced, because the ledger gets the figures of the
+// current session.
 func (r *Reconciler) archivedBefore(ctx context.Context, seen facts, cm *corev1.ConfigMap) (why string, err error) {
 	found := &corev1.ConfigMap{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(cm), found); err != nil {
@@ -86,7 +87,7 @@ func sessionLabels(seen facts) map[string]string {
 	return map[string]string{sweepspec.LabelSweep: sweepspec.SweepLabel(seen.sweep)}
 }
 
-// pruneSession removes the archive of the session that exceeds historyLimit.
+// pruneSession removes the oldest session archive if more exist than historyLimit allows.
 func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {
@@ -103,7 +104,7 @@ func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	return r.removeArchive(ctx, seen, cm)
 }
 
-// removeArchives removes the archives of sessions of earlier run IDs.
+// removeArchives removes the session archives of earlier run IDs.
 func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -124,8 +125,8 @@ func (r *Reconciler) removeArchives(ctx context.Context, seen facts) error {
 	return nil
 }
 
-// removeArchive removes a ConfigMap of this sweep by UID, so that it never removes another one with the same
-// name.
+// removeArchive deletes a ConfigMap of this sweep by UID, so that it never deletes another ConfigMap with the
+// same name.
 func (r *Reconciler) removeArchive(ctx context.Context, seen facts, cm *metav1.PartialObjectMetadata) error {
 	if !metav1.IsControlledBy(cm, seen.sweep) {
 		return nil

@@ -16,31 +16,32 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// errStopped is the cause with which the sweep or the manager stops a loop.
+// errStopped is the cause for the end of a loop that the sweep or the manager stops.
 var errStopped = errors.New("the sweep or the manager was stopped")
 
-// loops has the switching loops of this process: one for each sweep. They end when the manager stops or
-// loses the lead.
+// loops has the switching loops of this process, one for each sweep. The loops end when the manager stops or
+// is no longer the elected leader.
 type loops struct {
 	mu      sync.Mutex
 	stopped bool
 	bySweep map[types.NamespacedName]*loop
 }
 
-// loop switches the settings of one session. Its evidence is read once it has ended.
+// loop switches the settings of one session. The fields evidence and failure are final once the loop has
+// ended.
 type loop struct {
 	stop context.CancelCauseFunc
 	done chan struct{}
 
 	mu   sync.Mutex
-	look string // result of the latest look
+	look string // the latest interim result, for status
 
 	evidence session.Evidence
-	failure  error // the error of a switch that made the session void
+	failure  error // the error of the last switch or try; nil if it succeeded
 }
 
-// Start implements manager.Runnable. When the manager stops, it stops all loops and waits until they
-// have ended.
+// Start implements manager.Runnable. When the manager stops, Start stops all loops and waits until they have
+// ended.
 func (l *loops) Start(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
@@ -57,7 +58,7 @@ func (l *loops) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin starts a loop, which outlives the pass that starts it.
+// begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass.
 func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop)) *loop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,14 +82,15 @@ func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop))
 	return one
 }
 
-// has reports whether a sweep has a loop that end has not removed.
+// has reports whether loops has a loop of the sweep, which may have ended.
 func (l *loops) has(of types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.bySweep[of] != nil
 }
 
-// end stops the loop of a sweep, and reports whether it has ended.
+// end stops the loop of a sweep. If the loop has ended, it removes the loop and returns true. It also returns
+// true without a loop.
 func (l *loops) end(of types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +115,7 @@ func (l *loop) hasEnded() bool {
 	}
 }
 
-// progress returns the loop's text for status.
+// progress describes the loop's activity for status.
 func (l *loop) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +131,7 @@ func (l *loop) saw(look string) {
 	l.look = look
 }
 
-// courseWithin limits how long a look tries to read the clients' courses.
+// courseWithin limits how long hear tries to read the clients' courses.
 const courseWithin = 15 * time.Second
 
 // loopAgain is the interval between checks whether a stopped loop has ended.
@@ -141,15 +143,16 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session ends, except in quick mode
+	pairs    int      // number of pairs after which a session ends, except in a quick session
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster
 	try      func(context.Context) error // tries the options of the session's own pool
 	quiet    *quiet
-	failure  func() error // returns the error of the switch that ended the session
+	failure  func() error // returns the error of the last switch or try
 	clients  int
-	// course reads the clients' rows, from a given row of each on.
+	// course reads the clients' courses, with one row of figures for each second. The parameter from has the
+	// first row to read for each client.
 	course func(ctx context.Context, from []int) ([]runner.Course, error)
 }
 
@@ -173,7 +176,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 		}
 		evidence, err := gathered.Evidence(so, p.quiet.disturbed(so.Began))
 		if err != nil {
-			return false, err // The evidence of the previous look stays, with the plan.
+			return false, err // l.evidence stays as it was after the previous call.
 		}
 		l.evidence = evidence
 		return p.enough(evidence, l)
@@ -182,8 +185,8 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	logf.FromContext(ctx).Info("A session has ended", "sweep", p.sweep, "session", p.plan.Number, "void", l.evidence.Record.Void, "switches", describeSwitches(l.evidence.Record))
 }
 
-// describeSwitches describes the switches of a session for the log: how long each took, and whether it
-// was proven.
+// describeSwitches describes the switches of a session for the log: when each began, how long it took, and
+// whether it was proven.
 func describeSwitches(so session.Record) []string {
 	all := make([]string, len(so.Switches))
 	for i, s := range so.Switches {
@@ -195,8 +198,7 @@ func describeSwitches(so session.Record) []string {
 	return all
 }
 
-// hear reads the clients' rows, with retries for as long as a look may take, because an answer may be
-// lost.
+// hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost.
 func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
 	ctx, stop := context.WithTimeout(ctx, courseWithin)
 	defer stop()
@@ -217,8 +219,8 @@ func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
 	}
 }
 
-// hearOnce reads each client once, and reports whether a client returned so many rows that it may have
-// more by now.
+// hearOnce reads each client once. It reports whether a client gave a full answer, because then the client
+// may have more rows.
 func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more bool, err error) {
 	from := make([]int, p.clients)
 	for i := range from {
@@ -235,11 +237,11 @@ func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more b
 	return more, nil
 }
 
-// fullAnswer is the number of rows in a full answer of a runner. If a client returned so many rows, it
-// may have more by now.
+// fullAnswer is the maximum number of rows in a runner's answer.
 const fullAnswer = 1000
 
-// enough reports whether the data are sufficient. It uses figures only at the looks of the plan.
+// enough reports whether the session has enough data. It judges the clients' figures only at the planned
+// looks.
 func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if p.plan.Dwells {
 		l.saw(fmt.Sprintf("%d of %d dwells of %v", len(e.Record.Switches), len(p.plan.Order), p.plan.Window))
@@ -249,7 +251,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	spent := e.WrittenBytes(p.writes) >= p.bytes // The session ends with the data so far.
+	spent := e.WrittenBytes(p.writes) >= p.bytes // The budget for writes is used up, so the session ends with its data so far.
 	if !p.question.Quick {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
 		return spent || pairs >= p.pairs, nil

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// quietEvery is the interval between samples of the cluster during a session. Ceph's manager
+	// quietEvery is the longest interval between samples of the cluster during a session. Ceph's manager
 	// updates its figures about as often.
 	quietEvery = 5 * time.Second
-	// quietWithin limits a sample, so that one without an answer does not delay the next for long.
+	// quietWithin limits the time of a sample, so that a lost answer does not delay the next sample for long.
 	quietWithin = 10 * time.Second
 )
 
-// quiet samples a cluster while a session switches settings. It does not know which setting is applied, nor any
-// figure of the clients, so that it cannot select windows by their results.
+// quiet samples a cluster while a session switches settings. It knows neither the current setting nor the
+// clients' figures, so it cannot select windows by their results.
 type quiet struct {
 	ceph     ceph.Client
 	at       ceph.Connection
 	spec     v1alpha1.Quiescence
 	pools    []string
-	claim    bool // the pools of the load are unknown
+	claim    bool // the target is a PersistentVolumeClaim, so the pools of the load are unknown
 	expected []quiescence.Expectation
 	every    time.Duration
 
@@ -38,7 +38,7 @@ type quiet struct {
 	samples []quiescence.Sample
 }
 
-// quietOf returns a sampler for a sweep. It samples at least twice in a window.
+// quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window.
 func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
 	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
 	if spec.Template.Target.ScratchPool != nil {
@@ -49,7 +49,7 @@ func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSp
 	return q
 }
 
-// run takes samples until ctx ends. A sample without an answer is left out.
+// run takes samples until ctx ends. It omits samples that fail.
 func (q *quiet) run(ctx context.Context) {
 	next := time.NewTicker(q.every)
 	defer next.Stop()
@@ -84,7 +84,7 @@ func (q *quiet) sample(ctx context.Context) (quiescence.Sample, error) {
 	return sample, err
 }
 
-// disturbed returns the disturbed periods of a session so far, as times since it began.
+// disturbed returns the disturbed periods of a session until now, as times since the session began.
 func (q *quiet) disturbed(began time.Time) (spans []switchback.Span) {
 	q.mu.Lock()
 	samples := slices.Clone(q.samples)

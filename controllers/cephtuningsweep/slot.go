@@ -20,8 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// applyConfiguration sets the values of the next configuration in Ceph, and stops Ceph's own activity
-// that would change them or disturb runs: autoscalers, the balancer and, if requested, scrubs.
+// applyConfiguration sets the values of the next configuration in Ceph. It also stops Ceph's own activity
+// that would change these values or disturb runs: autoscalers, the balancer and, if requested, scrubs.
 func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if err := r.removePoolBefore(ctx, seen); err != nil {
@@ -70,9 +70,9 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 	return effect{edit: notRestored(want)}, nil
 }
 
-// forbidden says why the next configuration must not be applied; "" if it may. The plan was
-// checked when it was made, but since then the administrator may have narrowed the bounds, and
-// a user with edit rights may have inserted other values.
+// forbidden says why the next configuration must not be applied; "" if it may be applied. The plan was
+// checked when it was made. Since then, the administrator may have narrowed the bounds, or a user with edit
+// rights may have inserted other values.
 func (r *Reconciler) forbidden(ctx context.Context, seen facts, about tuning.Known) (why string, err error) {
 	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
 	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
@@ -105,11 +105,11 @@ func (f facts) notKept(why string) effect {
 	}}}
 }
 
-// errJournalGone ends a sweep: a new journal would record the sweep's own values as originals.
+// errJournalGone ends a sweep, because a new journal would record the sweep's own values as the originals.
 var errJournalGone = errors.New("the journal was removed while the sweep ran")
 
-// poolGone ends a sweep whose pool was deleted, because the pool does not come back. Other
-// errors are retried.
+// poolGone returns the effect that ends a sweep whose pool was deleted, because the pool does not come back.
+// It returns any other error, so that the pass is retried.
 func poolGone(err error) (effect, error) {
 	if errors.Is(err, tuning.ErrPoolGone) {
 		return failed(kstatus.Outcome{Reason: v1alpha1.ReasonChangedByOthers, Message: sentence(err.Error())}), nil
@@ -117,8 +117,8 @@ func poolGone(err error) (effect, error) {
 	return effect{}, err
 }
 
-// wanted returns all values that Ceph must have: those that stop Ceph's own activity, and the
-// configuration.
+// wanted returns all values that Ceph must have: the values that stop Ceph's own activity, and the values of
+// the configuration.
 func (r *Reconciler) wanted(ctx context.Context, seen facts, about tuning.Known) ([]tuning.Change, error) {
 	now, err := tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, []tuning.Setting{{Kind: tuning.KindAutoscaler}, {Kind: tuning.KindBalancer}})
 	if err != nil {
@@ -136,8 +136,7 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, about tuning.Known)
 	return append(none, slices.Concat(holding(about.Journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
 }
 
-// holding returns the changes in the journal that stop Ceph's own activity, except those that
-// will be made again.
+// holding returns the changes in the journal that stop Ceph's own activity, except for the settings in again.
 func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 	var changes []tuning.Change
 	if journal == nil {
@@ -179,13 +178,12 @@ func (r *Reconciler) settle(ctx context.Context, seen facts) (effect, error) {
 	return effect{outcome: seen.settling(sentence(settled.Progress))}, nil
 }
 
-// patience returns the patience of the spec. Without a soak, two samples that agree are
-// enough.
+// patience returns p with the limits of the spec's guardrails. The soak is the minimum time for which the
+// cluster must stay settled. If soaks is false, the soak is 0, and two samples are enough.
 //
-// In a sweep that changes Ceph settings, every run soaks, even if its settings equal those of the
-// previous run. Candidates nearly always follow a change, and controls (extra runs of the baseline)
-// often do not. If only runs after a change soaked, candidates would begin later after the previous
-// run than controls.
+// In a sweep that changes settings of Ceph, every run soaks, even if its settings equal those of the previous
+// run. Candidates nearly always follow a change, and controls (extra runs of the baseline) often do not. If
+// only runs after a change soaked, controls would begin after a shorter pause than candidates.
 func (f facts) patience(p tuning.Patience, soaks bool) tuning.Patience {
 	if soak := f.sweep.Spec.Guardrails.SettleFor; soak != nil {
 		p.Soak = soak.Duration
@@ -221,12 +219,12 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	return settled, nil
 }
 
-// unprovenFor is how long the sweep waits until daemons report the values that they run with.
-// Normally Ceph's manager knows them some seconds after a change.
+// unprovenFor is how long the sweep waits until daemons report the values that they run with. Ceph's manager
+// normally knows these values some seconds after a change.
 const unprovenFor = 30 * time.Second
 
-// prove reads back the values that daemons run with. It returns evidence if the settings are inert or
-// were changed, nil if they have effect, and false if that is not known yet.
+// prove reads back the values that daemons run with. It returns evidence if settings are inert or were
+// changed, and nil if they have taken effect. It returns false while that is not known.
 func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
@@ -258,8 +256,9 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain drops the survey, which caches Rook's settings, once for each foreign change, and reports
-// whether it did: Rook's custom resources may have been edited since they were read.
+// asksAgain drops the survey if a setting was reverted, because Rook's custom resources may have been edited
+// since the survey. It keeps a survey that was read in the current pass. It reports whether it has dropped
+// the survey.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
@@ -269,8 +268,8 @@ func (f facts) asksAgain(inert []tuning.Inert) bool {
 	return true
 }
 
-// inertEvidence returns the evidence of a run with inert settings. It distinguishes changes by
-// other clients from other reasons.
+// inertEvidence returns the evidence against a run with inert settings. If other clients have changed a
+// setting, the evidence is Changed instead of Inert.
 func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 	var messages []string
 	changed := false
@@ -314,8 +313,8 @@ func (r *Reconciler) measure(ctx context.Context, seen facts) (effect, error) {
 	return effect{}, nil
 }
 
-// without returns the effect for a cluster that does not run with a configuration: the run does
-// not count, the winner's settings cannot be kept, or the configuration cannot be rehearsed.
+// without returns the effect for a cluster that does not run with the configuration. Then the run does not
+// count, the winner's settings cannot be kept, or the session's rehearsal fails.
 func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
 	why := e.Failure + e.Inert + e.Changed
 	switch {
@@ -328,7 +327,7 @@ func (r *Reconciler) without(ctx context.Context, seen facts, e sweepspec.Eviden
 	return r.enterAs(ctx, seen, e)
 }
 
-// keep proves that the winner has effect, and keeps its settings.
+// keep proves that the winner's settings have taken effect, and keeps them.
 func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	slot := &seen.memory.slot
 	against, proven, err := r.prove(ctx, seen, slot.want)
@@ -346,8 +345,7 @@ func (r *Reconciler) keep(ctx context.Context, seen facts) (effect, error) {
 	return effect{again: reconcile.AtOnce}, seen.memory.engine.Keep(ctx, varied)
 }
 
-// enter proves the settings again, now that the benchmark has ended, and enters the run
-// into the ledger.
+// enter proves the settings again after the benchmark has ended, and enters the run into the ledger.
 func (r *Reconciler) enter(ctx context.Context, seen facts) (effect, error) {
 	want, err := r.wantedOfRun(ctx, seen)
 	if err != nil {
@@ -375,8 +373,8 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 	return condition.Message
 }
 
-// wantedOfRun returns the values that Ceph had to have during the run: those that this process
-// has set, or, after a restart, those from the journal and the configuration.
+// wantedOfRun returns the values that Ceph had to have during the run. This process has set them; after a
+// restart, they come from the journal and the configuration.
 func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
@@ -391,8 +389,7 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Chan
 	return slot.want, nil
 }
 
-// enterAs enters the run into the ledger according to the evidence, and asks the planner for
-// the next step.
+// enterAs enters the run into the ledger with the given evidence, and asks the planner for the next run.
 func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Evidence) (effect, error) {
 	var err error
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
@@ -423,8 +420,7 @@ func (r *Reconciler) enterAs(ctx context.Context, seen facts, e sweepspec.Eviden
 	return came, nil
 }
 
-// removeStalled removes a benchmark that has not begun, because it could begin later and
-// disturb the next measurement.
+// removeStalled removes a stalled benchmark, because it could begin later and disturb the next measurement.
 func (r *Reconciler) removeStalled(ctx context.Context, child *v1alpha1.CephBenchmark) error {
 	if child == nil || stalled(child) == "" {
 		return nil

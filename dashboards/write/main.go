@@ -1,4 +1,4 @@
-// Write writes the dashboards into the folder in its argument.
+// Command write writes the dashboards into the folder that its argument names.
 package main
 
 import (

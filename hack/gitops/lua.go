@@ -1,6 +1,6 @@
-// Package gitops tests how other programs judge the status of this project's kinds: Argo CD with
-// the health scripts of config/argocd, and Flux and "kubectl wait" with kstatus. It is a separate
-// module, to keep their dependencies out of the operator's.
+// Package gitops tests how other programs judge the status of cephtune's objects: Argo CD with the health
+// scripts in config/argocd, Flux with kstatus, and "kubectl wait". The package is a separate module, so
+// that the operator does not depend on the libraries of these programs.
 package gitops
 
 import (
@@ -18,12 +18,12 @@ type health struct {
 	Message string `json:"message"`
 }
 
-// timeout ends a script that runs for ever. Argo CD allows one second, and these scripts take far
-// less. But a busy machine may pause a test for more than a second.
+// timeout ends a script that would run for ever. Argo CD allows one second, and these scripts take far
+// less. A test allows more, because a busy machine may pause it for more than a second.
 const timeout = 30 * time.Second
 
-// run runs a health script with Argo CD's interpreter, and with the libraries base and table only. So
-// a script that needs string, for example, fails here as it would in Argo CD.
+// run runs a health script with Argo CD's interpreter. It opens only the libraries base and table. So a
+// script that needs the library string, for example, fails here as it would in Argo CD.
 func run(ctx context.Context, script string, object map[string]any) (health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()

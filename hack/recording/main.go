@@ -1,7 +1,6 @@
-// Command recording extracts a recording from the export of a sweep that switched settings: the
-// operations of each second of a session, as CSV with a header that says what was measured. The
-// simulations of package switchback are calibrated with recordings in which all settings have the
-// same effect.
+// Command recording extracts a recording from the export of a sweep that switched settings. A recording is
+// CSV with the operations of each second of a session. Its header says what was measured. Recordings in
+// which all settings have the same effect calibrate the simulations of package switchback.
 //
 //	go run ./hack/recording EXPORT > internal/switchback/testdata/LAB/NAME.csv
 package main
@@ -36,8 +35,8 @@ func main() {
 	}
 }
 
-// extract writes the recording of the last session in an export. It ignores earlier sessions, which
-// exist if a session was void, or if the sweep has several sessions.
+// extract writes the recording of the last session in an export. It ignores earlier sessions, which exist
+// if a session was void, or if several sessions were planned.
 func extract(w io.Writer, path string) error {
 	all, err := manifest.All(path, nil)
 	if err != nil {
@@ -85,7 +84,8 @@ func header(w io.Writer, sweep *v1alpha1.CephTuningSweep, s *archive.SwitchedSes
 	return err
 }
 
-// numbered puts the number of a configuration before each name except the first.
+// numbered returns the names with their numbers, such as "1 is low". The first name has no number, because
+// the caller has already written it.
 func numbered(names []string) []string {
 	out := slices.Clone(names)
 	for i := 1; i < len(out); i++ {
@@ -94,9 +94,9 @@ func numbered(names []string) []string {
 	return out
 }
 
-// rows writes the rows of the only client from the first switch to the end of the last window, in
-// milliseconds since the session began by the operator's clock. Each row has the setting, and the
-// time at which Ceph acknowledged the setting for this window. Rows have no latency: with a
+// rows writes the rows of the only client, from the first switch to the end of the last window. Times are
+// in milliseconds since the beginning of the session, by the operator's clock. Each row has the setting,
+// and the time at which Ceph acknowledged the setting for this window. Rows have no latency: with a
 // constant number of operations in flight, the latency follows from the rate.
 func rows(w io.Writer, s *archive.SwitchedSession) error {
 	e := s.Evidence

@@ -15,7 +15,7 @@ type file struct {
 	mode fs.FileMode
 }
 
-// plainTar packs files in the given order. All belong to root and have the same time.
+// plainTar packs files in the given order. All files belong to root and have the same modification time.
 func plainTar(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -52,7 +52,7 @@ func compressedTar(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped packs files for Windows, which can unpack zip files without other programs.
+// zipped packs files for Windows, which can unpack zip files without additional programs.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

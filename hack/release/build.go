@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// platform is a target of builds.
+// platform is an operating system and an architecture to build for.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "-" + p.arch }
@@ -25,14 +25,14 @@ func (p platform) binary(name string) string {
 	return name
 }
 
-// pluginPlatforms are the platforms of users, and imagePlatforms those of nodes.
+// pluginPlatforms returns the platforms of users, and imagePlatforms those of nodes.
 func pluginPlatforms() []platform {
 	return append(imagePlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}, platform{"windows", "arm64"})
 }
 
 func imagePlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
 
-// choosePlatforms limits the plugin to the platforms in a list, which commas separate.
+// choosePlatforms limits the plugin to the platforms in a list, such as linux/amd64,linux/arm64.
 func (r *release) choosePlatforms(list string) error {
 	r.platforms = nil
 	for name := range strings.SplitSeq(list, ",") {
@@ -45,14 +45,15 @@ func (r *release) choosePlatforms(list string) error {
 	return nil
 }
 
-// pluginBinary and imageFolder return where programs are until they are packed.
+// pluginBinary returns the path of a built plugin, and imageFolder the folder of the image's built
+// programs.
 func (r *release) pluginBinary(p platform) string {
 	return filepath.Join(r.work(), p.String(), p.binary("kubectl-cephtune"))
 }
 
 func (r *release) imageFolder(p platform) string { return filepath.Join(r.work(), "image-"+p.String()) }
 
-// archiveName returns the name of a plugin's download.
+// archiveName returns the file name of a plugin's download.
 func (r *release) archiveName(p platform) string {
 	extension := ".tar.gz"
 	if p.os == "windows" {
@@ -112,8 +113,8 @@ func (r *release) readCommit() error {
 	return nil
 }
 
-// command runs a program in the checkout and returns its output. It does not pass on the caller's
-// GOFLAGS, because they could change the release.
+// command runs a program in the checkout and returns its standard output. It overrides the caller's GOFLAGS
+// and GOWORK, because they could change the release.
 func (r *release) command(environment []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = r.root

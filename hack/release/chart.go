@@ -13,8 +13,8 @@ import (
 
 func (r *release) chartArchive() string { return "cephtune-" + r.version + ".tgz" }
 
-// writeChart packs the chart with the release's version. Helm's own command stores the current
-// time, so its archives always differ. Helm's code then reads the packed chart, as a check.
+// writeChart packs the chart with the release's version. It does not run "helm package", which stores the
+// current time, so that its archives always differ. Helm's library then reads the packed chart, as a check.
 func (r *release) writeChart() error {
 	from, err := loader.LoadDir(filepath.Join(r.root, "charts", "cephtune"))
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *release) writeChart() error {
 	return r.write(r.chartArchive(), packed)
 }
 
-// versioned returns Chart.yaml with the release's version in all places.
+// versioned returns Chart.yaml with the release's version instead of the version of the checkout.
 func (r *release) versioned(text []byte) []byte {
 	for _, change := range []struct{ from, to string }{
 		{`(?m)^# The version of the next release\. This checkout is not released\.\n`, ""},
@@ -59,7 +59,7 @@ func (r *release) versioned(text []byte) []byte {
 	return text
 }
 
-// check compares the chart that Helm has read with the release.
+// check compares the packed chart, as Helm has read it, with the release.
 func (r *release) check(made *chart.Chart) error {
 	if err := made.Validate(); err != nil {
 		return err

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// imageArchive returns the name of the operator's image, which is an OCI layout in a tar.
+// imageArchive returns the file name of the operator's image, which is an OCI layout in a tar archive.
 func (r *release) imageArchive() string { return "cephtune-" + r.version + ".oci.tar" }
 
-// writeImage builds the manager and the runner for each architecture of nodes, and packs them as
-// one image without a base image.
+// writeImage builds the manager and the runner for each platform of nodes. It packs them as one image
+// without a base image.
 func (r *release) writeImage() error {
 	for _, p := range imagePlatforms() {
 		folder := r.imageFolder(p)
@@ -42,7 +42,7 @@ func (r *release) writeImage() error {
 	return r.packLayout(folder)
 }
 
-// index returns the image index of all architectures.
+// index returns the index of the images of all platforms.
 func (r *release) index() (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range imagePlatforms() {
@@ -107,8 +107,8 @@ func (r *release) labels() map[string]string {
 	}
 }
 
-// writeLayout writes the index with the image name that the chart uses. containerd imports it under
-// that name.
+// writeLayout writes the index as an OCI layout. An annotation contains the image name that the chart uses,
+// so that containerd imports the image under this name.
 func (r *release) writeLayout(folder string, index v1.ImageIndex) error {
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Command release writes all parts of a release into a folder: programs, the operator's image, the
-// recipe of the tools' images, the chart, manifests, bills of materials, checksums and notes. It
-// needs no image builder and no registry.
-// The same checkout results in the same bytes.
+// Command release writes all parts of a release into a folder: programs, the operator's image, the recipe
+// of the images with Ceph's tools, the chart, manifests, bills of materials, checksums and notes. It needs
+// no image builder and no registry. The same checkout results in the same bytes.
 package main
 
 import (
@@ -40,23 +39,23 @@ type release struct {
 	revision  string
 }
 
-// tag returns the version as Git and download pages show it.
+// tag returns the version with the prefix v, as in Git tags and on download pages.
 func (r *release) tag() string { return "v" + r.version }
 
 // operatorImage and toolsImage return the names of the published images.
 func (r *release) operatorImage() string { return r.registry() + "/cephtune" }
 func (r *release) toolsImage() string    { return r.registry() + "/tools" }
 
-// registry returns the prefix of images; charts are below it. downloads returns the address of the
-// files of all releases.
+// registry returns the address below which images and charts are published. downloads returns the address
+// below which the files of all releases are published.
 func (r *release) registry() string { return "ghcr.io/" + r.publisher }
 
 func (r *release) downloads() string {
 	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
 }
 
-// publishedBy replaces the account cephtune by the publisher's in the addresses of images and of
-// the GitHub repository.
+// publishedBy replaces the account cephtune with the publisher in the addresses of images and of the GitHub
+// repository.
 func (r *release) publishedBy(text []byte) []byte {
 	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
 	return regexp.MustCompile(`\b(github|raw\.githubusercontent)\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("${1}.com/"+r.publisher+"/cephtune"))
@@ -89,12 +88,12 @@ func (r *release) run() error {
 	return os.RemoveAll(r.work())
 }
 
-// work returns the folder for binaries while the release is being built.
+// work returns the folder for programs and the image's layout while the release is being built.
 func (r *release) work() string { return filepath.Join(r.out, workName) }
 
 const workName = ".work"
 
-// marker is a file that exists in every folder that this program has completely written.
+// marker is the file that this program writes last. A folder with this file has a complete release.
 const marker = "SHA256SUMS"
 
 // prepare checks the parameters, reads the commit, and creates an empty folder.
@@ -121,9 +120,9 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that no
-// release has written, unless a release was interrupted: that one has no checksums yet, but the folder
-// .work.
+// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that no release
+// has written. It skips this check for an interrupted release, which has the folder .work, but no checksums
+// yet.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
@@ -140,7 +139,7 @@ func emptyFolder(name string) error {
 	return os.RemoveAll(name)
 }
 
-// onlyReleased returns an error unless the checksums in the folder list each of its entries.
+// onlyReleased returns an error unless the folder's checksums list each entry of the folder.
 func onlyReleased(name string, entries []os.DirEntry) error {
 	sums, err := os.ReadFile(filepath.Join(name, marker))
 	if err != nil && !os.IsNotExist(err) {

@@ -28,21 +28,19 @@ const (
 	channel           = "candidate"
 )
 
-// bundle has the objects of an installation, grouped by who creates them if the Operator Lifecycle
-// Manager (OLM) installs cephtune.
+// bundle has the objects of an installation by the Operator Lifecycle Manager (OLM): those that OLM
+// creates, and those that an administrator creates.
 type bundle struct {
 	csv *v1alpha1.ClusterServiceVersion
-	// manifests are the other objects that OLM creates.
+	// manifests are the objects besides csv that OLM creates.
 	manifests []*unstructured.Unstructured
-	// access has the objects that OLM cannot create, because they are in other namespaces or of
-	// kinds that OLM does not know. It also has the operator config, which an upgrade by OLM would
-	// overwrite.
+	// access has the objects that OLM cannot create. They are in other namespaces, or of kinds that OLM
+	// does not know. It also has the operator config, which an upgrade by OLM would overwrite.
 	access []*unstructured.Unstructured
 }
 
-// writeBundle writes a bundle for OLM, and access.yaml, which an administrator applies first.
-// Together, they have the objects of install.yaml. The library of OLM's own tools validates the
-// bundle.
+// writeBundle writes a bundle for OLM, and access.yaml, which an administrator applies before the bundle.
+// Together, they replace install.yaml. The library of OLM's own tools validates the bundle.
 func (r *release) writeBundle() error {
 	objects, err := r.objects()
 	if err != nil {
@@ -88,7 +86,7 @@ func (r *release) objects() ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// bundle distributes the objects over the CSV, the other manifests, and access.yaml.
+// bundle sorts the objects into the CSV, the other manifests, and access.yaml.
 func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) {
 	csv, err := r.csv()
 	if err != nil {
@@ -107,9 +105,8 @@ func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) 
 	return b, nil
 }
 
-// grant writes the rights of the operator's service account into the CSV (ClusterServiceVersion,
-// the description of a release for OLM). It returns the kinds and names of the roles and bindings
-// that the bundle omits, because OLM creates its own from the CSV.
+// grant writes the rights of the operator's service account into the CSV. It returns the kinds and names of
+// the roles and bindings that the bundle omits, because OLM creates its own from the CSV.
 func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, error) {
 	spec, granted := &b.csv.Spec.InstallStrategy.StrategySpec, map[string]bool{}
 	for _, object := range objects {
@@ -132,9 +129,9 @@ func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, e
 	return granted, nil
 }
 
-// add adds an object to the CSV, to the other manifests, or to access.yaml. It leaves out an object of
-// the operator's namespace, or without a namespace, that OLM creates from the CSV: a ServiceAccount,
-// or a role or binding for which the argument granted is true.
+// add adds an object to the CSV, to the other manifests, or to access.yaml. It omits the objects that OLM
+// creates from the CSV: the ServiceAccount, and those roles and bindings for which the argument granted is
+// true.
 func (b *bundle) add(object *unstructured.Unstructured, granted bool) error {
 	own := object.GetNamespace() == "" || object.GetNamespace() == operatorNamespace
 	switch kind := object.GetKind(); {
@@ -155,7 +152,7 @@ func (b *bundle) add(object *unstructured.Unstructured, granted bool) error {
 	return nil
 }
 
-// rulesOf returns the role that a binding names, and its rules.
+// rulesOf returns the role that a binding names, and the rules of the role.
 func rulesOf(binding *unstructured.Unstructured, objects []*unstructured.Unstructured) (*unstructured.Unstructured, []rbacv1.PolicyRule, error) {
 	var ref rbacv1.RoleRef
 	if err := into(&ref, binding, "roleRef"); err != nil {
@@ -172,7 +169,7 @@ func rulesOf(binding *unstructured.Unstructured, objects []*unstructured.Unstruc
 	return nil, nil, fmt.Errorf("%s %s binds a role that does not exist", binding.GetKind(), binding.GetName())
 }
 
-// permit adds rules to the permissions of the operator's service account.
+// permit returns permissions with additional rules for the operator's service account.
 func permit(permissions []v1alpha1.StrategyDeploymentPermissions, rules []rbacv1.PolicyRule) []v1alpha1.StrategyDeploymentPermissions {
 	if len(permissions) == 0 {
 		permissions = []v1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: serviceAccount}}
@@ -181,7 +178,7 @@ func permit(permissions []v1alpha1.StrategyDeploymentPermissions, rules []rbacv1
 	return permissions
 }
 
-// into decodes a field of an object, which must be a map, into a typed value.
+// into decodes a field of an object into a typed value. The field must be a map.
 func into(to any, object *unstructured.Unstructured, field string) error {
 	value, _, err := unstructured.NestedMap(object.Object, field)
 	if err != nil {
@@ -220,7 +217,8 @@ func (r *release) writeFilesOf(b *bundle) error {
 	return r.write("olm/Dockerfile", []byte(bundleDockerfile()))
 }
 
-// bundleLabels describe the format of the bundle. They are also labels of its image.
+// bundleLabels returns the labels of the bundle's image, which describe the format of the bundle. The
+// bundle's annotations are the same.
 func bundleLabels() map[string]string {
 	const prefix = "operators.operatorframework.io.bundle."
 	return map[string]string{
@@ -229,7 +227,7 @@ func bundleLabels() map[string]string {
 	}
 }
 
-// bundleDockerfile returns the recipe of the bundle's image.
+// bundleDockerfile returns the Dockerfile of the bundle's image.
 func bundleDockerfile() string {
 	var labels []string
 	for name, value := range bundleLabels() {
@@ -239,8 +237,8 @@ func bundleDockerfile() string {
 	return "FROM scratch\n" + strings.Join(labels, "") + "COPY bundle/manifests /manifests/\nCOPY bundle/metadata /metadata/\n"
 }
 
-// validators returns the validators of OLM and of OperatorHub, except two: one is for an older kind
-// of catalog, and one pulls the images from their registry.
+// validators returns the validators of OLM and of OperatorHub, except two. One of these is for an older
+// kind of catalog. The other pulls the images from their registry.
 func validators() validator.Validators {
 	return validator.Validators{
 		validation.ClusterServiceVersionValidator, validation.CustomResourceDefinitionValidator, validation.BundleValidator,

@@ -22,8 +22,8 @@ restores everything.
 benchmarks, the CephClients and Roles for your Ceph cluster, and the operator config. Change the cluster's name in it first.
 `
 
-// csv returns the description of the release for OLM, without deployments and permissions. The
-// chart's metadata are its source.
+// csv returns the ClusterServiceVersion, which describes the release for OLM. Its source is the chart's
+// metadata. It has no deployments and no permissions yet.
 func (r *release) csv() (*v1alpha1.ClusterServiceVersion, error) {
 	made, err := loader.LoadDir(filepath.Join(r.root, "charts", "cephtune"))
 	if err != nil {
@@ -51,7 +51,8 @@ func (r *release) csv() (*v1alpha1.ClusterServiceVersion, error) {
 	spec.RelatedImages = []v1alpha1.RelatedImage{
 		{Name: "operator", Image: r.operatorImage() + ":" + r.version}, {Name: "tools", Image: r.toolsImage() + ":" + r.version},
 	}
-	// In the mode AllNamespaces, OLM would turn the Roles for Leases into ClusterRoles.
+	// The mode AllNamespaces is not supported, because OLM would then turn the Roles for Leases into
+	// ClusterRoles.
 	spec.InstallModes = []v1alpha1.InstallMode{
 		{Type: v1alpha1.InstallModeTypeOwnNamespace, Supported: true},
 		{Type: v1alpha1.InstallModeTypeSingleNamespace}, {Type: v1alpha1.InstallModeTypeMultiNamespace}, {Type: v1alpha1.InstallModeTypeAllNamespaces},
@@ -71,7 +72,7 @@ func (r *release) csv() (*v1alpha1.ClusterServiceVersion, error) {
 	return csv, r.describeKinds(csv, meta.Annotations)
 }
 
-// describeKinds copies what the chart says about the CRDs, and its examples.
+// describeKinds copies the chart's descriptions and examples of the CRDs.
 func (r *release) describeKinds(csv *v1alpha1.ClusterServiceVersion, annotations map[string]string) error {
 	if err := yaml.UnmarshalStrict([]byte(annotations["artifacthub.io/crds"]), &csv.Spec.CustomResourceDefinitions.Owned); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// writeSBOMs runs cyclonedx-gomod, which reads from each program the modules that it contains. The
-// bills have no time and no serial number, because these would differ each time.
+// writeSBOMs writes a bill of materials for each program. cyclonedx-gomod reads the list of modules from
+// the program. The bills have no time and no serial number, because these would differ each time.
 func (r *release) writeSBOMs() error {
 	programs := map[string]string{}
 	for _, p := range r.platforms {
@@ -37,7 +37,7 @@ func (r *release) writeSBOMs() error {
 	return nil
 }
 
-// writeSums writes the manifest for krew, and the checksums of all files.
+// writeSums writes the manifest for krew, kubectl's plugin manager, and then the checksums of all files.
 func (r *release) writeSums() error {
 	if err := r.writeKrew(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func sha256Of(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// krewPlugin is the manifest for krew, and krewPlatform is one download in it.
+// krewPlugin is the manifest for krew, and krewPlatform describes one download in the manifest.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// writeManifest writes what "make deploy" applies, with the release's images.
+// writeManifest writes the manifest that "make deploy" applies, with the release's images.
 func (r *release) writeManifest() error {
 	manifest, err := r.manifest()
 	if err != nil {
@@ -29,8 +29,8 @@ func (r *release) manifest() ([]byte, error) {
 	return r.publishedBy(manifest), nil
 }
 
-// writeTools copies the recipe of the images with Ceph's tools. Building them needs an image
-// builder.
+// writeTools copies the recipe of the images with Ceph's tools. It does not build these images, because
+// that needs an image builder.
 func (r *release) writeTools() error {
 	for _, name := range []string{"Dockerfile", "build"} {
 		data, err := os.ReadFile(filepath.Join(r.root, "images", "tools", name))
@@ -61,8 +61,8 @@ func (r *release) writeNotes() error {
 	return r.write("NOTES.md", []byte(notes))
 }
 
-// notes returns the section of a version, also if it is not released yet: "## [Unreleased] 0.1.0". For
-// a version such as 0.1.0-rc.1, that section of 0.1.0 will do.
+// notes returns the section of a version, released or not: "## [0.1.0]" or "## [Unreleased] 0.1.0". A
+// prerelease such as 0.1.0-rc.1 may use the unreleased section of 0.1.0.
 func notes(changelog, version string) (string, error) {
 	stable, _, _ := strings.Cut(version, "-")
 	for _, title := range []string{"## [" + version + "]", "## [Unreleased] " + version, "## [Unreleased] " + stable} {

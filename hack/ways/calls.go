@@ -14,9 +14,9 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// callsOf returns the calls between functions of the module in root. It reads only the packages
-// that the programs import. A call through an interface or a variable counts as a call of every
-// function that it may reach.
+// callsOf returns the calls between the functions of the module in root. It reads only the packages that
+// the programs import. A call through an interface or a variable counts as a call of every function that it
+// may reach.
 func callsOf(root string, programs ...string) (*graph, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -38,7 +38,8 @@ func callsOf(root string, programs ...string) (*graph, error) {
 	return graphOf(program, root, module+"/"), nil
 }
 
-// packagesOf returns the path of the module, and those of its packages that the programs import.
+// packagesOf returns the path of the module, and the paths of those of its packages that the programs
+// import.
 func packagesOf(root string, programs []string) (module string, names []string, err error) {
 	mode := packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule
 	loaded, err := packages.Load(&packages.Config{Dir: root, Mode: mode}, programs...)
@@ -56,8 +57,8 @@ func packagesOf(root string, programs []string) (module string, names []string, 
 	return module, names, nil
 }
 
-// graphOf returns the calls of a program. A function literal counts as called by the function that
-// contains it, because its real caller may be in another module, such as errgroup.
+// graphOf returns the calls of a program. A function literal counts as called by the function that contains
+// it, because the real caller may be in another module, such as errgroup.
 func graphOf(program *ssa.Program, root, prefix string) *graph {
 	all := ssautil.AllFunctions(program)
 	g := &graph{functions: map[string]function{}, callees: map[string][]string{}}
@@ -88,7 +89,7 @@ func graphOf(program *ssa.Program, root, prefix string) *graph {
 	return g
 }
 
-// enter adds a function, and returns its name without the path of the module.
+// enter adds a function to the graph, and returns the function's name without the path of the module.
 func (g *graph) enter(f *ssa.Function, root, prefix string) string {
 	name := strings.ReplaceAll(f.String(), prefix, "")
 	if _, known := g.functions[name]; known {

@@ -1,6 +1,6 @@
-// Command ways counts the files that a value crosses: the files of the functions on a chain of calls
-// between named functions, of all chains the one that changes files least often. It prints them, and
-// fails if a way crosses too many.
+// Command ways counts the files that a value crosses on its way through the program. A way is a series of
+// named functions, connected by chains of calls. Of all chains between two functions, the command takes the
+// one that changes files least often. It prints the files of each way, and fails if a way crosses too many.
 //
 //	cd hack/ways && go run . ../..
 package main
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// mostFiles is how many files a way may cross.
+// mostFiles is the largest number of files that a way may cross.
 const mostFiles = 15
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// run writes each way, and reports whether all are short enough.
+// run writes each way, and reports whether each crosses at most mostFiles files.
 func run(root string, out io.Writer) (within bool, err error) {
 	calls, err := callsOf(root, "./cmd/manager", "./cmd/runner")
 	if err != nil {
@@ -55,7 +55,7 @@ func run(root string, out io.Writer) (within bool, err error) {
 	return within, nil
 }
 
-// write writes the files of a way in their order, each with the way's functions in it.
+// write writes the files of a way in order, each with those functions of the way that it contains.
 func write(out io.Writer, name string, files []crossed) {
 	fmt.Fprintf(out, "%s: %d files\n", name, len(files))
 	for _, f := range files {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// way is the way of a value through the program. A chain lists functions, and each function calls
-// the next one, directly or not. Where a value is returned, stored or sent to another process, a
-// new chain begins.
+// way is the way of a value through the program. A chain lists functions, and each function calls the next
+// one, directly or not. A new chain begins where a value is returned, stored or sent to another process.
 type way struct {
 	name   string
 	chains [][]string
@@ -36,7 +35,7 @@ func ways() []way {
 			{"(*internal/runner.server).getReport", "(*internal/runner.session).report"},
 			{benchmarkPass, "(*internal/runner.client).Report"},
 			{benchmarkPass, "(*internal/figure.Observer).Add"},
-			{benchmarkPass, "internal/figure.Combine"}, // It returns results in the form of status.
+			{benchmarkPass, "internal/figure.Combine"}, // Combine returns results in the form that status has.
 		}},
 		{"a restore, from the journal to Ceph", [][]string{
 			{sweepPass, "(*controllers/cephtuningsweep.Reconciler).restoreAndRelease", "(*internal/tuning.Engine).Restore", send},
@@ -45,7 +44,7 @@ func ways() []way {
 	}
 }
 
-// crossed is a file on a way, with the functions in it.
+// crossed is a file on a way, with the way's functions in this file.
 type crossed struct {
 	file      string
 	functions []string
@@ -68,8 +67,8 @@ func (w way) files(calls *graph) ([]crossed, error) {
 	return files, nil
 }
 
-// add adds a function to its file. It ignores functions that are in no file: generated ones, and those
-// of other modules.
+// add adds a function to its file. It ignores functions without a file: generated ones, and those of other
+// modules.
 func add(files []crossed, f function) []crossed {
 	if f.file == "" {
 		return files
@@ -84,18 +83,18 @@ func add(files []crossed, f function) []crossed {
 	return files
 }
 
-// graph has the calls of a program, by the names of functions.
+// graph has the functions of a program and their calls. Both maps have the functions' names as keys.
 type graph struct {
 	functions map[string]function
-	// callees has the functions that a function calls, sorted.
+	// callees has the sorted names of the functions that a function calls.
 	callees map[string][]string
 }
 
-// function is a function of the program: its name within the package, and the file in which it is.
+// function is a function of the program: its name within the package, and its file.
 type function struct{ short, file string }
 
-// shortest returns the chain of calls between two functions that changes files least often. If
-// several chains do, it returns a short one.
+// shortest returns the chain of calls between two functions that changes files least often. If several
+// chains change files equally often, it returns a short one.
 func (g *graph) shortest(from, to string) ([]function, error) {
 	for _, name := range []string{from, to} {
 		if _, known := g.functions[name]; !known {
@@ -103,10 +102,10 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 		}
 	}
 	before := map[string]string{from: from}
-	// A frontier has the functions that chains reach with the same number of changes of file.
+	// A frontier has the functions whose chains from the start change files equally often.
 	for frontier := []string{from}; len(frontier) > 0; {
 		var next []string
-		for i := 0; i < len(frontier); i++ { // The frontier grows by functions of the same file.
+		for i := 0; i < len(frontier); i++ { // The frontier grows by callees in the same file.
 			for _, callee := range g.callees[frontier[i]] {
 				if _, seen := before[callee]; seen || !g.sameFile(frontier[i], callee) {
 					continue
@@ -136,7 +135,7 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 	return path, nil
 }
 
-// sameFile reports whether a call stays in the file. A call of a function that is in no file, such as a
+// sameFile reports whether a call stays in the file. A call of a function without a file, such as a
 // generated one, counts as staying.
 func (g *graph) sameFile(caller, callee string) bool {
 	to := g.functions[callee].file

@@ -11,8 +11,8 @@ import (
 // directive matches comments for tools: //go:embed, //nolint, //+kubebuilder.
 var directive = regexp.MustCompile(`^//(?:[a-z]+:|nolint\b| ?\+\w)`)
 
-// ofComments counts comment lines. A marker that a line break divides counts for the line on which
-// it begins. Each line counts once.
+// ofComments counts the comment lines of a file, and those with a marker. A marker that a line break
+// divides counts for its first line. A line with several markers counts once.
 func ofComments(path string, source []byte) (count, error) {
 	fileSet := token.NewFileSet()
 	file, err := parser.ParseFile(fileSet, path, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -43,7 +43,8 @@ func ofComments(path string, source []byte) (count, error) {
 	return c, nil
 }
 
-// linesOf returns the lines of a group, without slashes and stars. Directives are empty.
+// linesOf returns the lines of a comment group, without slashes and stars. A directive becomes an empty
+// line.
 func linesOf(group *ast.CommentGroup) []string {
 	var lines []string
 	for _, comment := range group.List {

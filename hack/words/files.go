@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// filesBelow returns the Go files and pages to read, with slashes, relative to root.
+// filesBelow returns the Go files and pages to read, as paths relative to root, with slashes.
 func filesBelow(root string) ([]string, error) {
 	var files []string
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -30,7 +30,7 @@ func isSource(name string) bool {
 }
 
 // isPage reports whether a file is a hand-written page in the root or in docs. The changelog does not
-// count, because history does not change. Nor do the pages that "make generate" writes.
+// count, because history does not change. The pages that "make generate" writes do not count either.
 func isPage(name string) bool {
 	exceptions := []string{"CHANGELOG.md", "docs/api.md", "docs/cli.md", "docs/metrics.md"}
 	if path.Ext(name) != ".md" || slices.Contains(exceptions, name) {

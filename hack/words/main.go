@@ -1,7 +1,7 @@
-// Command words counts phrases that make comments and pages hard to read, and fails if their share
-// exceeds a limit, or if a page has too many words. It reads comments of Go files, except tests and
-// files zz_generated*, and sentences of hand-written pages. The limit is a share and not zero, because
-// a phrase may stay where it is right.
+// Command words counts markers: phrases that make comments and pages hard to read. It fails if the share of
+// text with a marker exceeds a limit, or if a page has too many words. It reads the comments of Go files,
+// except tests and zz_generated files, and the sentences of hand-written pages. The limit is not zero,
+// because a marker is sometimes the right phrase.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(out *bytes.Buffer, o options) error {
 	return nil
 }
 
-// count has the number of units of text (comment lines, or sentences) of a file or package, and of
-// those with a marker.
+// count has the number of units of a file, package or page, and the units with a marker. A unit is a
+// comment line or a sentence.
 type count struct {
 	name   string
 	units  int
@@ -117,8 +117,8 @@ func byGroup(counts []count, group func(path string) string) []count {
 	return all
 }
 
-// report prints the total, and with verbose also the groups and their marked units. It returns a
-// problem if the total exceeds the limit.
+// report prints the total. With verbose, it also prints the groups and their marked units. It returns a
+// problem if the share of marked units exceeds the limit.
 func report(out *bytes.Buffer, kind string, groups []count, limit float64, verbose bool) []string {
 	total := count{name: "total"}
 	for _, g := range groups {

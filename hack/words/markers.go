@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// markers matches the phrases that this program counts, also across line breaks. The last
-// alternative is a sentence that begins with "What".
+// markers matches the phrases that this program counts, also across line breaks. The last alternative
+// matches a sentence that begins with "What".
 var markers = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`nobody`, `somebody`, `whoever`, `whom`, `beside`,
 	`(?:is|are|has)\s+none`, `of\s+which`, `of\s+what`,

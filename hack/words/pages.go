@@ -12,12 +12,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// end matches the end of a sentence. It would also match after abbreviations such as "e.g. ", but
-// the pages have none.
+// end matches the end of a sentence. It also matches abbreviations such as "e.g. ", which the pages do not
+// use.
 var end = regexp.MustCompile(`[.?!][)"*_]*\s+`)
 
-// ofPage counts sentences of paragraphs, headings, list items and table cells, and those with a marker.
-// Code does not count.
+// ofPage counts the sentences of paragraphs, headings, list items and table cells, and those with a marker.
+// Code blocks do not count.
 func ofPage(path string, source []byte) count {
 	c := count{name: path}
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table))
@@ -46,7 +46,7 @@ func holdsText(n ast.Node) bool {
 	return false
 }
 
-// textOf returns the words of a block. A code span counts as one word, whatever it contains.
+// textOf returns the text of a block, with the word CODE instead of each code span.
 func textOf(block ast.Node, source []byte) string {
 	var words strings.Builder
 	// The walk cannot fail, because its function returns no errors.
@@ -81,7 +81,7 @@ func sentences(words string) []string {
 	return found
 }
 
-// lineOf returns the line of a block's first text, because cells of tables have no line numbers.
+// lineOf returns the line of a block's first text. Table cells have no line numbers of their own.
 func lineOf(block ast.Node, source []byte) int {
 	line := 1
 	// The walk cannot fail, because its function returns no errors.

@@ -1,10 +1,9 @@
-// Package archive keeps the full results of a benchmark's runs, one run in one
-// ConfigMap, and reads them back. It does the same with the sessions of a sweep, see
-// [SwitchedSession].
+// Package archive writes the full results of a benchmark's runs into ConfigMaps, one run in each, and
+// reads them. It also stores the sessions of a sweep, see [SwitchedSession].
 //
-// A document holds everything from which figures were derived, so that they can be checked and
-// drawn. It is compressed JSON of at most [MaxBytes]. Parts that do not fit are left out in a
-// fixed order, and the document lists them.
+// A document holds the data from which figures were computed, so that readers can check and plot the
+// figures. It is compressed JSON of at most [MaxBytes]. Parts that do not fit are dropped in a fixed
+// order, and the document lists them.
 package archive
 
 import (
@@ -21,9 +20,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// SchemaVersion is the version of the document that this package writes, and the only one that
-// it reads. A new field does not change the version: readers ignore unknown fields, because
-// plugins and operators are seldom upgraded together.
+// SchemaVersion is the version of documents that this package writes, and the only version that it
+// reads. A new field does not change the version: readers ignore unknown fields, because the kubectl
+// plugin and the operator are seldom upgraded together.
 const SchemaVersion = 1
 
 // Run is one execution of all phases.
@@ -31,36 +30,36 @@ type Run struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
 	// Benchmark, RunID and SessionTime identify the session, which is one execution of a run ID.
-	// SessionTime is when the session began, from status.startTime. [ConfigMap] sets all three.
+	// SessionTime is status.startTime, when the session began. [ConfigMap] sets these three fields.
 	Benchmark   Benchmark      `json:"benchmark"`
 	RunID       v1alpha1.RunID `json:"runID"`
 	SessionTime time.Time      `json:"sessionTime"`
 	// Number counts the runs of a session, from 1.
 	Number int32 `json:"number"`
 
-	// State is Valid, Invalid or Failed; Reason says why it is not Valid.
+	// State is Valid, Invalid or Failed; Reason says why State is not Valid.
 	State     v1alpha1.RunState `json:"state"`
 	Reason    string            `json:"reason,omitempty"`
 	StartTime time.Time         `json:"startTime"`
 	EndTime   time.Time         `json:"endTime"`
 
-	// InitialState is the state in which the run found its prefilled data; empty if no phase
-	// uses prefilled data, or if the state was not recorded.
+	// InitialState is the state in which the run found its prefilled data. It is empty if no phase uses
+	// prefilled data, or if the state was not recorded.
 	InitialState v1alpha1.DataState `json:"initialState,omitempty"`
-	// Environment has the circumstances that the results depend on, such as the versions and the
+	// Environment holds the circumstances on which the results depend, such as the versions and the
 	// settings of Ceph. It is the JSON form of quiescence.Detail.
 	Environment json.RawMessage `json:"environment,omitempty"`
-	// Placement says where the placement groups of the target's pools were when the run was
-	// prepared. CRUSH places them differently each time a scratch pool is created.
+	// Placement says where the placement groups of the target's pools were when the run was prepared.
+	// CRUSH places the groups differently each time a scratch pool is created.
 	Placement []Placement `json:"placement,omitempty"`
-	// RawOutput is the policy for keeping the tools' outputs.
+	// RawOutput is the policy for keeping the engines' outputs.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
 	Phases    []Phase                  `json:"phases"`
-	// Background is the background load, from before the first phase to after the last; nil if the
-	// run had no background load, or no report about it exists.
+	// Background describes the background load, which runs from before the first phase until after the
+	// last phase. It is nil without a background load, or without a report about the load.
 	Background *Background `json:"background,omitempty"`
-	// Dropped lists the parts that did not fit, in the order in which they were dropped. It
-	// includes parts that the caller of Marshal had dropped before.
+	// Dropped lists the parts that did not fit, in the order in which they were dropped. It includes
+	// parts that the caller dropped before it called Marshal.
 	Dropped []Part `json:"dropped,omitempty"`
 }
 
@@ -74,7 +73,8 @@ type Benchmark struct {
 // Phase holds the results and circumstances of one phase of a run.
 type Phase struct {
 	Name v1alpha1.PhaseName `json:"name"`
-	// SpecDigest is equal for phases with the same specification, clients, data and outage.
+	// SpecDigest is equal for phases with the same specification, clients, data, image, claim and
+	// outage.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
@@ -86,15 +86,17 @@ type Phase struct {
 	Observation *figure.Observation `json:"observation,omitempty"`
 	// Background holds the figures of the background load while the phase was measured.
 	Background []figure.Figure `json:"background,omitempty"`
-	// Clients holds the clients' reports. Their results include the ramp if the engine counts it.
+	// Clients holds the clients' reports. The results in them include the ramp if the engine counts the
+	// ramp.
 	Clients []task.Report `json:"clients,omitempty"`
 	// OSDLatencies holds the latencies that OSDs reported before, during and after the phase.
 	OSDLatencies []OSDSample `json:"osdLatencies,omitempty"`
 	// OSDIO holds the client I/O of each OSD during the phase; empty if Ceph did not report it.
 	OSDIO []OSDIO `json:"osdIO,omitempty"`
-	// SlowOSDs lists up to three OSDs that were slower than their peers, the slowest first.
+	// SlowOSDs lists up to three OSDs that were slower than their peers. The OSD with the highest latency
+	// relative to its peers comes first.
 	SlowOSDs []SlowOSD `json:"slowOSDs,omitempty"`
-	// Disturbances lists what disturbed the cluster during the phase: the JSON form of a list of
+	// Disturbances lists the disturbances of the cluster during the phase: the JSON form of a list of
 	// quiescence.Disturbance.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Outage has the durations and the clients' figures of the outage in this phase; nil without
@@ -105,18 +107,19 @@ type Phase struct {
 	Space *Space `json:"space,omitempty"`
 }
 
-// Background is the report about the background load of a run.
+// Background describes the background load of a run.
 type Background struct {
 	// SpecDigest is equal for background loads with the same specification.
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
-	// Observation covers the whole time; nil if nothing was measured.
+	// Observation covers the whole duration of the load; nil if nothing was measured.
 	Observation *figure.Observation `json:"observation,omitempty"`
-	// WholeRun says that the engine reported no time series, so that phases have the figures of
-	// the whole time.
+	// WholeRun says that the engine reported no time series. Each phase then has the load's figures of
+	// the whole run.
 	WholeRun bool `json:"wholeRun,omitempty"`
-	// Report is the load's own report. It has no result if Observation has the result.
+	// Report is the report of the load's client. Marshal removes the report's result if Observation has
+	// it.
 	Report *task.Report `json:"report,omitempty"`
 }
 
@@ -126,8 +129,8 @@ type Placement struct {
 	OSDs []OSDShare `json:"osds"`
 }
 
-// OSDShare has the number of a pool's placement groups that an OSD serves, and the number of those
-// for which the OSD is the primary. Clients talk to the primary.
+// OSDShare counts one OSD's placement groups of a pool. Primaries counts the groups for which the OSD is the
+// primary: clients send their I/O to primaries.
 type OSDShare struct {
 	ID        int `json:"id"`
 	PGs       int `json:"pgs"`
@@ -147,9 +150,9 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
-// OSDIO is the client I/O of one OSD as primary, for all pools: the medians of the answers of
-// `ceph osd status` during a phase, without answers in which the OSD did nothing. It excludes
-// replica writes, recovery and scrubs.
+// OSDIO is the client I/O of one OSD as primary, for all pools. Each figure is the median of the
+// answers of `ceph osd status` during a phase. Answers of the first ten seconds, and answers in which
+// the OSD did nothing, do not count. The figures exclude replica writes, recovery and scrubs.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -158,26 +161,28 @@ type OSDIO struct {
 	WriteBytesPerSecond      float64 `json:"writeBytesPerSecond"`
 }
 
-// SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device
-// class that serve the target and reported latencies. For a claim, all OSDs count as serving it.
+// SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device class
+// that serve the target and reported latencies. For a claim, all OSDs count as serving the target.
 type SlowOSD struct {
 	ID          int    `json:"id"`
 	DeviceClass string `json:"deviceClass,omitempty"`
-	// CommitSeconds is the median of its commit latencies during the phase, PeersSeconds the
-	// median of this value over the OSD and its peers, and Peers the number of peers.
+	// CommitSeconds is the median of the OSD's commit latencies during the phase. PeersSeconds is the
+	// median of CommitSeconds over the OSD and its peers. Peers is the number of peers.
 	CommitSeconds float64 `json:"commitSeconds"`
 	PeersSeconds  float64 `json:"peersSeconds"`
 	Peers         int     `json:"peers"`
-	// PGs counts its placement groups of the target. PeersPGs is the median over the OSD and its
-	// peers. An OSD may be slower than its peers because it has more placement groups than they have.
+	// PGs counts the placement groups of the target on this OSD. PeersPGs is the median of PGs over the
+	// OSD and its peers. An OSD with more placement groups than its peers may be slower for that
+	// reason.
 	PGs      int     `json:"pgs"`
 	PeersPGs float64 `json:"peersPGs"`
-	// Work compares its client I/O with that of its peers; nil if Ceph did not report it.
+	// Work compares the client I/O of the OSD with that of its peers; nil if Ceph did not report client
+	// I/O.
 	Work *Work `json:"work,omitempty"`
 }
 
-// Work holds the client I/O of an OSD, reads and writes together, and the medians over the OSD and
-// its peers.
+// Work holds the client I/O of an OSD, reads and writes together. The Peers fields are the medians over
+// the OSD and its peers.
 type Work struct {
 	OperationsPerSecond      float64 `json:"operationsPerSecond"`
 	PeersOperationsPerSecond float64 `json:"peersOperationsPerSecond"`
@@ -185,8 +190,8 @@ type Work struct {
 	PeersBytesPerSecond      float64 `json:"peersBytesPerSecond"`
 }
 
-// Relative returns the operations of the OSD divided by those of its peers, or false if that is
-// unknown or the peers did none.
+// Relative returns the operations of the OSD divided by those of its peers. It returns false for a nil
+// Work, and if the peers did no operations.
 func (w *Work) Relative() (float64, bool) {
 	if w == nil || w.PeersOperationsPerSecond <= 0 {
 		return 0, false
@@ -196,7 +201,8 @@ func (w *Work) Relative() (float64, bool) {
 
 // Space is the usage of the target's pools, from `ceph df`.
 type Space struct {
-	// StoredBytes counts what clients stored, UsedBytes the space that it takes on OSDs.
+	// StoredBytes is the size of the data that clients stored. UsedBytes is the space that the data
+	// take on OSDs.
 	StoredBytes int64 `json:"storedBytes"`
 	UsedBytes   int64 `json:"usedBytes"`
 	// ClusterUsedBytes is the total space in use on all OSDs, for any purpose.
@@ -241,9 +247,9 @@ func Observations(runs []*Run, phase v1alpha1.PhaseName) []figure.Observation {
 	return all
 }
 
-// WrittenBytes counts the bytes that all clients wrote in the phases of a run, and the bytes that
-// the background load wrote, as their engines report. It excludes prefills, pilots (short runs that
-// size a phase), fio's writes in ramps, which fio does not report, and dropped results of clients.
+// WrittenBytes returns the bytes that the clients wrote in all phases of a run, plus those that the
+// background load wrote, according to the engines. It excludes prefills, pilots (short test runs that
+// determine the size of a phase), fio's writes in ramps, and dropped results of clients.
 func (r *Run) WrittenBytes() int64 {
 	total := int64(0)
 	if b := r.Background; b != nil && b.Observation != nil && b.Observation.Result != nil && b.Observation.Result.Write != nil {
@@ -255,7 +261,7 @@ func (r *Run) WrittenBytes() int64 {
 	return total
 }
 
-// WrittenBytes counts the bytes that all clients wrote in a phase, as their engines report. It
+// WrittenBytes returns the bytes that the clients wrote in a phase, according to the engines. It
 // excludes dropped results of clients.
 func (p Phase) WrittenBytes() int64 {
 	total := int64(0)
@@ -291,7 +297,6 @@ func (r *Run) validate() error {
 	return nil
 }
 
-// results returns all results of the phase.
 func (p *Phase) results() []*result.Result {
 	var all []*result.Result
 	if p.Observation != nil && p.Observation.Result != nil {

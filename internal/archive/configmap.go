@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Key is the key in a ConfigMap's binaryData under which the document is stored.
+// Key is the key of the document in the binaryData of a ConfigMap.
 const Key = "run.json.gz"
 
 // These are the labels of the ConfigMaps.
@@ -27,8 +27,8 @@ const (
 	LabelBenchmark = "cephtune.dev/benchmark"
 	// LabelRunID is the run ID of the CephBenchmark.
 	LabelRunID = "cephtune.dev/run-id"
-	// LabelSession distinguishes executions of the same run ID. A benchmark runs again, with new
-	// results, if a user sets its run ID to an earlier one.
+	// LabelSession distinguishes executions of the same run ID. A benchmark executes a run ID again if
+	// a user sets that run ID after another one.
 	LabelSession = "cephtune.dev/session"
 	// LabelRun is the number of the run within its session.
 	LabelRun = "cephtune.dev/run"
@@ -39,12 +39,12 @@ const (
 	hashDigits = 10
 )
 
-// ConfigMap makes the immutable ConfigMap for a run of the session in the benchmark's status. It
-// takes owner, run ID and session from the benchmark.
+// ConfigMap returns an immutable ConfigMap for a run of the benchmark's current session. It takes
+// owner, run ID and session from the benchmark.
 //
-// The ConfigMap's name depends only on these and the run's number, so a second write after a crash
-// fails with AlreadyExists. The caller may treat that as success if the existing ConfigMap has the
-// same owner (metav1.IsControlledBy).
+// The ConfigMap's name depends only on the owner, the session and the run's number, so a second write
+// after a crash fails with AlreadyExists. The caller may treat this error as success if the existing
+// ConfigMap has the same owner (metav1.IsControlledBy).
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
 	if benchmark.Status.StartTime == nil || benchmark.UID == "" {
 		return nil, errors.New("archive: the names of results need the benchmark's UID and status.startTime, and one is missing")
@@ -76,7 +76,8 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	}, nil
 }
 
-// ForeignError says that a ConfigMap with the name of results does not belong to the benchmark.
+// ForeignError says that the ConfigMap with the name that results need does not belong to the
+// benchmark.
 type ForeignError struct {
 	Namespace, Name, Benchmark string
 }
@@ -87,10 +88,9 @@ func (e *ForeignError) Error() string {
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 
-// Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another
-// client may have created a ConfigMap with such a name. If the ConfigMap has another owner, Of does
-// not read it and returns a [*ForeignError]. It also returns that error if the document names
-// another benchmark.
+// Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another client
+// may have created a ConfigMap with such a name. Of returns a [*ForeignError] for a ConfigMap with
+// another owner, and for a document of another benchmark.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {
@@ -103,7 +103,7 @@ func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	return run, err
 }
 
-// FromConfigMap reads the run in a ConfigMap, whatever its owner.
+// FromConfigMap reads the run in a ConfigMap, without checking the owner.
 func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	data, ok := cm.BinaryData[Key]
 	if !ok {
@@ -116,13 +116,13 @@ func FromConfigMap(cm *corev1.ConfigMap) (*Run, error) {
 	return run, nil
 }
 
-// Name returns the name of the ConfigMap of a run, with at most 63 characters: <benchmark>-<hash
-// of owner and session>-<number>. It truncates the name of the benchmark if necessary.
+// Name returns the name of the ConfigMap of a run: <benchmark>-<[Session]>-<number>. It shortens the
+// name of the benchmark so that the result has at most 63 characters.
 func Name(benchmark *v1alpha1.CephBenchmark, number int32) string {
 	return shortened(benchmark.Name, fmt.Sprintf("-%s-%d", Session(benchmark), number))
 }
 
-// Session returns the value of [LabelSession] for the session in status: a hash of the owner,
+// Session returns the value of [LabelSession] for the session in status: a hash of the benchmark's UID,
 // the run ID and the start time.
 func Session(benchmark *v1alpha1.CephBenchmark) string {
 	started := int64(0)
@@ -151,9 +151,9 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune returns the names of the ConfigMaps to delete, sorted. The latest sessions remain: as many
-// as keep says, but at least one. Prune skips ConfigMaps of other owners and those that are not
-// archives.
+// Prune returns the names of the ConfigMaps to delete, sorted. It keeps the ConfigMaps of the latest
+// sessions: as many sessions as keep says, but at least one. It skips ConfigMaps of other owners, and
+// ConfigMaps without [LabelSession].
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

@@ -10,24 +10,23 @@ import (
 // Part is a part of a document that can be dropped.
 type Part string
 
-// These are the parts, in the order in which they are dropped. Parts that another run of the
-// benchmark can reproduce come first, and the data from which figures are computed last. The
-// figures themselves are always kept.
+// These are the parts, in the order in which they are dropped. The data from which figures are computed
+// come last. The figures themselves are always kept.
 const (
-	// DropOutput is the output of the tools.
+	// DropOutput drops the outputs of the engines.
 	DropOutput Part = "output"
-	// DropClientSeries is the time series of each client.
+	// DropClientSeries drops the time series of each client.
 	DropClientSeries Part = "clientSeries"
-	// DropClientHistograms is the distribution of latencies of each client.
+	// DropClientHistograms drops the latency histograms of each client.
 	DropClientHistograms Part = "clientHistograms"
-	// DropOSDLatencies stands for the latencies and the client I/O of the OSDs.
+	// DropOSDLatencies drops the latencies and the client I/O of the OSDs.
 	DropOSDLatencies Part = "osdLatencies"
-	// DropSeries is the time series of all clients together.
+	// DropSeries drops the time series of all clients together.
 	DropSeries Part = "series"
-	// DropClientResults is the rest of each client's result.
+	// DropClientResults drops each client's result.
 	DropClientResults Part = "clientResults"
-	// DropHistograms is the distribution of latencies of all clients together. Without it,
-	// percentiles of several runs cannot be combined.
+	// DropHistograms drops the latency histograms of all clients together. Without them, percentiles of
+	// several runs cannot be combined.
 	DropHistograms Part = "histograms"
 )
 
@@ -43,15 +42,15 @@ func ClientParts() []Part {
 	return []Part{DropOutput, DropClientSeries, DropClientHistograms, DropClientResults}
 }
 
-// FromReport drops the part, one of [ClientParts], from a report. It does not change data that the
+// FromReport drops the part, one of [ClientParts], from a report. It does not change memory that the
 // report's result shares with other results.
 func (p Part) FromReport(report *task.Report) {
 	dropped := false
 	p.fromReport(report, &dropped)
 }
 
-// from drops the part from a document whose phases and background load were cloned, and reports
-// whether the document had the part.
+// from drops the part from a document, and reports whether the document had the part. The caller must
+// have cloned the document's phases and background load.
 func (p Part) from(document *Run) bool {
 	dropped := p.fromBackground(document.Background)
 	for i := range document.Phases {
@@ -73,8 +72,8 @@ func (p Part) from(document *Run) bool {
 	return dropped
 }
 
-// fromBackground drops the part from the background load. The load has one client, so there are
-// no separate series, histograms and results of clients to drop.
+// fromBackground drops the part from the background load. The load has only one client, so its archive
+// has no separate series, histograms or results of clients.
 func (p Part) fromBackground(b *Background) (dropped bool) {
 	switch {
 	case b == nil:
@@ -128,8 +127,8 @@ func withoutHistogram(l *result.Latency, dropped *bool) *result.Latency {
 	return &less
 }
 
-// cloneBackground copies the data that [Part.from] changes. If the load has an observation, the copy
-// has no result in the report, because the observation has it too.
+// cloneBackground copies the data that [Part.from] changes. If the load has an observation, the report
+// in the copy has no result, because the observation has the same result.
 func cloneBackground(b *Background) *Background {
 	if b == nil {
 		return nil

@@ -17,26 +17,25 @@ const (
 	MaxBytes = 512 << 10
 	// maxDocumentBytes is the maximum size of a document before compression.
 	maxDocumentBytes = 16 << 20
-	// MaxMemory is the maximum memory, in bytes according to [limits.Size], of a document that is
-	// written. A second of a time series takes 40 bytes of memory, and about ten bytes of the
-	// compressed document. So this limit hardly ever drops data that would have fitted into the
-	// document.
+	// MaxMemory is the maximum size of a document in memory before it is written, in bytes according to
+	// [limits.Size]. A second of a time series takes 40 bytes of memory, but only about ten bytes of
+	// the compressed document. So a document that exceeds MaxMemory would seldom fit into MaxBytes
+	// either.
 	MaxMemory = 8 << 20
 )
 
-// readLimits returns the limits for reading a document. Each document that Marshal or
-// MarshalSession writes is within them.
+// readLimits returns the limits for reading a document. Each document that Marshal or MarshalSession
+// writes is within these limits.
 func readLimits() limits.Limits {
 	return limits.Limits{
 		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
-		// The longest string is a tool's output; JSON encodes each of its bytes with up to six
-		// bytes.
+		// The longest string is an engine's output. JSON takes up to six bytes for a byte of the
+		// output.
 		StringBytes: 8 * task.MaxOutputBytes,
 	}
 }
 
-// VersionError says that a document has a schema version that this package does not
-// read.
+// VersionError says that this package cannot read the schema version of a document.
 type VersionError struct {
 	// Found is the version in the document; 0 if the document names no version.
 	Found int
@@ -47,10 +46,10 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("archive: the document has schema version %d, and only version %d can be read: use a kubectl-cephtune of the operator's version", e.Found, SchemaVersion)
 }
 
-// Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the
-// same bytes. Marshal leaves out outputs that the policy does not keep, and drops parts that do
-// not fit, see [Parts]. It does not change the run. It fails if a result has impossible figures, if the
-// run has no number, or if the run does not fit without these parts either.
+// Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the same
+// bytes. Marshal omits outputs that run.RawOutput does not keep. If the document is too large, Marshal
+// drops [Parts] in their order. It does not change the run. It fails if a result has impossible
+// figures, if the run has no number, or if the document is too large even without all Parts.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {
@@ -86,8 +85,8 @@ func marshal(run *Run, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// keepsOutput reports whether the policy keeps the outputs of a run. By default it keeps those of
-// an invalid or failed run, because they may explain the fault.
+// keepsOutput reports whether run.RawOutput keeps the outputs of the engines. By default, only invalid
+// and failed runs keep their outputs, because these may explain the fault.
 func keepsOutput(run *Run) bool {
 	switch run.RawOutput {
 	case v1alpha1.RawOutputAlways:
@@ -100,7 +99,7 @@ func keepsOutput(run *Run) bool {
 }
 
 // encode returns a document as compressed JSON, and reports whether it fits into limit bytes. A
-// document that exceeds MaxMemory or maxDocumentBytes does not fit, and encode does not compress it.
+// document that exceeds MaxMemory or maxDocumentBytes does not fit, and is not compressed.
 func encode(document any, limit int) (data []byte, fits bool, err error) {
 	if limits.Size(document) > MaxMemory {
 		return nil, false, nil
@@ -127,7 +126,7 @@ func encode(document any, limit int) (data []byte, fits bool, err error) {
 }
 
 // Unmarshal reads the output of Marshal. It uses a bounded amount of memory for any input. It skips
-// unknown fields. Data after the document and an invalid result are errors. For an unknown version,
+// unknown fields. Data after the document and an invalid result are errors. For another schema version,
 // the error is a [*VersionError].
 func Unmarshal(data []byte) (*Run, error) {
 	var version struct {

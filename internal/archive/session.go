@@ -16,30 +16,32 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionKey is the key in a ConfigMap's binaryData under which a [SwitchedSession] is stored.
+// SessionKey is the key of a [SwitchedSession] in the binaryData of a ConfigMap.
 const SessionKey = "session.json.gz"
 
 // LabelSwitchedSession labels a session's ConfigMap with the number of the session.
 const LabelSwitchedSession = "cephtune.dev/switched-session"
 
-// SwitchedSession is one session of a sweep in which settings were switched under a load. With
+// SwitchedSession is one session of a sweep: a long phase under whose load settings were switched. With
 // the sweep's spec and plan, it suffices to compute the session's entries in the ledger.
 type SwitchedSession struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
-	// Sweep and RunID identify the sweep of the session. [SessionMap] sets them.
+	// Sweep and RunID identify the sweep of the session, and the sweep's run ID. [SessionMap] sets
+	// these fields.
 	Sweep Benchmark      `json:"sweep"`
 	RunID v1alpha1.RunID `json:"runID"`
-	// Configurations holds the names of the configurations. The evidence refers to them by
-	// index.
+	// Configurations holds the names of the configurations. Evidence refers to a configuration by its
+	// index in this list.
 	Configurations []string `json:"configurations"`
 	// Objective is the figure by which windows are compared.
 	Objective session.Figure `json:"objective"`
 	// Evidence holds the switches of settings and the clients' figures.
 	Evidence session.Evidence `json:"evidence"`
-	// Counted holds the objective in the windows from which the verdict was computed at the last
-	// look (interim evaluation). It is kept even if the clients' figures of each second do not fit;
-	// nil if the session is void, or had no look.
+	// Counted holds the windows from which the verdict is computed, with their values of the objective.
+	// If the sweep has looks (interim evaluations), these are the windows up to the latest look.
+	// Counted is kept even if the clients' figures of each second do not fit. It is nil for a void
+	// session, and before the first look.
 	Counted *switchback.Session `json:"counted,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`
@@ -64,7 +66,7 @@ func MarshalSession(s *SwitchedSession) ([]byte, error) { return marshalSession(
 func marshalSession(s *SwitchedSession, limit int) ([]byte, error) {
 	document := *s
 	document.SchemaVersion = SchemaVersion
-	if err := document.check(); err != nil { // Nothing may be stored that UnmarshalSession refuses.
+	if err := document.check(); err != nil { // UnmarshalSession would refuse the document.
 		return nil, err
 	}
 	for _, drop := range []func(){
@@ -112,8 +114,8 @@ func (s *SwitchedSession) check() error {
 	return s.checkEvidence()
 }
 
-// checkEvidence returns an error for a switch to a setting that the session does not have, and for
-// invalid figures of a second.
+// checkEvidence returns an error for a switch to a configuration that the session does not have, and
+// for invalid figures of a second.
 func (s *SwitchedSession) checkEvidence() error {
 	for i, w := range s.Evidence.Record.Switches {
 		if w.Setting < 0 || w.Setting >= len(s.Configurations) {
@@ -133,9 +135,10 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize computes the summary of the session again: from the clients' figures, or from Counted
-// if a part was dropped. has is false if there was no look. The error wraps [session.ErrVoid] for a
-// void session, and [session.ErrNotKept] if a part was dropped and the question has constraints.
+// Summarize computes the summary of the session again: from the clients' figures, or from Counted if a
+// part was dropped. has is false before the first look of a sweep with looks. The error wraps
+// [session.ErrVoid] for a void session, and [session.ErrNotKept] if a part was dropped and the question
+// has constraints.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -150,9 +153,9 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 	return summary, err == nil, err
 }
 
-// Dwells computes the ratio of a session of dwells again. In such a session, each setting stays
-// applied for minutes. Dwells also returns the candidate that the session compares with the
-// baseline. is reports whether the session consists of dwells.
+// Dwells computes the ratio of a session of dwells again. A dwell is four minutes with one setting.
+// candidate is the index of the configuration that the session compares with the baseline. is reports
+// whether the session consists of dwells.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil
@@ -165,9 +168,9 @@ func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidat
 	return k, s.Evidence.Plan.Candidate(), true, err
 }
 
-// SessionMap makes the immutable ConfigMap for a session. If the name depends only on the sweep,
-// its run ID and the session's number, a second write after a crash fails with AlreadyExists.
-// labels are added to the ConfigMap's own.
+// SessionMap returns an immutable ConfigMap for a session, and adds labels to the ConfigMap's own
+// labels. The name should depend only on the sweep, its run ID and the session's number. Then a second
+// write after a crash fails with AlreadyExists.
 func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string, labels map[string]string) (*corev1.ConfigMap, error) {
 	document := *s
 	document.Sweep = Benchmark{Namespace: sweep.Namespace, Name: sweep.Name, UID: sweep.UID}
@@ -192,9 +195,9 @@ func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string
 	return cm, nil
 }
 
-// SessionsIn reads the sessions in the ConfigMaps of a sweep, and returns them in the order of their
-// numbers. The names of these ConfigMaps are predictable, so it skips those of other owners. It also
-// skips sessions of other run IDs.
+// SessionsIn reads the sessions of a sweep's current run ID from ConfigMaps, and returns them in the
+// order of their numbers. The names of these ConfigMaps are predictable, so SessionsIn skips ConfigMaps
+// of other owners.
 func SessionsIn(sweep *v1alpha1.CephTuningSweep, kept []corev1.ConfigMap) ([]*SwitchedSession, error) {
 	var all []*SwitchedSession
 	for i := range kept {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// CacheBytes returns how many bytes the OSDs together may keep in memory: the sum of their
-// osd_memory_target. It asks one OSD of each device class.
+// CacheBytes returns the memory that the given OSDs together may use, in bytes: the sum of
+// osd_memory_target. It reads the value of one OSD of each device class, and assumes it for the rest of the
+// class.
 func CacheBytes(ctx context.Context, from Client, at Connection, osds []OSD) (int64, error) {
 	byClass := map[string]int64{}
 	total := int64(0)

@@ -16,16 +16,16 @@ type CLI struct {
 	connections   *connections
 	fences        *fences
 	conversations *conversations
-	// programs is the folder of the programs. Empty means to look in PATH.
+	// programs is the folder that contains ceph, rbd and rados. Empty means to search PATH.
 	programs string
-	// permit is called as Ask describes; nil permits everything.
+	// permit is the function that Ask set; nil permits everything.
 	permit Permit
 }
 
 var _ Client = (*CLI)(nil)
 
-// NewCLI returns a CLI that keeps the keys in use in files below folder. It removes files that
-// an earlier process left there.
+// NewCLI returns a CLI that keeps keys in files below folder. It removes the files that an earlier process
+// left there.
 func NewCLI(folder string) (*CLI, error) {
 	kept, err := newConnections(folder)
 	if err != nil {
@@ -34,24 +34,24 @@ func NewCLI(folder string) (*CLI, error) {
 	return &CLI{connections: kept, fences: newFences(), conversations: &conversations{with: map[counterpart]*conversation{}}}, nil
 }
 
-// Ask makes the CLI call permit before it sets or unsets an option of OSDs or of a pool, except to
-// restore it. Call Ask before the first verb.
+// Ask makes the CLI call permit before it sets or unsets an option of OSDs or of a pool. To restore an
+// option, the CLI does not call permit. Call Ask before the first verb.
 func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
-// RemoveIdle removes the files of keys that were not used for ten minutes, and drops conversations
-// that have ended, which hold keys too. Call it periodically.
+// RemoveIdle removes the files of keys that were not used for ten minutes. It also forgets conversations
+// without a process, because they hold keys too. Call it periodically.
 func (c *CLI) RemoveIdle() error {
 	c.conversations.removeUnused()
 	return c.connections.removeIdle()
 }
 
-// Close ends the processes that stay open for further questions. The CLI can still be used.
+// Close ends the `ceph` processes of all conversations. The CLI can still be used afterwards.
 func (c *CLI) Close() { c.conversations.endAll() }
 
 func (c *CLI) find(p program) string { return filepath.Join(c.programs, string(p)) }
 
-// ask executes a ceph command, if possible in a conversation, and decodes its JSON output. The
-// arguments must not need quotation marks.
+// ask executes a ceph command, if possible in a conversation, and decodes its JSON output. A conversation
+// separates arguments by spaces, so no argument may need quotation marks.
 func ask[T any](ctx context.Context, c *CLI, at Connection, asked question, parse func([]byte) (T, error), args ...string) (T, error) {
 	var none T
 	if out, ok := c.converse(ctx, at, asked, args...); ok {
@@ -154,7 +154,7 @@ func (c *CLI) GetKey(ctx context.Context, at Connection, key string) (string, bo
 	if err := named("a key of the operator", key, keyName); err != nil {
 		return "", false, err
 	}
-	// "-o -" prints the value alone; without it a line end may follow.
+	// Without "-o -", ceph may print a newline after the value.
 	out, err := c.ceph(ctx, at, getKeyVerb.command, key, "-o", "-")
 	if errors.Is(err, syscall.ENOENT) {
 		return "", false, nil
@@ -199,8 +199,8 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) }), nil
 }
 
-// RemoveImage implements Client. An image that a client has open, or had open when it died
-// within the last 30 s, causes EBUSY. Snapshots are removed with their image.
+// RemoveImage implements Client. It fails with EBUSY while a client has the image open, and for up to 30
+// seconds after a client died with the image open. It also removes the snapshots of the image.
 func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
 	if err := OwnImage(pool, image); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string
 	return err
 }
 
-// Objects implements Client. It stops listing once it has limit objects.
+// Objects implements Client. It ends rados once it has limit names.
 func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
 	if err := errors.Join(named("a pool", pool, poolName), ownObjects(namespace, prefix)); err != nil {
 		return nil, err
@@ -254,14 +254,14 @@ func (c *CLI) RemoveObjects(ctx context.Context, at Connection, pool, namespace 
 	return nil
 }
 
-// removeBatch removes objects in order. rados stops at the first missing object, so it is
-// executed again for the objects after that.
+// removeBatch removes objects in order. rados stops at the first missing object, so removeBatch executes it
+// again for the objects after the missing one.
 func (c *CLI) removeBatch(ctx context.Context, at Connection, pool, namespace string, batch []string) error {
 	for len(batch) > 0 {
 		_, err := c.run(ctx, at, command{
 			program: radosProgram, verb: removeObjectsVerb.command,
-			// Without --force-full, rados waits for space while an OSD is full: forever, if
-			// these objects fill it.
+			// Without --force-full, rados waits for space while an OSD is full. If these objects fill the
+			// OSD, it waits forever.
 			args: append([]string{"--pool=" + pool, "--namespace=" + namespace, "--force-full", "rm", "--"}, batch...),
 		})
 		answer, answered := errors.AsType[*Error](err)
@@ -284,7 +284,7 @@ func isRemovalOf(message, name string) bool {
 	return found && strings.HasPrefix(before, "error removing ") && (strings.HasSuffix(before, "/") || strings.HasSuffix(before, ">"))
 }
 
-// matching collects the lines that begin with a prefix, until there are enough.
+// matching is a writer that collects up to limit lines that begin with prefix, and then calls enough.
 type matching struct {
 	prefix  string
 	limit   int

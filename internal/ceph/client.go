@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// dialTime is ample for a Unix socket that a process listens on.
+// dialTime is the timeout of connecting to the Unix socket.
 const dialTime = 2 * time.Second
 
-// Sidecar is a Client and a Tuner that sends the verbs to the server on a Unix socket. It is safe
-// for concurrent use.
+// Sidecar is a Client and a Tuner that sends the verbs to the server on a Unix socket. It is safe for
+// concurrent use.
 type Sidecar struct {
 	socket  string
 	http    *http.Client
@@ -30,7 +30,7 @@ var (
 	_ Tuner  = (*Sidecar)(nil)
 )
 
-// NewSidecar returns a Sidecar. The socket need not exist yet.
+// NewSidecar returns a Sidecar for the socket with this path. The socket need not exist yet.
 func NewSidecar(socket string) *Sidecar {
 	dialer := &net.Dialer{Timeout: dialTime}
 	return &Sidecar{socket: socket, refused: func(Connection) {}, http: &http.Client{Transport: &http.Transport{
@@ -41,20 +41,17 @@ func NewSidecar(socket string) *Sidecar {
 	}}}
 }
 
-// WithTransport wraps the HTTP transport to the socket, for example to measure requests.
-//
-// Call it before the first request.
+// WithTransport wraps the HTTP transport to the socket, for example to measure requests. Call it before the
+// first request.
 func (s *Sidecar) WithTransport(wrap func(http.RoundTripper) http.RoundTripper) {
 	s.http.Transport = wrap(s.http.Transport)
 }
 
-// OnRefusal sets a function that is called with each connection to which Ceph refuses a
-// permission: its key may have been replaced.
-//
-// Call it before the first request.
+// OnRefusal sets a function that Sidecar calls after a permission error, with the connection of the request.
+// The key of that connection may have been replaced. Call OnRefusal before the first request.
 func (s *Sidecar) OnRefusal(told func(Connection)) { s.refused = told }
 
-// send sends a verb that needs no fence, and reads its result.
+// send sends a verb that needs no fence, and returns the result.
 func (v verb[A, T]) send(ctx context.Context, s *Sidecar, at Connection, args A) (T, error) {
 	var result T
 	ctx, cancel := bounded(ctx)
@@ -63,7 +60,7 @@ func (v verb[A, T]) send(ctx context.Context, s *Sidecar, at Connection, args A)
 	return result, err
 }
 
-// exchange sends a request with arguments, and reads the result.
+// exchange sends a request with arguments, and decodes the answer into result.
 func (s *Sidecar) exchange(ctx context.Context, verb string, to request, args, result any) error {
 	body, err := encode(ctx, to, args)
 	if err != nil {
@@ -97,8 +94,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, DefaultTimeout)
 }
 
-// encode makes the body of a request. The sidecar gets a little less time than the caller has,
-// so that its error, which names what Ceph waited for, arrives before the deadline.
+// encode makes the body of a request. It gives the sidecar less time than the caller has. So the error of
+// the sidecar arrives before the caller's deadline, and says what Ceph waited for.
 func encode(ctx context.Context, to request, args any) ([]byte, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -111,7 +108,7 @@ func encode(ctx context.Context, to request, args any) ([]byte, error) {
 	return json.Marshal(to)
 }
 
-// readAnswer decodes the result, or returns the error in the answer.
+// readAnswer decodes the result, or returns the error that the answer contains.
 func readAnswer(answer *http.Response, result any) error {
 	body := io.LimitReader(answer.Body, maxOutput)
 	if answer.StatusCode == http.StatusOK {
@@ -127,8 +124,8 @@ func readAnswer(answer *http.Response, result any) error {
 // answered is an error that the sidecar sent.
 type answered struct{ error }
 
-// unanswered returns the error that the sidecar sent. If the sidecar did not answer, the error says
-// why.
+// unanswered returns the error that the sidecar sent. If the sidecar sent no error, unanswered says why the
+// request failed.
 func (s *Sidecar) unanswered(ctx context.Context, verb string, err error) error {
 	if sent, is := errors.AsType[*answered](err); is {
 		return sent.error
@@ -292,7 +289,7 @@ func (s *Sidecar) RemoveObjects(ctx context.Context, at Connection, pool, namesp
 	return nil
 }
 
-// sendFenced sends a verb of a Tuner. The call ends at the deadline of the fence.
+// sendFenced sends a verb of a Tuner. The call ends at the deadline of the fence at the latest.
 func (v verb[A, T]) sendFenced(ctx context.Context, s *Sidecar, at Connection, fence Fence, args A) error {
 	if err := fence.valid(); err != nil {
 		return err

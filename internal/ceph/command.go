@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// maxOutput exceeds the size of `osd dump` for ten thousand OSDs.
+	// maxOutput limits the output of a command, in bytes. It exceeds the size of `osd dump` for ten thousand
+	// OSDs.
 	maxOutput = 64 << 20
-	// maxMessage limits how much error output is kept, so that a command cannot fill memory.
+	// maxMessage limits how many bytes of error output are kept, so that a command cannot fill memory.
 	maxMessage = 16 << 10
 	// killedFor is how long the pipes of a killed command may stay open.
 	killedFor = 2 * time.Second
@@ -33,23 +34,24 @@ const (
 	radosProgram program = "rados"
 )
 
-// command is one execution of a program. verb names the call for which it is executed, for errors.
+// command is one execution of a program. Errors name the command by its verb.
 type command struct {
 	program program
 	verb    string
 	args    []string
 	stdin   string
-	// stdout, if set, receives output of any length. Otherwise run returns the output.
+	// If stdout is set, it receives the output, which may be of any length. Otherwise run returns the
+	// output.
 	stdout io.Writer
 }
 
-// ceph executes a ceph command, such as "osd dump", with more arguments.
+// ceph executes the ceph command verb, such as "osd dump", with the arguments args.
 func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
 	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
 }
 
-// run executes a command as the user of a connection, until the deadline of the
-// context, and returns what it printed.
+// run executes a command as the user of a connection, and returns its output. It kills the command when the
+// context ends.
 func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error) {
 	conf, keyring, release, err := c.connections.use(at)
 	if err != nil {
@@ -79,7 +81,7 @@ func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error
 	return stdout.Bytes(), nil
 }
 
-// process returns a process that has not started. When the context ends, it is killed together with
+// process returns a process that has not started. When the context ends, the process is killed together with
 // its children.
 func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.find(p), args...) //nolint:gosec // There is no shell, and the names were checked.
@@ -89,8 +91,8 @@ func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	return cmd
 }
 
-// inTime checks the clock right before a command starts. The context is not enough: a paused
-// process continues before its timers fire.
+// inTime returns an error if the deadline has passed. It reads the clock right before a command starts,
+// because a process that was paused continues before its timers end the context.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
 		return fmt.Errorf("ceph %s did not start in time: %w", verb, context.DeadlineExceeded)
@@ -98,9 +100,9 @@ func inTime(ctx context.Context, verb string) error {
 	return nil
 }
 
-// patience returns options that make Ceph's libraries give up before the command is killed,
-// because only then do they report what they waited for. By default they wait five minutes for
-// monitors, and forever for an OSD, even if it refuses the key.
+// patience returns options that make Ceph's libraries give up before the command is killed. They report what
+// they waited for only when they give up. By default, they wait five minutes for monitors, and forever for
+// an OSD, even for an OSD that refuses the key.
 func patience(ctx context.Context, p program) []string {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -115,7 +117,7 @@ func patience(ctx context.Context, p program) []string {
 	return args
 }
 
-// environment leaves out variables that change Ceph's commands: CEPH_ARGS, CEPH_CONF, … It sets
+// environment drops variables that change Ceph's commands, such as CEPH_ARGS and CEPH_CONF. It sets
 // PYTHONUNBUFFERED, because Python would otherwise keep the answers of a conversation in a buffer.
 func environment(environ []string) []string {
 	kept := []string{"LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1"}
@@ -127,11 +129,11 @@ func environment(environ []string) []string {
 	return kept
 }
 
-// failure returns the error of a command that failed.
+// failure returns an *Error, unless the context has ended or the command could not be executed.
 func failure(ctx context.Context, verb string, err error, stderr string, stdout []byte) error {
 	message := withoutLog(stderr)
 	if message == "" {
-		// `ceph` says "timed out" on its standard output.
+		// `ceph` prints the error "timed out" on its standard output.
 		message = strings.TrimSpace(string(stdout[:min(len(stdout), maxMessage)]))
 	}
 	if ctx.Err() != nil {
@@ -150,8 +152,8 @@ func failure(ctx context.Context, verb string, err error, stderr string, stdout 
 	return &Error{Verb: verb, Errno: errnoOf(exit.ExitCode(), message), Message: message}
 }
 
-// logLine matches a line that Ceph's libraries log although logging is off. Such a line begins
-// with a time, but messages end up in conditions, which must not change with the time of day.
+// logLine matches a line that Ceph's libraries log although logging is off. Such a line begins with the
+// time. Messages must not contain the line: they appear in conditions, which must not change with the time.
 var logLine = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\S+ [0-9a-f]+ +-?\d+ .*(?:\n|$)`)
 
 // withoutLog removes log lines, unless nothing else is left.
@@ -166,8 +168,8 @@ func withoutLog(stderr string) string {
 // "error opening pool nope: (2) No such file or directory".
 var messageErrno = regexp.MustCompile(`\[errno (\d+)\]|: \((\d+)\) `)
 
-// errnoOf returns the error number. `ceph` and `rbd` exit with the number. `rados` always exits
-// with 1, and so does `ceph` when it cannot connect.
+// errnoOf returns the error number, or 0 if it is unknown. `ceph` and `rbd` exit with the number. `rados`
+// always exits with 1, and so does `ceph` when it cannot connect. errnoOf then searches the message.
 func errnoOf(status int, message string) int {
 	if status > 1 && status < 128 {
 		return status
@@ -188,7 +190,8 @@ func errnoOf(status int, message string) int {
 	return 0
 }
 
-// limited passes on a limited number of bytes, and drops or refuses the rest.
+// limited passes on at most left bytes. Further bytes cause an error if refuse is set; otherwise limited
+// drops them.
 type limited struct {
 	to     io.Writer
 	left   int

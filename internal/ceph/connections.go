@@ -14,8 +14,8 @@ import (
 // idleFor is how long the files of a connection are kept after their last use.
 const idleFor = 10 * time.Minute
 
-// connections keeps a ceph.conf and a keyring for each connection in use, below a folder that only
-// the user of this process may read. The folder should be in memory.
+// connections keeps a ceph.conf and a keyring for each connection in use. Only the user of this process may
+// read their folder. The folder should be in memory, because keyrings hold keys.
 type connections struct {
 	folder string
 
@@ -28,8 +28,8 @@ type usage struct {
 	last  time.Time
 }
 
-// newConnections creates a folder within the given one, and removes keys that an earlier process
-// left there.
+// newConnections creates the folder "connections" in an existing folder. It first removes the keys that an
+// earlier process left in "connections".
 func newConnections(within string) (*connections, error) {
 	folder := filepath.Join(within, "connections")
 	if err := os.RemoveAll(folder); err != nil {
@@ -41,8 +41,8 @@ func newConnections(within string) (*connections, error) {
 	return &connections{folder: folder, used: map[string]*usage{}}, nil
 }
 
-// use returns the paths of the files, which it writes if necessary. They are kept at least until
-// release is called.
+// use returns the paths of a connection's ceph.conf and keyring, and writes the two files if necessary. The
+// files are kept at least until release is called.
 func (c *connections) use(at Connection) (conf, keyring string, release func(), err error) {
 	if err := at.valid(); err != nil {
 		return "", "", nil, err
@@ -70,7 +70,7 @@ func (c *connections) release(name string) {
 	c.used[name].last = time.Now()
 }
 
-// removeIdle removes the files of connections that were unused for a while.
+// removeIdle removes the files of connections that were not used for idleFor.
 func (c *connections) removeIdle() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,9 +85,8 @@ func (c *connections) removeIdle() error {
 	return errors.Join(errs...)
 }
 
-// write creates the two files. librados refuses a ceph.conf without a newline at its end. The admin
-// socket and the log files are set to nothing, as the commands would otherwise try to create both
-// below /var.
+// write creates a ceph.conf and a keyring. librados refuses a ceph.conf without a newline at its end. The
+// empty values keep commands from trying to create log files and an admin socket below /var.
 func write(at Connection, conf, keyring string) error {
 	content := fmt.Sprintf(`[global]
 mon_host = %s

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// unusedFor is how long a conversation may go without a question before it ends.
+	// unusedFor is how long a process may wait for a question before it is ended.
 	unusedFor = 15 * time.Second
-	// longestConversation limits how long a conversation lasts. An open one continues with the
-	// old key and the old caps when Ceph's administrator changes them.
+	// longestConversation limits the age of a process. When Ceph's administrator changes a key or its caps,
+	// an open process continues with the old key and the old caps.
 	longestConversation = time.Minute
 )
 
-// conversations answer questions with processes that stay open. Starting `ceph` takes a third of
-// a second of a core: more than most answers take, and time that the measured load may need.
-// Without a command, `ceph` reads one from each line of its standard input, and prints each
-// answer as a JSON document. If a command fails, it prints an error but no exit status. So a
-// conversation ends at the first error, and the caller asks again in a process of its own.
+// conversations answers questions with `ceph` processes that stay open. Starting `ceph` takes a third of a
+// second of CPU time: more than most answers take, and time that the measured load may need. A `ceph`
+// without a command reads a command from each line of its standard input, and prints each answer as a JSON
+// document. If a command fails, `ceph` prints an error but no exit status. So the process is killed at the
+// first error, and the caller asks again with a separate process.
 type conversations struct {
 	mu   sync.Mutex
 	with map[counterpart]*conversation
 }
 
-// counterpart is a kind of daemon, and the connection through which it is asked. Monitors and the
-// manager daemon have separate conversations, because questions to the manager daemon wait while it
+// counterpart is a kind of daemon, and the connection through which it is asked. Monitors and the manager
+// daemon have separate conversations, because a question to the manager daemon has to wait while that daemon
 // is down.
 type counterpart struct {
 	at     Connection
@@ -48,20 +48,20 @@ type conversation struct {
 	idle    *time.Timer
 }
 
-// interactive is a running `ceph` without a command.
+// interactive is a `ceph` process that was started without a command.
 type interactive struct {
 	questions io.Writer
 	printed   *io.LimitedReader
 	answers   *json.Decoder
 	began     time.Time
-	// kill makes the process end. end also waits until it has ended, and releases its files.
+	// kill kills the process. end kills it, waits until it has ended, and releases its ceph.conf and
+	// keyring.
 	kill, end func()
 }
 
-// converse asks a question in a conversation, which it begins if necessary. It returns false if the
-// caller has to start another process for the question. It uses at most two
-// thirds of the caller's time. The rest is for the other process: if Ceph does not answer, the error of
-// that process says what it waited for.
+// converse asks a question in a conversation, and starts a process if none runs. It returns false if the
+// caller has to ask with a separate process. It uses at most two thirds of the caller's time. The separate
+// process has the rest: if Ceph does not answer, the error of that process says what the process waited for.
 func (c *CLI) converse(ctx context.Context, at Connection, asked question, args ...string) ([]byte, bool) {
 	if asked.daemon == noDaemon {
 		return nil, false
@@ -95,7 +95,7 @@ func (c *conversations) of(key counterpart) *conversation {
 	return c.with[key]
 }
 
-// removeUnused drops conversations without a process, so that their secrets leave memory.
+// removeUnused forgets conversations without a process, so that their keys leave memory.
 func (c *conversations) removeUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *conversations) removeUnused() {
 	}
 }
 
-// endAll ends all conversations, and waits for questions that are being asked.
+// endAll ends the processes of all conversations. It waits for questions that are being asked.
 func (c *conversations) endAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,9 +122,9 @@ func (c *conversations) endAll() {
 	}
 }
 
-// ask asks one question, and starts a process if none runs. It ends a process that fails to answer
-// or that the deadline has killed, because later output must not be taken for the answer to the
-// next question. It also ends a process that is older than longestConversation.
+// ask asks one question, and starts a process if none runs. If the process gives no valid answer in time,
+// ask ends it. Otherwise, its later output could be taken for the answer to the next question. ask also ends
+// a process that is older than longestConversation.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {
 		t.idle.Stop()
@@ -145,7 +145,8 @@ func (t *conversation) ask(ctx context.Context, question string, open func() (*i
 	return answer, nil
 }
 
-// endUnused ends the process, unless a question is being asked, which sets a new timer.
+// endUnused ends the process. While a question is being asked, endUnused does nothing: the question then
+// sets a new timer, or ends the process.
 func (t *conversation) endUnused() {
 	select {
 	case t.turn <- struct{}{}:
@@ -162,7 +163,7 @@ func (t *conversation) end() {
 	}
 }
 
-// ask kills the process if the context ends before the answer is complete.
+// ask asks one question. It kills the process if the context ends before the answer is complete.
 func (p *interactive) ask(ctx context.Context, question string) ([]byte, error) {
 	answered := context.AfterFunc(ctx, p.kill)
 	p.printed.N = maxOutput
@@ -209,14 +210,14 @@ func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
 		questions: questions, printed: limited, answers: json.NewDecoder(limited), began: time.Now(), kill: kill,
 		end: func() {
 			kill()
-			_ = cmd.Wait() // It was killed.
+			_ = cmd.Wait() // The error says only that the process was killed.
 			release()
 		},
 	}, nil
 }
 
-// watchful calls kill when ceph prints an error. Other messages, such as "dumped all", accompany
-// answers.
+// watchful calls kill when ceph prints an error. Other messages on standard error, such as "dumped all",
+// come with valid answers.
 type watchful func()
 
 // Write implements io.Writer.

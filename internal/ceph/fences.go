@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// fences admits one change at a time to a Ceph cluster. It refuses an epoch below the highest
-// seen, and a change past its deadline. The epochs are lost when the process ends, and each
-// manager has its own sidecar, so epochs do not protect against other processes. The deadline
-// does: every change ends at most LongestChange after its process asked for the lock, and a
-// process that takes the lock over waits for LongestChange before it changes anything.
+// fences admits one change at a time to each Ceph cluster. It refuses a change whose epoch is below the
+// highest seen, or whose deadline has passed. Each manager has its own sidecar, and a sidecar that ends
+// loses the epochs. So epochs do not protect against changes through another sidecar, but deadlines do.
+// Every change ends at most LongestChange after its process requested the lock. A process that takes over
+// the lock waits for LongestChange before it changes anything.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID
@@ -26,8 +26,8 @@ type fenced struct {
 
 func newFences() *fences { return &fences{known: map[string]*fenced{}} }
 
-// enter waits for the turn of a change and checks its fence. The returned context is for the
-// change, and leave ends it.
+// enter checks a fence, and waits until no other change to the cluster is under way. The change must use the
+// returned context. Call leave after the change: it ends the context and admits the next change.
 func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, leave func(), err error) {
 	if err := fence.valid(); err != nil {
 		return nil, nil, err
@@ -59,8 +59,8 @@ func (f *fences) enter(ctx context.Context, fence Fence) (_ context.Context, lea
 	return ctx, leave, nil
 }
 
-// changing returns the context of a change. It ends with the fence, and after LongestChange at the
-// latest, even if the caller's deadline is later.
+// changing returns the context of a change. The context ends with ctx, at the deadline of the fence, or
+// after LongestChange, whichever comes first.
 func changing(ctx context.Context, fence Fence) (context.Context, context.CancelFunc) {
 	latest := time.Now().Add(LongestChange)
 	if fence.Until.Before(latest) {
@@ -69,7 +69,7 @@ func changing(ctx context.Context, fence Fence) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, latest)
 }
 
-// see records the epoch of a fence. It refuses the fence if it has seen a higher epoch.
+// see records the epoch of a fence. It refuses the fence if a higher epoch was recorded.
 func (f *fences) see(fence Fence) (*fenced, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

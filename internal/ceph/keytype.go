@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// keyTypeAES is the number in the first two bytes of a key that every Ceph release can read.
-// Ceph 20 also creates keys of type AES256K.
+// keyTypeAES is the type of the keys that every Ceph release can read. The first two bytes of a key hold its
+// type. Ceph 20 also creates keys of type AES256K.
 const keyTypeAES = 1
 
 // UnreadableKeyError reports a key that the ceph commands of the sidecar are too old to read. No
@@ -24,7 +24,7 @@ type UnreadableKeyError struct {
 	User string `json:"user"`
 	// Version is the Ceph version of the commands, such as 18.2.7; empty if unknown.
 	Version string `json:"version,omitempty"`
-	// Image is the Ceph image that the cluster runs, which can read its keys; empty if unknown.
+	// Image is the Ceph image that the cluster runs. Its commands can read the key. It is empty if unknown.
 	Image string `json:"image,omitempty"`
 }
 
@@ -41,12 +41,12 @@ func NewerKey(key string) bool {
 	return err == nil && len(raw) >= 2 && binary.LittleEndian.Uint16(raw) > keyTypeAES
 }
 
-// malformedKey is the error that commands print for a keyring whose key has a type that they do
-// not know.
+// malformedKey is part of the error that a command prints if it does not know the type of the key in its
+// keyring.
 const malformedKey = "error setting modifier for ["
 
-// unreadableKey returns an *UnreadableKeyError if a command failed because it cannot read the key
-// of its connection, otherwise nil.
+// unreadableKey returns an *UnreadableKeyError if a command failed because it cannot read the key of its
+// connection. Otherwise it returns nil.
 func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) error {
 	if !NewerKey(at.Key) || !strings.Contains(stderr, malformedKey) {
 		return nil
@@ -56,7 +56,7 @@ func (c *CLI) unreadableKey(ctx context.Context, at Connection, stderr string) e
 
 var versionLine = regexp.MustCompile(`^ceph version (\d+\.\d+\.\d+)`)
 
-// version returns the version of the ceph command; empty if unknown.
+// version returns the version of the ceph command, such as 18.2.7, or "" if it is unknown.
 func (c *CLI) version(ctx context.Context) string {
 	cmd := exec.CommandContext(ctx, c.find(cephProgram), "--version") //nolint:gosec // The program's name is a constant.
 	cmd.Env = environment(os.Environ())

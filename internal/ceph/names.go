@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Only images and keys whose names begin with ownPrefix are listed or removed, and only objects
-// whose RADOS namespace or name begins with it. So nothing that others created is removed. The name
-// of an object may have benchPrefix before ownPrefix, because rados bench cleans up only objects
-// with benchPrefix.
+// The verbs list and remove only images whose names begin with ownPrefix, and objects whose RADOS namespace
+// or name begins with ownPrefix. They access only keys that begin with ownPrefix. So cephtune removes only
+// what it created. The name of an object may have benchPrefix before ownPrefix, because rados bench removes
+// only objects whose names begin with benchPrefix.
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"
-	// scratchPrefix begins the names of scratch pools, which benchmarks create and remove.
+	// scratchPrefix begins the name of each scratch pool.
 	scratchPrefix = ownPrefix + "-scratch"
 )
 
-// Names become arguments of commands, so none may begin with a dash.
+// Names become arguments of commands, so no name may begin with a dash.
 var (
 	poolName   = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,127}$`)
 	imageName  = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,127}$`)
@@ -27,21 +27,22 @@ var (
 	optionName = regexp.MustCompile(`^[a-z][a-z0-9_/]{0,127}$`)
 	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	monHost    = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
-	// A slash is not allowed: only options of manager modules have one, and no verb changes
-	// those.
+	// poolOptionName matches the options that may be changed. It allows no slash, because only options of
+	// manager modules have one, and no verb changes these options.
 	poolOptionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
 	maskForm       = regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 	fsidForm       = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	// A value may begin with a minus only before a digit: Ceph does not take that for a flag.
+	// A value may begin with a minus only if a digit follows. Ceph would take other values with a minus for
+	// flags.
 	valueForm = regexp.MustCompile(`^(-[0-9]|[A-Za-z0-9/_.])[A-Za-z0-9._:,+/=-]*$`)
-	// neverOption matches options that endanger data or access: those of credentials, monitors,
-	// connections, logs, paths and allocation, and those that decide when an OSD is full or dead.
+	// neverOption matches options that endanger data or access. They concern credentials, monitors,
+	// connections, logs, paths and allocation, or decide when an OSD is full or dead.
 	neverOption = regexp.MustCompile(`^(auth_|cephx_|debug_|mon_|ms_|key|log_)|full_ratio|heartbeat|min_alloc_size|_path$|_dir$`)
 
 	cephxKey = regexp.MustCompile(`^[A-Za-z0-9+/]{1,254}={0,2}$`)
 )
 
-// named refuses a name that does not have the form of its kind.
+// named refuses a name that does not match the form of its kind.
 func named(kind, name string, form *regexp.Regexp) error {
 	if !form.MatchString(name) {
 		return &InvalidError{fmt.Sprintf("%q is not the name of %s", name, kind)}
@@ -49,7 +50,7 @@ func named(kind, name string, form *regexp.Regexp) error {
 	return nil
 }
 
-// ownImage refuses images, and prefixes of image names, that do not belong to the operator.
+// ownImage refuses an invalid name of an image, and a name that does not begin with ownPrefix.
 func ownImage(name string) error {
 	if err := named("an image", name, imageName); err != nil {
 		return err
@@ -60,8 +61,7 @@ func ownImage(name string) error {
 	return nil
 }
 
-// ownObjects refuses objects that do not belong to the operator. The operator's objects have its
-// prefix in their RADOS namespace or in their name.
+// ownObjects refuses objects if neither their RADOS namespace nor their name begins with ownPrefix.
 func ownObjects(namespace, name string) error {
 	if namespace != "" {
 		if err := named("a RADOS namespace", namespace, poolName); err != nil {
@@ -75,12 +75,12 @@ func ownObjects(namespace, name string) error {
 	return nil
 }
 
-// OwnImage refuses an image that RemoveImage never removes.
+// OwnImage returns an error for an image that RemoveImage refuses to remove.
 func OwnImage(pool, image string) error {
 	return errors.Join(named("a pool", pool, poolName), ownImage(image))
 }
 
-// OwnObjects refuses objects that RemoveObjects never removes.
+// OwnObjects returns an error for objects that RemoveObjects refuses to remove.
 func OwnObjects(pool, namespace string, objects []string) error {
 	if err := named("a pool", pool, poolName); err != nil {
 		return err
@@ -93,7 +93,7 @@ func OwnObjects(pool, namespace string, objects []string) error {
 	return nil
 }
 
-// scratchPool refuses a pool that is not a benchmark's scratch pool.
+// scratchPool refuses the name of a pool that is not a scratch pool.
 func scratchPool(name string) error {
 	if err := named("a pool", name, poolName); err != nil {
 		return err
@@ -104,8 +104,8 @@ func scratchPool(name string) error {
 	return nil
 }
 
-// valid returns an error unless a connection can be written into ceph.conf and a keyring: a line
-// end in a field could set any option of ceph.conf. The error does not contain the key.
+// valid refuses a connection that cannot be written into ceph.conf and a keyring. In particular, it refuses
+// a newline in a field, which could set any option of ceph.conf. The error does not contain the key.
 func (c Connection) valid() error {
 	switch {
 	case !monHost.MatchString(c.MonHost):
@@ -121,10 +121,10 @@ func (c Connection) valid() error {
 const (
 	// maxObjects limits how many objects one call lists.
 	maxObjects = 10000
-	// maxArguments limits the objects that one command removes. Their names stay below the kernel's
-	// limit on arguments, whatever their length.
+	// maxArguments limits how many objects one command removes. Even the longest names then stay below the
+	// kernel's limit on the size of arguments.
 	maxArguments = 256
-	// maxLine exceeds the longest object name that Ceph can be configured to allow, plus the
-	// capacity of a pipe.
+	// maxLine limits an incomplete line of output, in bytes. It exceeds the longest object name that Ceph
+	// can be configured to allow, plus the capacity of a pipe.
 	maxLine = 128 << 10
 )

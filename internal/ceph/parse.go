@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// maxStrayLines is the largest number of lines that decode tries as the beginning of the JSON.
+// maxStrayLines is how many lines decode tries as the first line of the JSON document.
 const maxStrayLines = 64
 
-// bareNumber matches a number that Ceph prints although JSON does not allow it.
+// bareNumber matches nan and inf, which Ceph prints as numbers although JSON does not allow them.
 var bareNumber = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
 
-// decode reads the JSON document in the output of a command. Ceph puts an empty line before it,
-// and warnings on lines of their own before and after.
+// decode reads the JSON document in the output of a command. Ceph may print an empty line before the
+// document, and lines with warnings before and after it.
 func decode(out []byte, into any) error {
 	err := decodeFirst(out, into)
 	if err == nil || !bareNumber.Match(out) {
@@ -121,7 +121,7 @@ type rawStatus struct {
 	} `json:"mgrmap"`
 }
 
-// rawIO holds the rates of client I/O. Ceph leaves out fields that are zero.
+// rawIO holds the rates of client I/O. Ceph leaves out rates that are zero.
 type rawIO struct {
 	ReadOpPerSec  int64 `json:"read_op_per_sec"`
 	WriteOpPerSec int64 `json:"write_op_per_sec"`
@@ -229,8 +229,8 @@ func osdFlags(states []string) []string {
 	return flags
 }
 
-// stamp reads a time as Ceph prints it. Ceph prints 0.000000 for an event that never happened.
-// stamp returns the zero time for that and for unreadable text.
+// stamp reads a time that Ceph printed. It returns the zero time for text that it cannot read, such as
+// 0.000000. Ceph prints 0.000000 for an event that never happened.
 func stamp(text string) time.Time {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999-0700", "2006-01-02 15:04:05.999999"} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -240,8 +240,8 @@ func stamp(text string) time.Time {
 	return time.Time{}
 }
 
-// ratio undoes the error that Ceph makes when it widens a 32-bit float: 0.85000002384185791 is
-// 0.85.
+// ratio removes the rounding error of a number that Ceph converted from a 32-bit float: 0.85000002384185791
+// becomes 0.85.
 func ratio(widened float64) float64 {
 	shortest, err := strconv.ParseFloat(strconv.FormatFloat(widened, 'g', -1, 32), 64)
 	if err != nil {
@@ -250,7 +250,7 @@ func ratio(widened float64) float64 {
 	return shortest
 }
 
-// setFlags leaves out the flags that every cluster has had since Nautilus.
+// setFlags splits and sorts flags. It leaves out the flags that every cluster has had since Nautilus.
 func setFlags(names string) []string {
 	var flags []string
 	for flag := range strings.SplitSeq(names, ",") {
@@ -303,7 +303,7 @@ func (r rawPool) pool() Pool {
 	for name, value := range r.Options {
 		p.Options[name] = plain(value)
 	}
-	if r.FastRead { // Ceph reports this option in a field of its own, not among the options.
+	if r.FastRead { // Ceph does not print fast_read among the options.
 		p.Options["fast_read"] = "1"
 	}
 	return p
@@ -320,8 +320,8 @@ func poolType(number int) string {
 	}
 }
 
-// plain returns a JSON scalar without quotes: Ceph prints some options as strings, others as
-// numbers.
+// plain returns a JSON scalar without quotes. Ceph prints the values of some options as strings, and of
+// others as numbers.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -426,7 +426,7 @@ func parseOSDPerf(out []byte) ([]OSDLatency, error) {
 	return latencies, nil
 }
 
-// parseOSDIO leaves out OSDs that are not up: Ceph reports outdated rates for those.
+// parseOSDIO leaves out OSDs that are not up, because Ceph prints outdated rates for them.
 func parseOSDIO(out []byte) ([]OSDIO, error) {
 	var raw struct {
 		OSDs []struct {
@@ -480,8 +480,8 @@ func parsePGs(out []byte) ([]PG, error) {
 	return pgs, nil
 }
 
-// parsePGsOn reads `pg ls-by-osd`. A ceph-mgr that has just started knows no placement groups. Its
-// answer must not be taken for that of an OSD without placement groups.
+// parsePGsOn reads `pg ls-by-osd`. It refuses the answer of a ceph-mgr that has just started: such a
+// ceph-mgr may list no placement groups although the OSD has some.
 func parsePGsOn(out []byte) ([]PG, error) {
 	var raw struct {
 		Ready *bool             `json:"pg_ready"`
@@ -496,13 +496,12 @@ func parsePGsOn(out []byte) ([]PG, error) {
 	return parsePGs(out)
 }
 
-// parseStrays compares the number of PGs that each OSD holds with the number that is mapped to it.
-//
-// Both numbers come from the same dump, but those of the OSDs lag behind. ceph-mgr forgets the PGs
-// of a deleted pool, and the old location of PGs that move, with the next OSD map. An OSD counts
-// them until it has removed them and, some seconds later, reported. So strays may be reported for
-// too long. They are missed only on an OSD that has not reported since other PGs were mapped to it,
-// for example because a pool was created: it may hold fewer PGs than are mapped to it.
+// parseStrays counts the PGs that an OSD holds beyond the number of PGs that are mapped to it. Both numbers
+// come from the same dump, but the number that an OSD holds is older. When a pool is deleted or PGs move,
+// ceph-mgr changes the mapping with the next OSD map. The OSD counts the old PGs until it has removed them,
+// and reports its number some seconds later. So removed strays may still be counted. Strays are missed only
+// if PGs were mapped to an OSD after its last report, for example PGs of a new pool. The reported number may
+// then be smaller than the number of mapped PGs.
 func parseStrays(out []byte) (*Strays, error) {
 	var raw struct {
 		PGs []struct {
@@ -587,14 +586,15 @@ func parseOSDTree(out []byte) ([]OSDLocation, error) {
 	return osds, nil
 }
 
-// noOSD is CRUSH_ITEM_NONE: a position in an acting set without an OSD.
+// noOSD is CRUSH_ITEM_NONE, which stands for a missing OSD in an acting set.
 const noOSD = 0x7fffffff
 
 func onOSDs(acting []int) []int {
 	return slices.DeleteFunc(acting, func(osd int) bool { return osd == noOSD })
 }
 
-// seconds prefers nanoseconds, which are more precise but missing in some versions.
+// seconds uses nanoseconds if Ceph printed them, because they are more precise. Some versions print only
+// milliseconds.
 func seconds(nanoseconds, milliseconds int64) float64 {
 	if nanoseconds > 0 {
 		return float64(nanoseconds) / 1e9
@@ -632,7 +632,7 @@ func parseVersions(out []byte) (*Versions, error) {
 	return &Versions{Overall: byNumber(raw.Overall), OSD: byNumber(raw.OSD)}, nil
 }
 
-// byNumber shortens "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
+// byNumber shortens versions such as "ceph version 18.2.7 (6b0e…) reef (stable)" to "18.2.7".
 func byNumber(counts map[string]int) map[string]int {
 	short := make(map[string]int, len(counts))
 	for text, count := range counts {
@@ -739,7 +739,7 @@ func parseStop(out []byte) (*Stop, error) {
 	return &Stop{OK: *raw.OK, OSDs: raw.OSDs, PGs: raw.PGs, BadPGs: raw.BadPGs}, nil
 }
 
-// parseRecovered reads the sum over all PGs.
+// parseRecovered reads the sums over all PGs.
 func parseRecovered(out []byte) (*Recovered, error) {
 	var raw struct {
 		Map struct {
@@ -768,7 +768,7 @@ func parseImages(out []byte) ([]string, error) {
 	return names, nil
 }
 
-// unreadable wraps a parser's error about the output of a verb that succeeded.
+// unreadable wraps the error of a parser. The command itself succeeded.
 func unreadable(verb string, err error) error {
 	return fmt.Errorf("ceph %s: its output cannot be read: %w", verb, err)
 }

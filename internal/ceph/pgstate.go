@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// PGState is Ceph's state of a placement group: joined words, such as active+clean+scrubbing.
-// Only this file interprets the words.
+// PGState is the state of a placement group as Ceph prints it: words joined by "+", such as
+// active+clean+scrubbing.
 type PGState string
 
-// unknownPG is the state of a placement group that has not reported to a newly started ceph-mgr
-// yet.
+// unknownPG is the state of a placement group whose primary has not yet reported to a newly started
+// ceph-mgr.
 const unknownPG PGState = "unknown"
 
-// IsClean reports whether a placement group has all its copies in place, and serves its
-// clients. It may be scrubbed meanwhile, and its snapshots trimmed. Any other word, also one
-// of a later Ceph, makes it unclean:
+// IsClean reports whether a placement group has all its copies in place and serves its clients. It stays
+// clean while Ceph scrubs it or trims its snapshots. Any other word makes it unclean, also a word that a
+// later Ceph release adds. Some of these words:
 //
-//   - stale says that its primary has not reported for a while, so its other states are old.
-//     Usually they are from before the primary went down.
-//   - remapped says that OSDs other than those chosen by CRUSH serve it. Ceph moves the
-//     placement group as soon as it can, even if the state also includes clean.
-//   - laggy and wait say that its clients wait for a lease. inconsistent, repair, failed_repair
-//     and snaptrim_error say that it needs an administrator.
+//   - stale: its primary has not reported for a while, so the rest of the state is outdated. Usually the
+//     rest dates from before the primary went down.
+//   - remapped: OSDs other than those chosen by CRUSH serve it. Ceph moves the placement group as soon as it
+//     can, even if the state also includes clean.
+//   - laggy and wait: its clients wait because of a read lease.
+//   - inconsistent, repair, failed_repair and snaptrim_error: it needs an administrator.
 func (s PGState) IsClean() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {
@@ -39,9 +39,9 @@ func (s PGState) IsClean() bool {
 // IsUnclean is the opposite of IsClean.
 func (s PGState) IsUnclean() bool { return !s.IsClean() }
 
-// IsInactive reports whether a placement group's clients wait. A stale one counts: its primary
-// has not reported and may be gone. A remapped one does not, since its temporary OSDs serve
-// it. An unknown one does not count either.
+// IsInactive reports whether a placement group is not active, so that its clients wait. A stale placement
+// group counts as inactive, because its primary may be gone. A remapped placement group does not count,
+// because its temporary OSDs serve it. An unknown placement group does not count either.
 func (s PGState) IsInactive() bool {
 	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
 }
@@ -55,8 +55,8 @@ func (s PGState) IsScrubbing() bool { return s.has("scrubbing") }
 // IsTrimming reports whether snapshots of the placement group are being trimmed.
 func (s PGState) IsTrimming() bool { return s.has("snaptrim") }
 
-// IsRecovering reports whether data of the placement group is being moved, or is about to be.
-// Some unclean states move no data, such as inconsistent and peering.
+// IsRecovering reports whether Ceph moves data of the placement group, or is about to. In some unclean
+// states, such as inconsistent and peering, Ceph moves no data.
 func (s PGState) IsRecovering() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {
@@ -69,7 +69,6 @@ func (s PGState) IsRecovering() bool {
 	return false
 }
 
-// has reports whether the state has the word.
 func (s PGState) has(word string) bool {
 	return slices.Contains(strings.Split(string(s), "+"), word)
 }
@@ -91,8 +90,8 @@ func (s *Status) CountPGs(are func(PGState) bool) int {
 	return total
 }
 
-// ListPGs lists the placement groups whose state satisfies a condition, by state, as "3
-// active+clean+scrubbing".
+// ListPGs counts the placement groups whose state satisfies a condition, and lists the counts by state, such
+// as "3 active+clean+scrubbing, 1 peering".
 func (s *Status) ListPGs(are func(PGState) bool) string {
 	var texts []string
 	for _, state := range slices.Sorted(maps.Keys(s.PGsByState)) {

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// maxCommands is how many verbs are carried out at a time; others wait.
+	// maxCommands is how many verbs the server carries out at a time; further verbs wait.
 	maxCommands = 8
-	// shutdownTime is how long commands may still run after the server was asked to stop.
+	// shutdownTime is how long commands may still run after Serve was asked to stop.
 	shutdownTime = 5 * time.Second
-	// headerTime and idleTime keep connections of a dead manager from piling up.
+	// headerTime and idleTime end connections without requests, so that the connections of a dead manager do
+	// not pile up.
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
 )
 
-// Handler carries out the verbs of requests through a Client, and through a Tuner if the Client
-// implements Tuner.
+// Handler carries out verbs through a Client. The Client must also be a Tuner to carry out verbs that change
+// settings.
 type Handler struct {
 	to    Client
 	log   *slog.Logger
@@ -37,10 +38,10 @@ func NewHandler(to Client, log *slog.Logger) *Handler {
 	return &Handler{to: to, log: log, verbs: verbs(), slots: make(chan struct{}, maxCommands)}
 }
 
-// ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph,
-// and 504 after the deadline. Without a change in Ceph, it answers 400 to an invalid request, 404 to an
-// unknown verb, 409 because of the fence (the lock was taken over, or the deadline has passed), and
-// 412 if Ceph's commands cannot read the key. Any other error is 500.
+// ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph, 504 after
+// the deadline, and 500 with any other error. In the other cases it has not changed Ceph: 400 for an invalid
+// request, 404 for an unknown verb, 409 if the fence forbids the change, and 412 if Ceph's commands cannot
+// read the key.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("verb")
 	do, known := h.verbs[name]
@@ -111,8 +112,8 @@ func (h *Handler) answer(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// Serve answers on a Unix socket, which only its owner may use, until the context ends. Then it
-// waits some seconds for commands to end before it kills them.
+// Serve answers requests on a Unix socket that only its owner may use. When the context ends, Serve waits at
+// most shutdownTime for commands to end, and then kills them.
 func Serve(ctx context.Context, socket string, cli *CLI, log *slog.Logger) error {
 	listener, err := listen(ctx, socket)
 	if err != nil {
@@ -147,13 +148,12 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return server.Close() // which ends the contexts of requests, and so kills commands
+		return server.Close() // Close ends the contexts of requests, and so kills their commands.
 	}
 	return err
 }
 
-// listen creates the socket. It replaces the socket of a killed process, but not one that a
-// process answers on.
+// listen creates the socket. It replaces an existing socket only if no process answers on it.
 func listen(ctx context.Context, socket string) (net.Listener, error) {
 	info, err := os.Lstat(socket)
 	switch {

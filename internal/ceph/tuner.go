@@ -11,17 +11,15 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// Tuner has the verbs that change settings. Each carries a Fence, and is refused with a
-// *FencedError if the lock was taken over or the deadline of the Fence has passed. Each verb is
-// idempotent: setting a value again and removing a missing value both succeed.
-//
-// A verb whose answer was lost may still take effect until LongestChange after the request for
-// the lock, and not later.
+// Tuner has the verbs that change settings of Ceph. Each verb carries a Fence. The verb fails with a
+// *FencedError if the lock was taken over, or if the deadline of the Fence has passed. Each verb is
+// idempotent: setting a value again succeeds, and so does removing a missing value. If the answer to a verb
+// was lost, the change may still take effect, but at most LongestChange after the request for the lock.
 type Tuner interface {
 	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
 	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
-	// UnsetPoolOption is `ceph osd pool set` with the value that makes Ceph remove the option.
-	// It refuses an option that cannot be removed, such as pg_num.
+	// UnsetPoolOption is `ceph osd pool set` with the value that makes Ceph remove the option. It refuses an
+	// option that cannot be removed, such as pg_num.
 	UnsetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option string) error
 	// SetConfig is `ceph config set SECTION[/MASK] OPTION VALUE`.
 	SetConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option, value string) error
@@ -29,25 +27,23 @@ type Tuner interface {
 	RemoveConfig(ctx context.Context, at Connection, fence Fence, who ConfigWho, option string) error
 	// SetBalancer is `ceph balancer on` or `ceph balancer off`.
 	SetBalancer(ctx context.Context, at Connection, fence Fence, on bool) error
-	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`, for FlagNoScrub and
-	// FlagNoDeepScrub and no other flag.
+	// SetFlag is `ceph osd set FLAG` or `ceph osd unset FLAG`. It accepts only FlagNoScrub and
+	// FlagNoDeepScrub.
 	SetFlag(ctx context.Context, at Connection, fence Fence, flag string, on bool) error
-	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced placement
-	// groups of a scratch pool. It refuses placement groups of other pools, and a list of OSDs that
-	// does not have a different OSD for each copy or chunk of the pool. The monitor drops the
-	// entries when the pool is removed.
+	// PlacePGs is `ceph osd pg-upmap POOL.NUMBER OSD …` for each of at most MaxPlaced placement groups of a
+	// scratch pool. It refuses other pools. Each placement group needs as many different OSDs as the pool
+	// has copies or chunks. The monitors drop the upmaps when the pool is removed.
 	PlacePGs(ctx context.Context, at Connection, fence Fence, pool string, pgs []PGPlacement) error
-	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`: an OSD
-	// with the flag cannot come up once it is down. It comes up by itself when the flag is
-	// unset.
+	// SetNoUp is `ceph osd set-group noup osd.ID` or `ceph osd unset-group noup osd.ID`. While an OSD has
+	// the flag, it cannot come up once it is down. When the flag is unset, the OSD comes up by itself.
 	SetNoUp(ctx context.Context, at Connection, fence Fence, osd int, on bool) error
-	// MarkOSDsDown is `ceph osd down osd.ID…` for 1 to 16 OSDs. Their processes keep running, and
-	// the OSDs come up again at once unless they have the flag noup.
+	// MarkOSDsDown is `ceph osd down osd.ID…` for 1 to 16 OSDs. Their processes keep running, and the OSDs
+	// come up again immediately unless they have the flag noup.
 	MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds []int) error
 }
 
-// MaxPlaced is how many placement groups one call of PlacePGs may place: as many as a slow
-// cluster accepts within LongestChange.
+// MaxPlaced is how many placement groups one call of PlacePGs may place. Even a slow cluster accepts this
+// many within LongestChange.
 const MaxPlaced = 32
 
 // These are the flags that SetFlag accepts.
@@ -60,12 +56,12 @@ const (
 const FlagNoUp = "noup"
 
 const (
-	// LongestChange is how long after a request for the lock a change may still take effect
-	// under that lock. A process that takes over the lock, or that got no answer to a change,
-	// waits this long and then reads the settings again.
+	// LongestChange is how long after the request for a lock a change under that lock may still take effect.
+	// A process that takes over the lock waits this long, and then reads the settings again. So does a
+	// process that got no answer to a change.
 	LongestChange = 30 * time.Second
-	// ChangeTime is the part of LongestChange after which the command is killed. The rest is for
-	// requests that monitors received right before that.
+	// ChangeTime is how long after the request for the lock a change may run; then its command is killed. In
+	// the rest of LongestChange, monitors may still carry out requests that they received before.
 	ChangeTime = LongestChange - 5*time.Second
 	// maxValue is the greatest length of the value of an option, in bytes.
 	maxValue = 1024
@@ -73,29 +69,27 @@ const (
 
 // Fence prevents changes by a process that has lost the lock.
 type Fence struct {
-	// FSID is the Ceph cluster that is locked.
+	// FSID identifies the locked Ceph cluster.
 	FSID string
-	// Epoch is the epoch in which the lock is held. A verb is refused if an earlier verb had a
-	// higher epoch.
+	// Epoch is the epoch in which the lock is held. A verb is refused if an earlier verb had a higher epoch.
 	Epoch int64
-	// Until is the deadline of the change. It counts from the request for the lock, not from the
-	// request for the change. A process that was paused in between is thus refused, as the lock
-	// may have another holder by then.
+	// Until is the deadline of the change. It counts from the request for the lock, not from the request for
+	// the change. So the change of a process that was paused between the two requests is refused: the lock
+	// may have a new holder by then.
 	Until time.Time
-	// Restores says that the change restores the original from the journal. Restoring must
-	// always be possible, so bounds and the lists of options that are never changed do not
-	// apply.
+	// Restores says that the change restores the original from the journal. Restoring must always be
+	// possible, so Permit is not called, and options that are otherwise never changed are allowed.
 	Restores bool
 }
 
-// Setting is a change of one option, of the central configuration or of a pool.
+// Setting is a change of one option: of the central configuration or of a pool.
 type Setting struct {
 	// Pool is empty for an option of the central configuration. Who is empty for an option of a
 	// pool.
 	Pool   string
 	Who    ConfigWho
 	Option string
-	// Value is the value to set. The zero value unsets the option.
+	// Value is the value to set. The zero Value unsets the option.
 	Value cephvalue.Value
 }
 
@@ -108,8 +102,8 @@ type FencedError struct{ Message string }
 // Error implements error.
 func (e *FencedError) Error() string { return e.Message }
 
-// Unsure reports whether a change that ended with an error may have taken effect, or still may.
-// It cannot if Ceph refused the change or was not asked.
+// Unsure reports whether a change that ended with an error may have taken effect, or may do so later. It
+// returns false if Ceph refused the change or was not asked.
 func Unsure(err error) bool {
 	if err == nil {
 		return false
@@ -122,8 +116,8 @@ func Unsure(err error) bool {
 	return !invalid && !fenced && !unsent && !unreadable && (!answered || !answer.refuses())
 }
 
-// refuses reports whether the error is Ceph's own answer. Some errors only say that the connection
-// was lost. A command that was killed or crashed has no error number.
+// refuses reports whether Ceph refused the verb. It returns false for errors of the connection, and for a
+// command without an error number, for example because it was killed.
 func (e *Error) refuses() bool {
 	return !slices.Contains([]syscall.Errno{
 		0, syscall.ETIMEDOUT, syscall.EINTR, syscall.EIO, syscall.EPIPE, syscall.ECONNRESET,
@@ -162,27 +156,27 @@ func (w ConfigWho) String() string {
 	return w.Section + "/" + w.Mask
 }
 
-// OptionHelp is the description of an option by `ceph config help`.
+// OptionHelp describes an option. It is the result of `ceph config help`.
 type OptionHelp struct {
-	// Known reports whether this Ceph release has the option. If not, only Name is set.
+	// Known reports whether this Ceph release has the option. If it does not, only Name is set.
 	Known bool   `json:"known"`
 	Name  string `json:"name"`
 	// Type is str, int, uint, float, bool, size, secs, millisecs, uuid, addr or addrvec.
 	Type        string `json:"type,omitempty"`
 	Level       string `json:"level,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Default, Min and Max are in the form that Ceph prints; empty if missing. In daemons,
-	// DaemonDefault takes precedence over Default.
+	// Default, Min and Max are in the form that Ceph prints; empty if missing. In daemons, DaemonDefault
+	// takes precedence over Default.
 	Default       string `json:"default,omitempty"`
 	DaemonDefault string `json:"daemonDefault,omitempty"`
 	Min           string `json:"min,omitempty"`
 	Max           string `json:"max,omitempty"`
-	// Enum lists the only values that a str may have; empty if any value is allowed.
+	// Enum lists the values that are allowed for an option of type str; empty if any value is allowed.
 	Enum []string `json:"enum,omitempty"`
-	// Services lists the daemon types that the option is for, if Ceph reports them.
+	// Services lists the types of daemons that use the option, if Ceph reports them.
 	Services []string `json:"services,omitempty"`
-	// Runtime reports whether Ceph claims that daemons apply changes while they run. Ceph calls
-	// it a crude indicator: only RunningConfig proves it.
+	// Runtime reports whether daemons apply changes while they run, according to Ceph. Ceph calls this a
+	// crude indicator. Only RunningConfig shows whether a daemon has applied a change.
 	Runtime bool `json:"runtime"`
 	// Flags holds flags such as "runtime", "startup" and "no_mon_update".
 	Flags []string `json:"flags,omitempty"`
@@ -209,7 +203,7 @@ type RunningOption struct {
 	Ignored bool `json:"ignored,omitempty"`
 }
 
-// Option returns an option by its name.
+// Option returns the option with a name, and whether Options contains it.
 func (r Running) Option(name string) (RunningOption, bool) {
 	for _, option := range r.Options {
 		if option.Name == name {
@@ -229,27 +223,27 @@ type Balancer struct {
 
 // Stop is the result of `ceph osd ok-to-stop`.
 type Stop struct {
-	// OK reports whether all PGs stay available. Ceph also reports that for an OSD that does not
-	// exist.
+	// OK reports whether all PGs stay available without these OSDs. Ceph reports true for an OSD that does
+	// not exist, too.
 	OK bool `json:"ok"`
 	// OSDs lists the OSDs that the answer is about.
 	OSDs []int `json:"osds"`
 	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
-	// PGs counts placement groups on these OSDs that stay available, BadPGs those that do not. If
-	// Ceph refuses, both are 0, and only Reason names placement groups.
+	// PGs counts the placement groups on these OSDs that stay available. BadPGs counts the placement groups
+	// that do not. If Ceph answers with an error, both are 0, and only Reason names placement groups.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }
 
-// Recovered counts what recovery and backfill have done since the existing pools were created. The
-// counts fall only when a pool is removed.
+// Recovered counts the objects and bytes that recovery and backfill have recovered since the existing pools
+// were created. The counts fall only when a pool is removed.
 type Recovered struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`
 }
 
-// valid refuses an incomplete fence.
+// valid refuses a fence without a valid FSID or epoch.
 func (f Fence) valid() error {
 	if !fsidForm.MatchString(f.FSID) {
 		return &InvalidError{fmt.Sprintf("%q is not the FSID of a Ceph cluster", f.FSID)}
@@ -260,8 +254,8 @@ func (f Fence) valid() error {
 	return nil
 }
 
-// inTime refuses a change past its deadline. It compares both clocks: the wall clock can be set,
-// and a monotonic time means nothing to another process.
+// inTime refuses a change past its deadline. It compares the monotonic clock, because the wall clock can be
+// set. It also compares the wall clock, because a monotonic time means nothing in another process.
 func (f Fence) inTime(now time.Time) error {
 	if now.Before(f.Until) && now.Round(0).Before(f.Until.Round(0)) {
 		return nil

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// maxAsked is how many OSDs one call asks for their running configuration. askedAtOnce is how
-	// many of them it asks at a time: without a conversation, each question takes a process.
+	// maxAsked is how many OSDs one call of RunningConfig may name. askedAtOnce is how many of them
+	// RunningConfig asks at a time, because each question may need a separate process.
 	maxAsked    = 256
 	askedAtOnce = 4
-	// placedAtOnce is how many placement groups are placed at a time, each with a process of its
-	// own. Monitors gather changes for a second, so several placements take no longer than one.
+	// placedAtOnce is how many placement groups PlacePGs places at a time, each with a separate process.
+	// Monitors gather changes for a second, so several placements take as long as a single one.
 	placedAtOnce = 4
-	// maxOptions is how many options one call may ask for.
+	// maxOptions is how many options one call of RunningConfig may name.
 	maxOptions = 64
 )
 
@@ -74,9 +74,9 @@ func (c *CLI) RunningConfig(ctx context.Context, at Connection, osds []int, opti
 	return answers, nil
 }
 
-// running asks for the whole running configuration of one OSD, defaults included, and selects the
-// options: `config show` leaves out options at their default, and asking for an option by its name
-// does not return the source of its value.
+// running asks for the whole running configuration of one OSD, defaults included, and selects the options.
+// `config show` would leave out options at their default. With the name of an option, `config show` would
+// not print the source of the value.
 func (c *CLI) running(ctx context.Context, at Connection, osd int, options []string) Running {
 	all, err := ask(ctx, c, at, runningConfigVerb.question, parseConfigShow, osdName(osd))
 	if err != nil {
@@ -107,8 +107,8 @@ func (c *CLI) PGsOn(ctx context.Context, at Connection, osds ...int) ([]PG, erro
 	return slices.CompactFunc(all, func(a, b PG) bool { return a.ID == b.ID }), nil
 }
 
-// OKToStop implements Client. If stopping is not safe, Ceph's command fails with EBUSY. OKToStop
-// then returns the message as Reason, and no error.
+// OKToStop implements Client. If stopping is not safe, Ceph's command fails with EBUSY. OKToStop then
+// returns Ceph's message as Reason, and no error.
 func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, error) {
 	if err := ValidOSDs(osds); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (c *CLI) OKToStop(ctx context.Context, at Connection, osds ...int) (*Stop, 
 	return stop, nil
 }
 
-// change executes a ceph command that changes something, unless its fence forbids that.
+// change executes a ceph command that changes something, unless the fence forbids the change.
 func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb string, args ...string) error {
 	ctx, leave, err := c.fences.enter(ctx, fence)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *CLI) change(ctx context.Context, at Connection, fence Fence, verb strin
 	return err
 }
 
-// permitted refuses a setting that is not Tunable, or that the administrator does not allow.
+// permitted refuses a setting that Fence.Tunable refuses, or that the administrator does not allow.
 // Restoring an original from the journal does not need the administrator's permission.
 func (c *CLI) permitted(ctx context.Context, at Connection, fence Fence, setting Setting) error {
 	if err := fence.Tunable(setting); err != nil || fence.Restores || c.permit == nil {
@@ -171,9 +171,9 @@ func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, p
 	return c.change(ctx, at, fence, unsetPoolOptionVerb.command, pool, option, value)
 }
 
-// UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool
-// always has the option. For options whose values are words the value is "unset", also for
-// csum_type, which is stored as a number. For options whose values are numbers it is 0.
+// UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool always has the
+// option. The value is "unset" for options that take words, and "0" for options that take numbers. csum_type
+// takes words, although Ceph stores it as a number.
 func UnsetBy(option string) (string, bool) {
 	switch option {
 	case "pg_num", "pgp_num", "pg_autoscale_mode", "size", "min_size", "crush_rule":
@@ -230,8 +230,8 @@ func (c *CLI) PlacePGs(ctx context.Context, at Connection, fence Fence, pool str
 		return err
 	}
 	defer leave()
-	// Callers name the pool, and its number is looked up here: numbers are never reused, so the
-	// change cannot reach another pool.
+	// The caller names the pool, and PlacePGs looks up its ID. Ceph never reuses an ID, so the change cannot
+	// reach another pool.
 	osdMap, err := c.OSDMap(ctx, at)
 	if err != nil {
 		return err
@@ -261,8 +261,8 @@ func mayPlace(pool string, pgs []PGPlacement) error {
 	return nil
 }
 
-// Place returns the pool whose placement groups PlacePGs may place, or an error that says why it
-// may not.
+// Place returns the named pool. If PlacePGs may not place the placement groups, Place returns an error that
+// says why.
 func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	if err := mayPlace(pool, pgs); err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	return &m.Pools[found], nil
 }
 
-// takes returns an error for a placement that Ceph would refuse, or would accept and drop.
+// takes returns an error for a placement that Ceph would refuse, or would accept and then drop.
 func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {
@@ -330,8 +330,8 @@ func (c *CLI) MarkOSDsDown(ctx context.Context, at Connection, fence Fence, osds
 
 func osdName(osd int) string { return "osd." + strconv.Itoa(osd) }
 
-// Tunable returns an error for a setting that may not be changed under the fence: for an invalid
-// one, and, unless the fence has Restores set, for one that endangers data or access.
+// Tunable returns an error for an invalid setting. Unless Restores is set, it also returns an error for an
+// option that is never changed, because a change would endanger data or access.
 func (f Fence) Tunable(s Setting) error {
 	err := tunableWho(s.Who)
 	endangers := neverOption.MatchString(s.Option)
@@ -349,7 +349,7 @@ func (f Fence) Tunable(s Setting) error {
 	return err
 }
 
-// TunableFlag refuses a flag that SetFlag never changes.
+// TunableFlag returns an error for a flag that SetFlag never changes.
 func TunableFlag(flag string) error {
 	if flag != FlagNoScrub && flag != FlagNoDeepScrub {
 		return &InvalidError{fmt.Sprintf("the flag %q must not be changed, only %s and %s", flag, FlagNoScrub, FlagNoDeepScrub)}
@@ -357,7 +357,7 @@ func TunableFlag(flag string) error {
 	return nil
 }
 
-// tunablePool refuses invalid names, and Ceph's own pools.
+// tunablePool refuses invalid names, and Ceph's own pools, whose names begin with a dot.
 func tunablePool(pool string) error {
 	if err := named("a pool", pool, poolName); err != nil {
 		return err
@@ -368,8 +368,8 @@ func tunablePool(pool string) error {
 	return nil
 }
 
-// neverPoolOption reports whether an option would move, endanger or resize a pool's data. No
-// permission of the administrator overrides it, but restoring does.
+// neverPoolOption reports whether changing an option could move, resize or endanger a pool's data. The
+// administrator cannot permit such a change, but restoring is allowed.
 func neverPoolOption(option string) bool {
 	return slices.Contains([]string{
 		"size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",
@@ -388,10 +388,10 @@ func tunableWho(who ConfigWho) error {
 	return nil
 }
 
-// ValidValue refuses values that SetConfig and SetPoolOption refuse.
+// ValidValue returns an error for a value that SetConfig and SetPoolOption refuse.
 func ValidValue(value string) error { return plainValue(value) }
 
-// plainValue refuses values that Ceph might not read as one word.
+// plainValue refuses values that are longer than maxValue, or that Ceph might not read as one word.
 func plainValue(value string) error {
 	if len(value) > maxValue || !valueForm.MatchString(value) {
 		return &InvalidError{fmt.Sprintf("%.80q is not a valid value of an option", value)}
@@ -406,10 +406,10 @@ func validOSD(osd int) error {
 	return nil
 }
 
-// maxStopped is the largest number of OSDs that one command stops or checks.
+// maxStopped is how many OSDs one call of PGsOn, OKToStop or MarkOSDsDown may name.
 const maxStopped = 16
 
-// ValidOSDs refuses an empty list, one longer than maxStopped, and negative IDs.
+// ValidOSDs refuses an empty list, a list longer than maxStopped, and negative IDs.
 func ValidOSDs(osds []int) error {
 	if len(osds) == 0 || len(osds) > maxStopped {
 		return &InvalidError{fmt.Sprintf("%d OSDs are named, want 1 to %d", len(osds), maxStopped)}

@@ -14,22 +14,22 @@ type Error struct {
 	Verb string `json:"verb"`
 	// Errno is the positive error number, such as 13 for EACCES; 0 if it is not known.
 	Errno int `json:"errno,omitempty"`
-	// Message is Ceph's message, without lines of its log and without the key; if Ceph printed
-	// nothing, the exit status.
+	// Message is Ceph's message, without lines of its log and without the key. If Ceph printed nothing, it
+	// is the exit status.
 	Message string `json:"message"`
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	message := e.Message
-	if message == "" || message == "Error ENOENT:" { // Ceph returns some errors without a message
+	if message == "" || message == "Error ENOENT:" { // Ceph prints some errors without a message.
 		message = fmt.Sprintf("refused without a message (errno %d)", e.Errno)
 	}
 	return fmt.Sprintf("ceph %s: %s", e.Verb, message)
 }
 
-// Unwrap makes errors.Is work with syscall.EACCES and the like, with fs.ErrPermission and
-// fs.ErrNotExist, and with context.DeadlineExceeded if Ceph itself gave up waiting.
+// Unwrap makes errors.Is match the error number, such as syscall.EACCES, and so fs.ErrPermission and
+// fs.ErrNotExist too. If Ceph itself gave up waiting, errors.Is matches context.DeadlineExceeded.
 func (e *Error) Unwrap() []error {
 	switch syscall.Errno(e.Errno) {
 	case 0:
@@ -41,9 +41,9 @@ func (e *Error) Unwrap() []error {
 	}
 }
 
-// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. Denied
-// does not count an unknown key, such as one that was just replaced, although Ceph returns the same
-// number for it.
+// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. It returns false
+// if Ceph does not know the key, for example because the key was just replaced. Ceph returns EACCES in both
+// cases.
 func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
@@ -59,19 +59,18 @@ func (e *InvalidError) Error() string { return e.Message }
 type Status struct {
 	FSID   string `json:"fsid"`
 	Health Health `json:"health"`
-	// These count the OSDs that exist, those that are up, and those that are in.
+	// OSDs counts the OSDs that exist, UpOSDs those that are up, and InOSDs those that are in.
 	OSDs   int `json:"osds"`
 	UpOSDs int `json:"upOSDs"`
 	InOSDs int `json:"inOSDs"`
-	// OSDsUpSince and OSDsInSince are the times when an OSD last went up or down, and in or out,
-	// in seconds since 1970. They reveal an OSD that restarted between two samples.
+	// OSDsUpSince is when any OSD last went up or down, and OSDsInSince when any OSD last went in or out, in
+	// seconds since 1970. A change reveals an OSD that restarted between two samples.
 	OSDsUpSince int64 `json:"osdsUpSince"`
 	OSDsInSince int64 `json:"osdsInSince"`
-	// PGs counts all placement groups; the map counts them by state, such as
-	// "active+clean+scrubbing".
+	// PGs counts all placement groups. PGsByState counts them by state, such as "active+clean+scrubbing".
 	PGs        int            `json:"pgs"`
 	PGsByState map[string]int `json:"pgsByState"`
-	// DegradedObjects and MisplacedObjects count copies of objects, UnfoundObjects counts objects.
+	// DegradedObjects and MisplacedObjects count copies of objects. UnfoundObjects counts objects.
 	DegradedObjects  int64 `json:"degradedObjects"`
 	MisplacedObjects int64 `json:"misplacedObjects"`
 	UnfoundObjects   int64 `json:"unfoundObjects"`
@@ -84,12 +83,12 @@ type Status struct {
 	RecoveryObjectsPerSecond int64 `json:"recoveryObjectsPerSecond"`
 	// ManagerActive reports whether a ceph-mgr is active.
 	ManagerActive bool `json:"managerActive"`
-	// Monitors counts the monitors. QuorumNames lists those in quorum.
+	// Monitors counts the monitors. QuorumNames lists the monitors in quorum.
 	Monitors    int      `json:"monitors"`
 	QuorumNames []string `json:"quorumNames"`
 }
 
-// Health is Ceph's own judgement.
+// Health is Ceph's own judgement of the cluster.
 type Health struct {
 	// Status is HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
 	Status string `json:"status"`
@@ -102,8 +101,7 @@ type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
 	Summary  string `json:"summary"`
-	// Count is the number of pools, OSDs or placement groups concerned; 0 if the check counts
-	// nothing.
+	// Count is the number of pools, OSDs or placement groups concerned; 0 if the check has no such number.
 	Count int  `json:"count,omitempty"`
 	Muted bool `json:"muted,omitempty"`
 }
@@ -112,22 +110,21 @@ type HealthCheck struct {
 type OSDMap struct {
 	FSID  string `json:"fsid"`
 	Epoch int64  `json:"epoch"`
-	// Flags holds the flags of the cluster, such as "noout", without those that every cluster
-	// has.
+	// Flags holds the flags of the cluster, such as "noout". It omits flags that every cluster has.
 	Flags []string `json:"flags,omitempty"`
 	Pools []Pool   `json:"pools"`
-	// These are shares of an OSD's space. If an OSD exceeds them, Ceph blocks writes, refuses
-	// backfills to that OSD, or warns.
+	// The ratios are shares of an OSD's space. Ceph blocks writes if an OSD exceeds FullRatio, refuses
+	// backfills to an OSD above BackfillFullRatio, and warns above NearFullRatio.
 	FullRatio         float64 `json:"fullRatio"`
 	BackfillFullRatio float64 `json:"backfillFullRatio"`
 	NearFullRatio     float64 `json:"nearFullRatio"`
-	// OSDs holds all OSDs that exist, in order.
+	// OSDs holds all OSDs that exist, sorted by ID.
 	OSDs []OSDState `json:"osds,omitempty"`
-	// PGUpmaps holds the OSDs that "osd pg-upmap" has assigned to a placement group, by its ID,
-	// such as 3.1f. The primary is first.
+	// PGUpmaps holds the OSDs that "osd pg-upmap" has assigned to placement groups, the primary first. The
+	// keys are the IDs of the placement groups, such as 3.1f.
 	PGUpmaps map[string][]int `json:"pgUpmaps,omitempty"`
-	// MinCompatClient is the oldest release of clients that the cluster has to serve, such as
-	// "luminous". Older releases than luminous do not understand PGUpmaps.
+	// MinCompatClient is the oldest release of clients that the cluster has to serve, such as "luminous".
+	// Releases before luminous do not understand PGUpmaps.
 	MinCompatClient string `json:"minCompatClient,omitempty"`
 }
 
@@ -135,12 +132,12 @@ type OSDMap struct {
 type OSDState struct {
 	ID int  `json:"id"`
 	Up bool `json:"up"`
-	// UpFrom is the epoch in which it last came up. An UpFrom later than the epoch of a stop shows
-	// that the OSD has come up again.
+	// UpFrom is the epoch of the OSD map in which the OSD last came up. If it is later than the epoch in
+	// which the OSD was stopped, the OSD has come up again.
 	UpFrom int64 `json:"upFrom"`
 	// Flags holds the flags of this single OSD, such as "noup".
 	Flags []string `json:"flags,omitempty"`
-	// DownSince is when it was last marked down, even if it is up now; zero if it never was.
+	// DownSince is when the OSD was last marked down, even if it is up now; zero if it never was down.
 	DownSince time.Time `json:"downSince,omitzero"`
 }
 
@@ -164,10 +161,10 @@ type Pool struct {
 	DataChunks          int    `json:"dataChunks,omitempty"`
 	QuotaMaxBytes       int64  `json:"quotaMaxBytes,omitempty"`
 	QuotaMaxObjects     int64  `json:"quotaMaxObjects,omitempty"`
-	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // its applications, sorted, separated by commas
+	ApplicationMetadata string `json:"applicationMetadata,omitempty"` // the names of its applications, sorted, separated by commas
 	// Options holds further options of `osd pool set` that are set, such as compression_mode.
 	Options map[string]string `json:"options,omitempty"`
-	// Flags holds flags such as "hashpspool" and "nopgchange".
+	// Flags holds the flags of the pool, such as "nopgchange".
 	Flags []string `json:"flags,omitempty"`
 }
 
@@ -194,8 +191,8 @@ type DF struct {
 type PoolDF struct {
 	Name string `json:"name"`
 	ID   int64  `json:"id"`
-	// StoredBytes counts what clients wrote, UsedBytes the space that it takes on OSDs: with
-	// copies or coding chunks, and after compression.
+	// StoredBytes counts the bytes that clients wrote. UsedBytes counts the space that these bytes take on
+	// OSDs, with copies or coding chunks, and after compression.
 	StoredBytes       int64 `json:"storedBytes"`
 	UsedBytes         int64 `json:"usedBytes"`
 	Objects           int64 `json:"objects"`
@@ -209,9 +206,9 @@ type OSDLatency struct {
 	ApplySeconds  float64 `json:"applySeconds"`
 }
 
-// OSDIO is the client I/O of an OSD as primary. It excludes replica writes, recovery and scrubs.
-// ceph-mgr computes it from the last two reports of the OSD, which come every five seconds
-// (mgr_stats_period). If the two come within one second, as happens at times, all values are 0.
+// OSDIO is the client I/O of an OSD as primary. It excludes replica writes, recovery and scrubs. ceph-mgr
+// computes it from the last two reports of the OSD. Reports come every five seconds (mgr_stats_period).
+// Sometimes two reports come within one second; then all values are 0.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -246,18 +243,18 @@ func (p PGPlacement) ID(pool int64) string { return fmt.Sprintf("%d.%x", pool, p
 type PG struct {
 	// ID is the name of the placement group, such as 3.1f.
 	ID string `json:"id,omitempty"`
-	// State is its state, such as active+clean.
+	// State is the state that Ceph prints, such as active+clean.
 	State string `json:"state,omitempty"`
-	// PoolID is the ID of its pool.
+	// PoolID is the ID of the pool that contains the placement group.
 	PoolID int64 `json:"poolID"`
-	// Acting holds the IDs of the OSDs that serve it. Primary is the ID of the OSD that clients
-	// talk to; -1 without one.
+	// Acting holds the IDs of the OSDs that serve the placement group. Primary is the ID of the OSD that
+	// clients talk to; -1 if no OSD is primary.
 	Acting  []int `json:"acting"`
 	Primary int   `json:"primary"`
 }
 
-// Strays counts PGs that OSDs still hold although the PGs are no longer mapped to these OSDs: PGs
-// of deleted pools, and copies that were moved away. OSDs remove strays in the background.
+// Strays counts PGs that OSDs still hold although the PGs are no longer mapped to them: PGs of deleted
+// pools, and copies that were moved away. OSDs remove strays in the background.
 type Strays struct {
 	// OSDs is the number of OSDs that hold strays.
 	OSDs int `json:"osds"`
@@ -276,7 +273,7 @@ type PoolIO struct {
 
 // Versions counts daemons by version.
 type Versions struct {
-	// Overall counts all daemons, such as {"18.2.7": 7}.
+	// Overall counts all daemons, such as {"18.2.7": 7}. OSD counts only OSDs.
 	Overall map[string]int `json:"overall"`
 	OSD     map[string]int `json:"osd"`
 }

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// This file has the table of verbs. Sidecar sends a verb by its row, Handler carries out a request
-// by its row, and CLI takes Ceph's command from it.
+// This file has the table of verbs. Each verb has a row: Sidecar uses it to send the verb, Handler to carry
+// out a request, and CLI to find the command of Ceph.
 
-// permission is what a verb may do in Ceph.
+// permission classifies a verb by the changes that it makes in Ceph.
 type permission string
 
 const (
-	// mayRead changes nothing.
+	// mayRead is for verbs that change nothing.
 	mayRead permission = "read"
-	// mayKeep changes only the operator's own keys, images and objects, and the caches of OSDs.
+	// mayKeep is for verbs that change only the operator's own keys, images and objects, or drop the caches
+	// of OSDs.
 	mayKeep permission = "keep"
-	// mayChange changes settings of Ceph. It needs a Tuner, and a Fence in the request.
+	// mayChange is for verbs that change settings of Ceph. They need a Tuner, and a Fence in the request.
 	mayChange permission = "change"
 )
 
-// info describes a verb, apart from its types.
+// info is the part of a row that does not depend on the types of arguments and result.
 type info struct {
-	// name is the last part of the path of its requests.
+	// name is the last part of the path in the URL of a request.
 	name       string
 	permission permission
 	question
@@ -31,12 +32,12 @@ type info struct {
 
 func (i info) about() info { return i }
 
-// question is a command of Ceph.
+// question is a command of Ceph, and the daemon that answers it.
 type question struct {
-	// command is empty if it depends on the arguments, or if there are several.
+	// command is empty if it depends on the arguments, or if the verb executes several commands.
 	command string
-	// daemon is the daemon that answers the command. It is set only if the answer is a JSON
-	// document, whose end can be found in the output of a process that stays open.
+	// daemon is set only if the command can be asked in a conversation. The answer must then be a JSON
+	// document, so that its end can be found in the output of a process that stays open.
 	daemon daemon
 }
 
@@ -44,7 +45,7 @@ type question struct {
 type daemon string
 
 const (
-	noDaemon daemon = "" // The question needs a process of its own.
+	noDaemon daemon = "" // The command needs a separate process.
 	monitor  daemon = "mon"
 	manager  daemon = "mgr"
 )
@@ -52,18 +53,18 @@ const (
 // verb is a row of the table: a verb with the arguments A and the result T.
 type verb[A, T any] struct {
 	info
-	// do calls the method. Only a verb that mayChange has a fence.
+	// do calls the method of Client or Tuner. The fence is empty unless the permission is mayChange.
 	do func(ctx context.Context, to Client, at Connection, fence Fence, args A) (T, error)
 }
 
-// query returns the row of a verb that reads, without arguments.
+// query returns the row of a mayRead verb without arguments.
 func query[T any](name, command string, from daemon, do func(Client, context.Context, Connection) (T, error)) verb[nothing, T] {
 	return reads(name, command, from, func(ctx context.Context, to Client, at Connection, _ nothing) (T, error) {
 		return do(to, ctx, at)
 	})
 }
 
-// reads returns the row of a verb that reads, with arguments.
+// reads returns the row of a mayRead verb with arguments.
 func reads[A, T any](name, command string, from daemon, do func(context.Context, Client, Connection, A) (T, error)) verb[A, T] {
 	return verb[A, T]{
 		info: info{name, mayRead, question{command, from}},
@@ -73,7 +74,7 @@ func reads[A, T any](name, command string, from daemon, do func(context.Context,
 	}
 }
 
-// keeps returns the row of a verb that mayKeep.
+// keeps returns the row of a mayKeep verb.
 func keeps[A any](name, command string, do func(context.Context, Client, Connection, A) error) verb[A, nothing] {
 	return verb[A, nothing]{
 		info: info{name, mayKeep, question{command, noDaemon}},
@@ -83,7 +84,7 @@ func keeps[A any](name, command string, do func(context.Context, Client, Connect
 	}
 }
 
-// changes returns the row of a verb of a Tuner.
+// changes returns the row of a mayChange verb.
 func changes[A any](name, command string, do func(context.Context, Tuner, Connection, Fence, A) error) verb[A, nothing] {
 	return verb[A, nothing]{
 		info: info{name, mayChange, question{command, noDaemon}},
@@ -97,13 +98,13 @@ func changes[A any](name, command string, do func(context.Context, Tuner, Connec
 	}
 }
 
-// row is a verb for code that does not know the types of its arguments and its result.
+// row is a verb with any types of arguments and result.
 type row interface {
 	about() info
 	carryOut(ctx context.Context, to Client, r request) (any, error)
 }
 
-// carryOut carries out a request for the verb.
+// carryOut decodes the arguments, checks the deadline of the fence, and calls the method.
 func (v verb[A, T]) carryOut(ctx context.Context, to Client, r request) (any, error) {
 	args, err := arguments[A](r)
 	if err != nil {
@@ -122,7 +123,7 @@ func (v verb[A, T]) carryOut(ctx context.Context, to Client, r request) (any, er
 	return v.do(ctx, to, r.Connection, fence, args)
 }
 
-// arguments decodes the arguments of a request.
+// arguments decodes the arguments of a request. Missing arguments give the zero value.
 func arguments[A any](r request) (args A, err error) {
 	if len(r.Args) == 0 {
 		return args, nil
@@ -133,7 +134,7 @@ func arguments[A any](r request) (args A, err error) {
 	return args, nil
 }
 
-// These are the rows of the table. Nothing changes a row.
+// These are the rows of the table. No code changes them.
 var (
 	statusVerb     = query("status", "status", monitor, Client.Status)
 	osdMapVerb     = query("osdMap", "osd dump", monitor, Client.OSDMap)
@@ -221,7 +222,7 @@ var (
 	})
 )
 
-// verbs returns all rows by the names of their verbs.
+// verbs returns all rows, by the name of the verb.
 func verbs() map[string]row {
 	all := map[string]row{}
 	for _, v := range []row{
@@ -237,7 +238,7 @@ func verbs() map[string]row {
 	return all
 }
 
-// These are the arguments and results of verbs that have no type of their own.
+// These types hold arguments and results of verbs on the wire.
 type (
 	nothing struct{}
 

@@ -15,31 +15,31 @@ const (
 	// maxTimeout is the longest timeout of a verb.
 	maxTimeout = 30 * time.Minute
 
-	// maxRequest is enough for a value of config-key, or for maxPerRequest names of objects.
+	// maxRequest limits the body of a request, in bytes. It suffices for a value of config-key, or for
+	// maxPerRequest names of objects.
 	maxRequest = 4 << 20
 	// maxPerRequest is how many objects one request removes.
 	maxPerRequest = 1000
 
-	// pathPrefix comes before the name of the verb.
+	// pathPrefix comes before the name of the verb in the path of a URL.
 	pathPrefix = "/v1/"
 )
 
-// request is the body of a request. It carries the time left instead of the deadline, because
-// the wall clock may be set meanwhile.
+// request is the body of a request. It carries the time left instead of the deadline, because the wall clock
+// may be set meanwhile.
 type request struct {
 	Connection          Connection      `json:"connection"`
 	TimeoutMilliseconds int64           `json:"timeoutMilliseconds"`
 	Args                json.RawMessage `json:"args,omitempty"`
-	// Fence is set for a verb that changes settings.
+	// Fence is set only for a verb that changes settings.
 	Fence *wireFence `json:"fence,omitempty"`
-	// received is when the request was read. The times in the request count from then.
+	// received is when the request was read. The time left of Fence counts from then.
 	received time.Time
 }
 
-// wireFence is a Fence in a request. It carries both the deadline and the time left, and the
-// earlier end counts. The deadline guards against a request that was delayed on its way: both
-// processes share the clock of one machine. The time left guards against a clock that is set
-// back meanwhile.
+// wireFence is a Fence in a request. It carries both the deadline and the time left; whichever ends first
+// counts. The deadline guards against a delay of the request on its way: both processes use the clock of one
+// machine. The time left guards against a clock that is set back meanwhile.
 type wireFence struct {
 	FSID                  string `json:"fsid"`
 	Epoch                 int64  `json:"epoch"`
@@ -64,11 +64,12 @@ func (f wireFence) fence(received time.Time) Fence {
 	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until, Restores: f.Restores}
 }
 
-// failed is the body of an answer other than 200.
+// failed is the body of an answer with a status other than 200.
 type failed struct {
 	// Ceph is the error that Ceph returned, if any.
 	Ceph *Error `json:"ceph,omitempty"`
-	// Message describes any other error except UnreadableKey. Timeout says that a deadline passed.
+	// Message describes an error of any other type than Ceph and UnreadableKey. Timeout says that a deadline
+	// passed.
 	Message string `json:"message,omitempty"`
 	Timeout bool   `json:"timeout,omitempty"`
 	// Invalid says that the error is an *InvalidError.
@@ -92,7 +93,7 @@ func failedBy(err error) failed {
 	return failed{Message: err.Error(), Timeout: errors.Is(err, context.DeadlineExceeded), Invalid: invalid, Fenced: fenced}
 }
 
-// err returns an error of the original type, for the types that callers distinguish.
+// err returns an error of the original type if it is one of the types that callers distinguish.
 func (f failed) err() error {
 	switch {
 	case f.Ceph != nil:
@@ -110,7 +111,7 @@ func (f failed) err() error {
 	}
 }
 
-// timeoutError stands for a context.DeadlineExceeded in the sidecar.
+// timeoutError stands for a context.DeadlineExceeded that the sidecar reported.
 type timeoutError struct{ message string }
 
 // Error implements error.
@@ -132,7 +133,7 @@ func decodeStrictly(from io.Reader, into any) error {
 	return nil
 }
 
-// timeout returns the time left for a request.
+// timeout returns the time left for a request, at most maxTimeout.
 func (r request) timeout() (time.Duration, error) {
 	if r.TimeoutMilliseconds < 1 {
 		return 0, &InvalidError{fmt.Sprintf("the timeout is %d ms", r.TimeoutMilliseconds)}

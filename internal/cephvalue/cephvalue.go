@@ -1,8 +1,8 @@
-// Package cephvalue knows the forms of the values of Ceph's options: which texts are values of a
-// type, which texts mean the same value, and the text in which Ceph stores that value.
+// Package cephvalue knows the forms of values of Ceph's options. It says which texts are values of a type,
+// which mean the same value, and in which text Ceph stores that value.
 //
-// The package takes forms that `ceph config set` of 18.2.7 takes. Each was tried on a cluster. Ceph
-// 20.2.4 also takes 4MiB for a size, and refuses milliseconds with any text after the number.
+// The package accepts only forms that `ceph config set` of Ceph 18.2.7 accepted on a cluster. Ceph 20.2.4
+// also accepts 4MiB for a size, and refuses milliseconds with text after the number.
 package cephvalue
 
 import (
@@ -27,8 +27,8 @@ const (
 	Milliseconds = "millisecs"
 )
 
-// Known reports whether cephtune can compare the values of a type, and so restore them. It cannot
-// compare addresses and UUIDs, because Ceph has many forms of them.
+// Known reports whether cephtune can compare values of a type, and so restore them. It cannot compare
+// addresses and UUIDs, because Ceph accepts many forms of each.
 func Known(valueType string) bool { return slices.Contains(Types(), valueType) }
 
 // Types returns the known types.
@@ -36,9 +36,9 @@ func Types() []string {
 	return []string{String, Int, Uint, Float, Bool, Size, Seconds, Milliseconds}
 }
 
-// Canonical returns the text in which Ceph stores a value of a type. The error says why the text is
-// not such a value. For example, Ceph stores the size 4M as 4194304, the float 0.95 as 0.950000,
-// and 1h in seconds as 3600. K means 1000 for an int and 1024 for a size.
+// Canonical returns the text in which Ceph stores a value of a type. If the text is not a value of the type,
+// the error says why. For example, Ceph stores the size 4M as 4194304, the float 0.95 as 0.950000, and 1h in
+// seconds as 3600. K means 1000 for an int and 1024 for a size.
 func Canonical(valueType, text string) (string, error) {
 	switch valueType {
 	case Int, Uint:
@@ -59,9 +59,9 @@ func Canonical(valueType, text string) (string, error) {
 	return "", fmt.Errorf("cephtune cannot compare values of type %q, and so cannot restore them", valueType)
 }
 
-// Number returns the value of any numeric type as a number, for comparisons with bounds. For times,
-// it is the number of seconds or milliseconds. For ints and uints, the text may also have the form
-// of a size, such as 4Ki.
+// Number returns a value of a numeric type as a number, so that it can be compared with bounds. A time is a
+// number of seconds or milliseconds, as its type says. An int or a uint may also be written like a size, such
+// as 4Ki.
 func Number(valueType, text string) (float64, bool) {
 	if valueType == String || valueType == Bool || !Known(valueType) {
 		return 0, false
@@ -79,7 +79,7 @@ func Number(valueType, text string) (float64, bool) {
 
 func float(text string) (string, error) {
 	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) { // Ceph would take NaN and infinity.
+	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) { // Ceph accepts NaN and infinity; cephtune does not.
 		return "", fmt.Errorf("%q is not a number", text)
 	}
 	// Ceph keeps only six decimals: 0.0000001 becomes 0.
@@ -98,7 +98,7 @@ func boolean(text string) (string, error) {
 
 var withUnit = regexp.MustCompile(`^(-?\d+)(?:([KMGTPE])([iB]?)|B)?$`)
 
-// whole reads a whole number with one of Ceph's units.
+// whole parses a whole number with an optional unit, such as K. One K is base, one M is base times base.
 func whole(text string, base int64, positive bool) (string, error) {
 	wrong := fmt.Errorf("%q is not a whole number", text)
 	parts := withUnit.FindStringSubmatch(text)
@@ -128,8 +128,8 @@ var (
 	spanPart = regexp.MustCompile(`(\d+)\s*([a-z]*)`)
 )
 
-// timespan returns the number of seconds in a text such as 90, 1h30m or "2 hours". A number without
-// a unit is in seconds.
+// timespan returns the number of seconds in a text such as 90, 1h30m or "2 hours". A number without a unit is
+// in seconds.
 func timespan(text string) (string, error) {
 	wrong := fmt.Errorf("%q is not a number of seconds, such as 90, 5m or 1h30m", text)
 	if !span.MatchString(text) {
@@ -171,8 +171,8 @@ func unitSeconds(unit string) (int64, bool) {
 	return 0, false
 }
 
-// milliseconds takes only whole numbers. Ceph reads the digits at the beginning of a text and ignores
-// the rest: it takes 5s for 5 milliseconds.
+// milliseconds accepts only whole numbers without a unit. Ceph 18 reads the digits at the beginning of a text
+// and ignores the rest: it takes 5s for 5 milliseconds.
 func milliseconds(text string) (string, error) {
 	number, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {

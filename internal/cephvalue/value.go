@@ -1,12 +1,10 @@
 package cephvalue
 
-// Value is the value of an option, or unset. The zero Value is unset: Ceph's own default applies.
-// An option that is set to the current default is not unset: it keeps that value if a later Ceph
-// has another default.
+// Value is the value of an option, or unset. The zero Value is unset: a broader section's value or Ceph's
+// default applies. An option that is set to Ceph's default is not unset, because it keeps that value if a
+// later Ceph has another default.
 //
-// All code uses this type for a parameter's value, from the planner to the check in the sidecar.
-// Its JSON form must not change, because later versions of the operator read the Values in
-// journals.
+// The JSON form must not change, because journals have Values that later versions of the operator read.
 type Value struct {
 	Set  bool   `json:"set"`
 	Text string `json:"text,omitempty"`

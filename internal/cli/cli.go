@@ -1,5 +1,5 @@
-// Package cli is the command line of cephtune: the root of its subcommands. Each subcommand has a
-// package of its own, but suspend and resume share one.
+// Package cli has the root command of cephtune. Each subcommand has a package, except that suspend and
+// resume share one.
 package cli
 
 import (
@@ -75,7 +75,7 @@ installation, and "version" the installed versions.
 table of results, and needs no cluster.`,
 		Version:       version.Version(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: name},
-		SilenceErrors: true, // Run prints them, once and on stderr.
+		SilenceErrors: true, // Run prints errors, once and on stderr.
 		SilenceUsage:  true, // A page of flags would hide the error above it.
 		Args:          refuseUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

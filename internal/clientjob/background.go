@@ -9,9 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// BackgroundJobOf returns the background load's Job. It is like the Job of one client, but with
-// another name, and with the background load's resources and nodes. Its pod prefers nodes without
-// clients.
+// BackgroundJobOf returns the background load's Job. It is like the Job of one client, but has another
+// name, and the background load's resources and nodes. Its pod prefers nodes without clients.
 func BackgroundJobOf(j Spec) *batchv1.Job {
 	spec := j.Spec.Template.BackgroundLoad
 	j.Spec = *j.Spec.DeepCopy()

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Input is the input of a session, which its Job stores in annotations. It stays the same even if
-// the benchmark or the cluster changes later.
+// Input is the input that a session's Job stores in annotations. It stays the same even if the
+// benchmark or the cluster changes later.
 type Input struct {
 	// Spec is the spec from which the Job is made. MakeJob sets it.
 	Spec v1alpha1.CephBenchmarkSpec
@@ -21,13 +21,14 @@ type Input struct {
 	DatasetBytes, RoomBytes int64
 	// OSDs are the OSDs to which the scratch pool is confined; empty for all.
 	OSDs []int
-	// StandaloneFrom is the run with which a standalone client begins; 0 if the client is not
-	// standalone.
+	// StandaloneFrom is the number of the run with which a standalone client begins; 0 if the client is
+	// not standalone.
 	StandaloneFrom int32
 }
 
-// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest. Do
-// not trust OSDsOf for a Job of an earlier manager, whose seal does not cover the OSDs.
+// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest. Do not
+// trust OSDsOf for the Job of an earlier version of the manager: the seal of such a Job does not cover
+// the OSDs.
 func InputOf(job *batchv1.Job) (Input, error) {
 	var in Input
 	in.DatasetBytes, _ = strconv.ParseInt(job.Annotations[AnnotationDataset], 10, 64)
@@ -57,8 +58,8 @@ func (in Input) annotations() (map[string]string, error) {
 	return all, nil
 }
 
-// StandaloneFrom returns the run with which a standalone client begins, or false if the client of
-// the Job is not standalone or there is no Job.
+// StandaloneFrom returns the number of the run with which a standalone client begins. It returns false
+// if the client of the Job is not standalone, or if job is nil.
 func StandaloneFrom(job *batchv1.Job) (int32, bool) {
 	if job == nil {
 		return 0, false

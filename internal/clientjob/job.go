@@ -1,6 +1,6 @@
 // Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
 // their keys, and the sealed annotations in which a Job stores the input of its session. A Maker
-// creates and removes them, and IsBlock may read a claim; everything else is pure.
+// creates and removes these objects, and IsBlock may read a claim; everything else is pure.
 package clientjob
 
 import (
@@ -45,8 +45,8 @@ const (
 const StandaloneGrace = time.Minute
 
 // jobStays is how long Kubernetes keeps a Job that has ended, if no manager removes it earlier. Few
-// failures of a manager last longer. The next manager learns from the Job what to remove, and reads
-// the results of a standalone client from the logs of the Job's pods.
+// failures of a manager last longer than that. The next manager learns from the Job what to remove, and
+// reads the results of a standalone client from the logs of its pods.
 const jobStays = 7 * 24 * time.Hour
 
 // nonRoot is the ID of the pods' user and of their group, to which volumes belong.
@@ -128,8 +128,8 @@ func merged(a, b map[string]string) map[string]string {
 	return both
 }
 
-// nodes returns the node selection for clients from the benchmark. If its selector is empty, the
-// selector of the operator config applies. The same is true for its tolerations.
+// nodes returns the node selector and the tolerations of clients. If the benchmark has no selector,
+// that of the operator config applies. If it has no tolerations, those of the operator config apply.
 func (j Spec) nodes(clients v1alpha1.Clients) (map[string]string, []corev1.Toleration) {
 	selector, tolerations := make(map[string]string, len(clients.NodeSelector)), clients.Tolerations
 	for name, value := range clients.NodeSelector {
@@ -173,7 +173,7 @@ func (j Spec) podSpec() corev1.PodSpec {
 }
 
 // installer returns the init container that copies the runner to a volume of the pod. The client's
-// container runs the runner from that volume, so the image with Ceph's tools needs no part of
+// container starts the runner from that volume, so the image with Ceph's tools needs no part of
 // cephtune.
 func (j Spec) installer() corev1.Container {
 	return corev1.Container{
@@ -241,8 +241,8 @@ func (j Spec) volumes() []corev1.Volume {
 	return volumes
 }
 
-// claimOf returns the volume for an existing claim, or for a claim that Kubernetes creates with
-// each pod and removes with it.
+// claimOf returns the volume for an existing claim, or for a claim that Kubernetes creates and removes
+// with each pod.
 func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]string) corev1.VolumeSource {
 	if claim.Template == nil {
 		return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.ClaimName}}
@@ -263,8 +263,8 @@ func claimOf(claim v1alpha1.PersistentVolumeClaimTarget, labels map[string]strin
 	}}
 }
 
-// spread returns the constraint that distributes clients over nodes as evenly as resources permit;
-// nil unless the benchmark prefers that.
+// spread returns the constraint that distributes clients over nodes as evenly as resources permit; nil
+// unless clients.spread is Preferred.
 func spread(how v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
 	if how != v1alpha1.SpreadPreferred {
 		return nil
@@ -277,8 +277,8 @@ func spread(how v1alpha1.Spread, s Session) []corev1.TopologySpreadConstraint {
 	}}
 }
 
-// affinity restricts clients to the requested nodes, and separates them from each other if
-// requested.
+// affinity restricts clients to the requested nodes, and separates the clients if clients.spread
+// requires that.
 func affinity(clients v1alpha1.Clients, s Session) *corev1.Affinity {
 	a := &corev1.Affinity{NodeAffinity: onNodes(clients.Nodes), PodAntiAffinity: apart(clients.Spread, s)}
 	if a.NodeAffinity == nil && a.PodAntiAffinity == nil {
@@ -302,8 +302,8 @@ func onNodes(names []v1alpha1.NodeName) *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 }
 
-// apart returns the rule that requires a separate node for each client; nil unless the benchmark
-// requires that. A client for which no such node exists is not scheduled.
+// apart returns the rule that each client needs a separate node; nil unless clients.spread is Required.
+// A client for which no such node exists is not scheduled.
 func apart(how v1alpha1.Spread, s Session) *corev1.PodAntiAffinity {
 	if how != v1alpha1.SpreadRequired {
 		return nil

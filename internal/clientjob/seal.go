@@ -28,14 +28,14 @@ const (
 	// AnnotationUnreachable marks a Job that is about to be replaced, so that a restarted
 	// manager continues the replacement.
 	AnnotationUnreachable = "cephtune.dev/unreachable"
-	// AnnotationStandalone marks the Job of a standalone client. Its value is the run with which
-	// the client begins.
+	// AnnotationStandalone marks the Job of a standalone client. Its value is the number of the run
+	// with which the client begins.
 	AnnotationStandalone = "cephtune.dev/alone-from-run"
 )
 
-// AnnotationSeal has the seal of the annotations that store the input of the session. Other users
-// of the namespace may be able to write them, and admission does not check them. Only the manager
-// can make a valid seal, so a valid seal proves that the manager wrote the annotations.
+// AnnotationSeal has the seal of the annotations that store the input of the session. Other users of
+// the namespace may be able to write these annotations, and admission does not check them. Only the
+// manager can make a valid seal, so a valid seal proves that the manager wrote the annotations.
 const AnnotationSeal = "cephtune.dev/seal"
 
 // sealVersion begins each seal whose key is derived from the owner and the run ID of the session.
@@ -47,8 +47,8 @@ func sealed() []string {
 	return []string{AnnotationSpec, AnnotationDataset, AnnotationStandalone, AnnotationRoom, AnnotationOSDs}
 }
 
-// sealOf returns the seal of the annotations of the session's Job. The seal has a derived key of
-// its own, because pods have the session's key.
+// sealOf returns the seal of the annotations of the session's Job. The key of the seal differs from the
+// session's key, because pods know the session's key.
 func (s Session) sealOf(master []byte, annotations map[string]string) (string, error) {
 	if s.KeyedByName {
 		return s.macOf(master, sealedBefore(annotations))
@@ -63,9 +63,9 @@ func (s Session) sealOf(master []byte, annotations map[string]string) (string, e
 	return sealVersion + mac, err
 }
 
-// sealedBefore returns the values that earlier managers have sealed, so that Jobs stay valid
-// after an upgrade. These values do not include AnnotationOSDs, so readers must not trust that
-// annotation of such a Job.
+// sealedBefore returns the values that earlier versions of the manager have sealed, so that their Jobs
+// stay valid after an upgrade. These values do not include AnnotationOSDs, so readers must not trust
+// that annotation of such a Job.
 func sealedBefore(annotations map[string]string) []*string {
 	var values []*string
 	for _, name := range []string{AnnotationSpec, AnnotationDataset, AnnotationStandalone} {
@@ -97,8 +97,9 @@ func (s Session) macOf(master []byte, of any) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// StartedBefore reports whether a Job has a seal of the earlier form, whose key was derived from
-// the session's name, or no seal. It does not check the seal; [Session.Mismatch] does.
+// StartedBefore reports whether the seal of a Job lacks sealVersion. An earlier version of the manager,
+// which derived keys from the session's name, made such a Job. StartedBefore does not check the seal;
+// [Session.Mismatch] does.
 func StartedBefore(job *batchv1.Job) bool {
 	return !strings.HasPrefix(job.Annotations[AnnotationSeal], sealVersion)
 }
@@ -113,8 +114,8 @@ func (s Session) Seal(master []byte, job *batchv1.Job) error {
 	return nil
 }
 
-// Mismatch is a sentence for the user about how a Job differs from the one that the manager made,
-// or [Match].
+// Mismatch is a sentence for the user about how a Job differs from the Job that the manager made. It is
+// [Match] if they do not differ.
 type Mismatch string
 
 // Match is the Mismatch of a Job that does not differ.

@@ -29,8 +29,8 @@ type Session struct {
 	// background load.
 	UID   types.UID
 	RunID v1alpha1.RunID
-	// KeyedByName says that an earlier manager, which derived keys from names, has started the
-	// session.
+	// KeyedByName says that an earlier version of the manager, which derived keys from names, has
+	// started the session.
 	KeyedByName bool
 }
 
@@ -40,14 +40,14 @@ func SessionOf(uid types.UID, runID v1alpha1.RunID) Session {
 	return Session{Name: sessionPrefix + hex.EncodeToString(sum[:5]), UID: uid, RunID: runID}
 }
 
-// ID is unique among sessions.
+// ID returns a text that is unique among sessions, except for background loads.
 func (s Session) ID() string { return string(s.UID) + "/" + string(s.RunID) }
 
-// Key returns the secret that the manager shares with the session's runners. It is derived, so
-// that after a restart the manager need not read a Secret in a benchmark's namespace.
+// Key returns the secret that the manager shares with the session's runners. The secret is derived from
+// the manager's, so a restarted manager need not read a Secret in a benchmark's namespace.
 func (s Session) Key(master []byte) ([]byte, error) { return s.derive(master, "session") }
 
-// derive returns the session's key for one role.
+// derive returns the session's key for one role: session or seal.
 func (s Session) derive(master []byte, role string) ([]byte, error) {
 	if !s.KeyedByName {
 		return masterkey.Derive(master, role, string(s.UID), string(s.RunID))
@@ -59,12 +59,11 @@ func (s Session) derive(master []byte, role string) ([]byte, error) {
 	return key, nil
 }
 
-// Background returns the session of the background load, whose Job needs another name. The names of
-// everything that the load creates begin with the name of s, so the teardown of s finds and removes
-// what the load has created.
+// Background returns the session of the background load, whose Job needs another name. The name of s
+// begins the names of everything that the load creates, so the teardown of s finds and removes it.
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
-// SecretName returns the name of the Secret. A standalone client has another name for its Secret,
+// SecretName returns the name of the Secret. The Secret of a standalone client has another name,
 // because the Secret of the client that it replaces may still exist for a while.
 func SecretName(s Session, alone bool) string {
 	if alone {

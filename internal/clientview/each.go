@@ -32,9 +32,9 @@ func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Contex
 	return group.Wait()
 }
 
-// Start gives all runners the signal to measure, and notes the time of the signal and how far the
-// starts were apart at most. If a runner does not get the signal, the run is invalid, and Start
-// cancels the task on all runners, because some may have started it.
+// Start signals all runners to measure. It notes the time of the signal, and the longest possible time
+// between the runners' starts. If a signal fails, the run is invalid. Start then cancels the task on
+// all runners, because some may have started it.
 func Start(ctx context.Context, runners map[int]View, id string, notes *workload.Notes, now time.Time) error {
 	notes.StartedAt[id] = now
 	starts := make([]runner.Started, len(runners))
@@ -75,8 +75,8 @@ func CancelAll(ctx context.Context, runners map[int]View, tasks workload.Tasks) 
 	})
 }
 
-// spreadOf returns an upper bound of the time between the clients' starts: the time from the
-// earliest possible start to the latest.
+// spreadOf returns an upper bound of the time between the clients' starts: the time from the earliest
+// possible start to the latest possible one.
 func spreadOf(starts []runner.Started) time.Duration {
 	if len(starts) < 2 {
 		return 0

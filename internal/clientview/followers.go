@@ -1,5 +1,5 @@
 // Package clientview holds a manager's view of a benchmark's clients: the latest answers of their
-// runners, which it gets by long polls, or the reports in their logs.
+// runners to long polls, or the reports in their logs.
 package clientview
 
 import (
@@ -61,12 +61,12 @@ func (f *follower) view() View {
 type View struct {
 	Client   runner.Client
 	Snapshot *runner.Snapshot // nil until the first answer
-	Err      error            // of the last request; nil if the runner has answered it, or no request has ended yet
+	Err      error            // of the last request; nil if that succeeded, or if no request has ended yet
 	Since    time.Time        // when the runner stopped answering; zero while it answers
 }
 
-// Unreachable returns the error of the first runner in the list that does not answer, and since
-// when at least one does not answer. The error is nil if all answer.
+// Unreachable returns the error of the first runner in the list that does not answer; nil if all
+// answer. since is the earliest time at which a runner stopped answering.
 func Unreachable(runners []View) (since time.Time, why error) {
 	for _, view := range runners {
 		if view.Err == nil {

@@ -21,16 +21,17 @@ const (
 	// after a failed read.
 	LogEvery = 30 * time.Second
 	LogAgain = 2 * time.Second
-	// logPatience is how long the log of a pod that has ended may be unreachable. After that, the
+	// logPatience is how long the log of a pod that has ended may be unreachable. After that time, the
 	// log counts as complete. logTimeout is the timeout of one read.
 	logPatience = 30 * time.Second
 	logTimeout  = 20 * time.Second
-	// maxLogBytes exceeds the output of a runner, and the size that a kubelet keeps by default.
+	// maxLogBytes is how much of a log is read. It exceeds the output of a runner, and the size that a
+	// kubelet keeps by default.
 	maxLogBytes = 16 << 20
 )
 
-// Log is the content of a client's log so far. It keeps parts that the kubelet has since
-// removed.
+// Log is the content of a client's log so far. It keeps reports even after the kubelet has removed
+// their lines.
 type Log struct {
 	Reports  map[string]*task.Report
 	Problems map[string]string // why there is no report, by task
@@ -95,7 +96,7 @@ func (l *Log) take(reports []task.Report, problems map[string]string, err error,
 	}
 }
 
-// readLog reads the reports in the log of a client, and the reasons why others are missing.
+// readLog reads the reports in the log of a client, and by task the reasons why reports are missing.
 func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
@@ -142,11 +143,11 @@ func (l *Log) Statuses() []task.Status {
 }
 
 // StandaloneStatuses returns the statuses of a standalone client's tasks. Tasks run one after the
-// other, and each ends with a report in the log. The task after the last report is running, and
-// later tasks have not begun. A report that is missing before the last report is lost. In a final
-// log, every missing report is lost. A lost report counts as a failure of its task, because the
-// outcome is unknown. After a failed preparation, all later measurements count as failed too.
-// StandaloneStatuses is a pure function.
+// other, and each ends with a report in the log. The task after the last report is running, and later
+// tasks have not begun. If a report is missing before the last report, it is lost. In a final log,
+// every missing report is lost. A lost report counts as a failure of its task, because the outcome is
+// unknown. After a failed preparation, all later measurements count as failed too. StandaloneStatuses
+// is a pure function.
 func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	last := -1
 	for i, t := range planned {
@@ -172,8 +173,8 @@ func StandaloneStatuses(planned []task.Task, log *Log) []task.Status {
 	return statuses
 }
 
-// status returns the status of one task. The parameter over says that the task has ended, so that a
-// missing report is lost.
+// status returns the status of one task. The parameter over says that the task has ended, so a missing
+// report is lost.
 func (l *Log) status(t task.Task, over bool) task.Status {
 	switch report := l.Reports[t.ID]; {
 	case report != nil:
@@ -201,7 +202,7 @@ func (l *Log) whyLost(id string) string {
 	return text + "."
 }
 
-// afterFailureOf returns the failure of a measurement after a preparation that failed.
+// afterFailureOf returns the failure of a measurement whose preparation has failed.
 func afterFailureOf(status task.Status) *task.Failure {
 	failure := task.Failure{Reason: workload.Cancelled, Message: "it was cancelled"}
 	if status.Failure != nil {

@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PodEnded reports whether a pod has ended for good.
+// PodEnded reports whether a pod has succeeded or failed.
 func PodEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Eviction describes why Kubernetes ended a pod; "" if it did not.
+// Eviction describes why Kubernetes ended a pod; "" if Kubernetes did not end it.
 func Eviction(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
@@ -22,7 +22,7 @@ func Eviction(pod *corev1.Pod) string {
 	return ""
 }
 
-// HowEnded describes how a pod has ended, such as with an exit code.
+// HowEnded describes how a pod has ended, for example by the exit code of a container.
 func HowEnded(pod *corev1.Pod) string {
 	if pod.Status.Message != "" {
 		return pod.Status.Message

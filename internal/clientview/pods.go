@@ -42,7 +42,7 @@ func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 	return kstatus.Outcome{}, false
 }
 
-// Waiting returns what the pods of the clients wait for, or false if as many run as wanted. The
+// Waiting returns what the pods of the clients wait for, or false if all wanted clients run. The
 // parameter hint is Kubernetes' last warning, or "".
 func Waiting(pods []corev1.Pod, wanted int, hint string) (o kstatus.Outcome, waits bool) {
 	if len(pods) == 0 && hint != "" {

@@ -10,10 +10,10 @@ import (
 	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
-// around is the margin before and after a phase in which samples still count for the phase.
+// around is how far outside a phase a sample may lie and still count for the phase.
 const around = 2 * ExtraEvery
 
-// OSDLatencies returns the latencies that OSDs reported during a phase, and shortly before and after it.
+// OSDLatencies returns the latencies that OSDs reported from shortly before a phase until shortly after it.
 func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	var samples []archive.OSDSample
 	for _, x := range v.Extras {
@@ -38,9 +38,9 @@ func (v View) OSDIO() []slowosd.Look {
 	return looks
 }
 
-// Space returns the space that the data of the pools took during a phase, from the sample with
-// the most stored data; nil if no sample shows any. Other samples show less, because Ceph counts some
-// seconds late and a run removes its data at the end.
+// Space returns the space that the pools' data took during a phase; nil if no sample shows data. It uses
+// the sample with the most stored data. Ceph's counts lag by some seconds, so earlier samples show less. A
+// run removes its data at the end, so later samples show less too.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {
 	var most *archive.Space
 	for _, x := range v.Extras {

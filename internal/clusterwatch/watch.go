@@ -1,6 +1,5 @@
-// Package clusterwatch observes a Ceph cluster as long as a benchmark lasts. It begins with a
-// [Survey] of facts that results depend on, and then takes a sample every few seconds. A [View]
-// holds the observations.
+// Package clusterwatch observes a Ceph cluster during a session of a benchmark. It reads a [Survey] of
+// facts that results depend on, and takes a sample every few seconds. A [View] holds the observations.
 package clusterwatch
 
 import (
@@ -16,28 +15,26 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// These are the interval between samples of a cluster, and the timeouts of a sample and of the
-// survey.
 const (
+	// SampleEvery is the interval between samples of a cluster.
 	SampleEvery   = 5 * time.Second
 	sampleTimeout = 15 * time.Second
 	surveyTimeout = time.Minute
-	// ExtraEvery is the interval between queries for an Extra, such as OSD latencies and the space in
-	// the cluster.
+	// ExtraEvery is the interval between queries for the values of an Extra, such as OSD latencies.
 	ExtraEvery = 10 * time.Second
-	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is
-	// optional, and a query without an answer delays the other queries that share its process.
+	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is optional. If it
+	// gets no answer, it delays the queries that share its `ceph` process.
 	askIOAgain = 5 * time.Minute
-	// maxSamples limits the memory of a session to six hours of samples. Older samples were
-	// already judged with their phase.
+	// maxSamples limits the samples in memory to six hours. The phases of older samples were already
+	// judged.
 	maxSamples = 6 * 3600 / 5
 )
 
-// Connect returns the connection to a cluster. It is called each time, because addresses and
-// keys may change.
+// Connect returns the connection to a cluster. A Watch calls it for each sample and survey, because
+// addresses and keys may change.
 type Connect func(context.Context) (ceph.Connection, error)
 
-// Watch samples a cluster as long as a session lasts. It begins with a Survey.
+// Watch surveys a cluster and samples it during a session.
 type Watch struct {
 	ceph    ceph.Client
 	connect Connect
@@ -47,18 +44,18 @@ type Watch struct {
 
 	mu      sync.Mutex
 	between bool // no run is in progress, so queries that would disturb a measurement are allowed
-	strays  bool // stray PGs are queried too
+	strays  bool // stray PGs, which OSDs still have to remove, are queried too
 	survey  *Survey
-	// surveyedAt is when the survey was taken, and surveyAgain says that a new one is wanted.
+	// surveyedAt is when the survey was taken, and surveyAgain says that a new survey was requested.
 	surveyedAt  time.Time
 	surveyAgain bool
 	samples     []quiescence.Sample
 	extras      []Extra
 	noIO        time.Time // until when the client I/O of OSDs is not queried
-	err         error     // of the last attempt
+	err         error     // of the last attempt to take a sample
 }
 
-// Survey holds facts that do not, or should not, change during a session.
+// Survey holds facts that should not change during a session.
 type Survey struct {
 	OSDMap   *ceph.OSDMap
 	OSDs     []ceph.OSD
@@ -71,25 +68,24 @@ type Survey struct {
 	CacheBytes int64
 }
 
-// Extra is a sample of values that are read less often.
+// Extra is a sample of the values that are read only every ExtraEvery.
 type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	// io is the client I/O of OSDs. It is read while a run is in progress; nil otherwise, or if Ceph
-	// did not report it.
+	// io is the client I/O of OSDs during a run; nil between runs, and if Ceph did not report it.
 	io []ceph.OSDIO
 	DF *ceph.DF
-	// OSDs is read while no run is in progress; nil otherwise.
+	// OSDs is read only between runs; nil during a run.
 	OSDs []ceph.OSD
 }
 
-// New returns a Watch of the cluster that the function to connects to. Run calls news after each attempt
-// to take a sample.
+// New returns a Watch that gets its connections from the parameter to. Run calls news after each attempt to
+// take a sample.
 func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
 	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
 
-// Run samples until the context ends.
+// Run takes samples until the context ends.
 func (w *Watch) Run(ctx context.Context) {
 	ticker := time.NewTicker(SampleEvery)
 	defer ticker.Stop()
@@ -105,7 +101,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Soon makes the watch take the next sample at once.
+// Soon makes Run take the next sample without waiting for the interval to pass.
 func (w *Watch) Soon() {
 	select {
 	case w.hurry <- struct{}{}:
@@ -113,8 +109,8 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns sets whether the watch is between runs. While it is, it also queries the free
-// space of each OSD and, if strays is set, stray PGs. Both are too expensive during a run, because
+// LookBetweenRuns sets whether the session is between two runs. Between runs, the Watch also queries the
+// free space of each OSD and, with strays, stray PGs. Both queries are too expensive during a run, because
 // Ceph lists all PGs for them.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
@@ -138,8 +134,8 @@ func (w *Watch) looksForStrays() bool {
 	return w.strays
 }
 
-// look takes a sample and, if it is missing or was requested again, the survey. It takes both
-// concurrently, because the first run waits for both. It keeps the sample only if both succeed.
+// look takes a sample and, if wantsSurvey returns true, a survey. It takes both concurrently, because the
+// first run needs both. It keeps the sample only if both succeed.
 func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
 	var sample quiescence.Sample
@@ -177,8 +173,8 @@ func (w *Watch) look(ctx context.Context) {
 // surveyEvery is the shortest time between two surveys.
 const surveyEvery = 15 * time.Second
 
-// SurveyAgain requests a new survey. A session requests it while something in the survey, such as a
-// flag, prevents its next run, because users can remove that. The old survey stays until then.
+// SurveyAgain requests a new survey. A session calls it while something in the survey prevents its next
+// run, such as a flag that users can unset. View returns the old survey until the new one is taken.
 func (w *Watch) SurveyAgain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +192,7 @@ type View struct {
 	Survey  *Survey
 	Samples []quiescence.Sample
 	Extras  []Extra
-	Err     error // of the last attempt
+	Err     error // of the last attempt to take a sample
 }
 
 // View returns all observations so far.
@@ -209,8 +205,8 @@ func (w *Watch) View() View {
 	}
 }
 
-// takeSample takes a sample. During a survey it takes no Extra: the survey reads the space itself, and
-// a phase whose latencies matter is running only if the manager was restarted.
+// takeSample takes a sample and, if one is due, an Extra. During a survey it takes no Extra. The survey
+// reads the space itself, and OSD latencies matter only in a phase, during which surveys are rare.
 func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Sample, *Extra, error) {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
@@ -239,12 +235,12 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	err = group.Wait() // Wait must precede the read of the sample: Go does not define the order within one statement.
+	err = group.Wait() // Wait must come before sample is read: Go does not define the order within one return statement.
 	return sample, more, err
 }
 
-// osdIO reads the client I/O of OSDs. A run does not fail if there is no answer: an older Ceph
-// may not have the command, or a module of ceph-mgr may be broken.
+// osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the run: an
+// older Ceph may not have the command, or a module of ceph-mgr may be broken.
 func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)
@@ -253,7 +249,7 @@ func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 		return nil
 	}
 	io, err := w.ceph.OSDIO(ctx, at)
-	if err == nil || errors.Is(err, context.Canceled) { // It is cancelled if another query failed.
+	if err == nil || errors.Is(err, context.Canceled) { // The context is cancelled if another query failed.
 		return io
 	}
 	w.mu.Lock()
@@ -295,7 +291,7 @@ func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	return s, nil
 }
 
-// into returns a function for an errgroup that stores the result of get.
+// into returns a function for an errgroup. The function stores the result of get in place.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// judgeBackground adds the background load to a run, and its figures to each phase. It returns why
-// the background load makes the run invalid; "" if it does not.
+// judgeBackground adds the background load to a run, and the load's figures to each phase. It returns the
+// reason if the background load makes the run invalid, and "" otherwise.
 func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	id := workload.BackgroundID(run.Number)
 	run.Background = &archive.Background{
@@ -22,7 +22,7 @@ func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 		EndTime:   orNil(cmp.Or(s.Notes.EndedAt[id], s.Background.EndTime(id))),
 	}
 	if report.Result == nil {
-		return "" // The task has failed, and the script handles that.
+		return "" // The load failed or was cancelled. The caller of Judge passes the reason.
 	}
 	observation, err := figure.Observe([]task.Report{*report}, engine.Timing{})
 	if err != nil {
@@ -32,9 +32,9 @@ func (s Session) judgeBackground(run *archive.Run, report *task.Report) string {
 	return s.duringPhases(run, id)
 }
 
-// duringPhases adds to each phase the background load's figures during that phase, or those of the
-// whole run if they cannot be separated. It returns why the run is invalid; "" unless the background
-// load did nothing during a phase.
+// duringPhases adds the background load's figures during each phase to that phase. If the figures cannot be
+// separated by time, it adds those of the whole run. If the background load did nothing during a phase,
+// duringPhases returns that as the reason why the run is invalid, and "" otherwise.
 func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 	whole := run.Background.Observation
 	for i := range run.Phases {
@@ -54,9 +54,9 @@ func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 	return wrong
 }
 
-// whileMeasured returns the start and end of a phase's measurement, in seconds since the
-// background load began. It uses the times by the manager's clock. After a restart of the manager,
-// it uses those by the nodes' clocks, which may differ.
+// whileMeasured returns the start and end of a phase's measurement, in seconds since the background load
+// began. It uses times by the manager's clock. If a restart of the manager has lost them, it uses times by
+// the nodes' clocks, which may differ from each other.
 func (s Session) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {

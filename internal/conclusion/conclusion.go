@@ -30,13 +30,13 @@ type Conclusion struct {
 	environment v1alpha1.Environment
 }
 
-// AnyValid reports whether any run is valid.
+// AnyValid reports whether at least one run is valid.
 func AnyValid(runs []Run) bool {
 	return slices.ContainsFunc(runs, func(r Run) bool { return r.Reason == "" })
 }
 
-// Conclude combines all valid runs, and judges the expectations, which may compare this benchmark with
-// the results of others, the references.
+// Conclude combines all valid runs and judges the expectations. An expectation may compare this benchmark
+// with another one, its reference.
 func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (Conclusion, error) {
 	c := Conclusion{space: s.spaceEfficiency()}
 	own, background := map[v1alpha1.PhaseName][]figure.Observation{}, map[v1alpha1.PhaseName][]figure.Observation{}
@@ -83,9 +83,10 @@ func (s Session) Conclude(runs []Run, references map[string]figure.Reference) (C
 	return c, nil
 }
 
-// spaceEfficiency returns the space efficiency at the moment when the session stored the most data.
-// It returns nil if used and stored bytes cannot be compared: OSDs that are down do not report
-// their usage, and a snapshot shares space with its image while Ceph counts both as stored.
+// spaceEfficiency returns the space efficiency at the moment when the session stored the most data. It
+// returns nil without such data, and for an outage or a rollback, because used and stored bytes then cannot
+// be compared. OSDs that are down do not report their usage. A snapshot shares space with its image, but Ceph
+// counts both as stored.
 func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
 	if t := &s.Spec.Template; t.Outage != nil || t.InitialState == v1alpha1.InitialStateRollback {
 		return nil
@@ -101,7 +102,7 @@ func (s Session) spaceEfficiency() *v1alpha1.SpaceEfficiency {
 	}
 }
 
-// Sentence returns the conclusion in a few sentences for status, at most 512 bytes.
+// Sentence returns the conclusion in plain English for status, in at most 512 bytes.
 func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	text := fmt.Sprintf("%d of %d runs are valid.", c.Valid, spec.Repetitions)
 	if c.Gate.Sentence != "" {
@@ -124,7 +125,7 @@ func (c Conclusion) Sentence(spec v1alpha1.CephBenchmarkSpec) string {
 	return ellipsis.Cut(text, 512)
 }
 
-// Write puts the conclusion into status, and sets the condition that the run ID has ended.
+// Write puts the conclusion into status, and sets the condition Complete or Failed.
 func (c Conclusion) Write(status *v1alpha1.CephBenchmarkStatus, s Session) {
 	status.CompletionTime = new(metav1.NewTime(s.Now))
 	status.Summary = ellipsis.Cut(c.Summary, 512)

@@ -16,50 +16,50 @@ import (
 )
 
 const (
-	// maxMerged is how much memory the combined results of all phases of a run may take,
-	// according to [limits.Size]. A phase of 16 hours takes 2 MiB.
+	// maxMerged is the maximum size in bytes, by [limits.Size], of the merged results of a run: one merged
+	// result of all clients for each phase. A phase of 16 hours takes 2 MiB.
 	maxMerged = 48 << 20
-	// reportsTimeout is how long one pass of the controller may take to fetch all clients' reports of
-	// one task.
+	// reportsTimeout limits one attempt to fetch all clients' reports of a task.
 	reportsTimeout = 2 * time.Minute
 )
 
-// Reporter is a client that has reports of its tasks.
+// Reporter is a client that reports on its tasks.
 type Reporter interface {
 	Report(ctx context.Context, id string) (*task.Report, error)
 }
 
-// Reports are the reports about one run.
+// Reports has the clients' reports on one run.
 type Reports struct {
-	// Phases has the reports of the run's phases, in order, up to the last phase that has ended.
-	// If that phase failed or was aborted, its reports may say why.
+	// Phases has the reports on the run's phases, in order, up to the last phase that has ended. The reports
+	// on a phase that failed or was aborted may say why.
 	Phases []*Gathered
-	// Background is the report of the background load; nil without one, or if the load has not ended.
+	// Background is the report on the background load. It is nil without such a load, or if the load has not
+	// ended.
 	Background *task.Report
-	// Dropped lists the parts that were removed from all reports.
+	// Dropped lists the parts that were removed from all reports to save memory.
 	Dropped []archive.Part
 }
 
-// Gathering holds the clients' reports of the phases of one run.
+// Gathering holds the clients' reports on the phases of one run.
 type Gathering struct {
 	run   int32
 	tasks map[string]*Gathered
-	// dropped lists the parts that were removed from all reports. kept is the remaining size of
-	// the reports in bytes.
+	// dropped lists the parts that were removed from all reports. kept is the size of the remaining reports
+	// in bytes.
 	dropped []archive.Part
 	kept    int64
-	// background is the report of the background load; nil if it was not fetched yet.
+	// background is the report on the background load; nil before it was fetched.
 	background *task.Report
 }
 
-// Gathered holds the clients' reports of one task, beginning with the first client.
+// Gathered holds the clients' reports on one task, in the order of the clients.
 type Gathered struct {
 	reports  []task.Report
 	observer figure.Observer
-	merged   int64 // bytes
+	merged   int64 // size of the merged result in bytes
 }
 
-// SlowestSeconds returns the duration of a task that has ended, on the slowest client.
+// SlowestSeconds returns how many seconds an ended task took on the slowest client.
 func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest float64, err error) {
 	err = eachReport(ctx, clients, 0, id, func(report *task.Report) error {
 		if report.Result == nil {
@@ -73,8 +73,9 @@ func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest
 	return slowest, err
 }
 
-// eachReport fetches the clients' reports of an ended task, from a given client on. It fetches one
-// report after the other, because all together may exceed the manager's memory.
+// eachReport fetches the reports on an ended task from the clients with an index of at least from, and passes
+// each to take. It fetches one report after the other, because all reports together may exceed the manager's
+// memory.
 func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
@@ -90,7 +91,8 @@ func eachReport(ctx context.Context, clients []Reporter, from int, id string, ta
 	return nil
 }
 
-// Fetch fetches the reports about a run, of the tasks that have ended according to the given statuses.
+// Fetch returns the reports on those tasks of a run that have ended. The arguments tasks and background say
+// which tasks have ended.
 func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int32, clients []Reporter, tasks workload.Tasks, load []Reporter, background workload.Tasks) (Reports, error) {
 	var told Reports
 	for _, phase := range script.Phases {
@@ -101,7 +103,7 @@ func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int3
 		gathered, err := g.fetch(ctx, clients, run, id, phase.Load.Timing())
 		failed := tasks.Failed(id) != nil
 		if failed && runner.HasCode(err, runner.NotFound) {
-			break // The log has lost the report.
+			break // The report was lost with the client's log.
 		}
 		if err != nil {
 			return Reports{}, err
@@ -115,12 +117,12 @@ func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int3
 	var err error
 	if id := workload.BackgroundID(run); background.All(id, task.State.Ended) {
 		told.Background, err = g.fetchBackground(ctx, load, id)
-	} // A load that has not ended, because the run was aborted, has no report.
+	} // If the run was aborted before the load ended, the load has no report.
 	return told, err
 }
 
-// fetch fetches each client's report of a phase once. If a client does not answer, the next pass
-// continues with that client.
+// fetch fetches each client's report on a phase once. If a client does not answer, the next call continues
+// with that client.
 func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id string, timing engine.Timing) (*Gathered, error) {
 	if g.run != run {
 		*g = Gathering{run: run, tasks: map[string]*Gathered{}}
@@ -136,8 +138,8 @@ func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id
 	})
 }
 
-// take merges a report with the earlier ones, and keeps the parts that may fit into the archive. It
-// does not change the report itself.
+// take merges a report with the earlier reports, and keeps the parts that may fit into the archive. It does
+// not change the report itself.
 func (g *Gathering) take(of *Gathered, report *task.Report) {
 	of.observer.Add(report)
 	kept := *report
@@ -168,9 +170,9 @@ func (g *Gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged drops the merged result of a phase if the merged results of all phases exceed
-// maxMerged. Time series alone never exceed that limit, because runners drop very long ones, but
-// warnings and latency windows from a manipulated client may.
+// boundMerged drops the merged result of a phase if the merged results of all phases exceed maxMerged. Time
+// series alone cannot exceed maxMerged, because runners drop very long ones. Warnings and latency windows
+// from a manipulated client can.
 func (g *Gathering) boundMerged(of *Gathered) {
 	of.merged = limits.Size(of.observer.Merged())
 	total := int64(0)
@@ -183,7 +185,7 @@ func (g *Gathering) boundMerged(of *Gathered) {
 	}
 }
 
-// fetchBackground fetches the background load's report of a run, once.
+// fetchBackground fetches the report on a run's background load once.
 func (g *Gathering) fetchBackground(ctx context.Context, load []Reporter, id string) (*task.Report, error) {
 	if g.background != nil && g.background.ID == id {
 		return g.background, nil

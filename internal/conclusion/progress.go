@@ -11,10 +11,10 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// maxStep is the maximum length of a step in status, in bytes.
+// maxStep is the maximum length of Progress.Step in status, in bytes.
 const maxStep = 128
 
-// Progress holds the facts about how far a benchmark has come.
+// Progress says how far a benchmark has come.
 type Progress struct {
 	Now         time.Time
 	Repetitions int32
@@ -42,9 +42,9 @@ func (p Progress) Write(s *v1alpha1.CephBenchmarkStatus) {
 	s.Progress = &progress
 }
 
-// estimate returns when the benchmark is expected to end; nil if unknown. It uses the planned
-// duration of runs until the first run has ended, and then the mean duration of the ended runs. The
-// estimate changes only when a run ends, because each change costs a write of status.
+// estimate returns when the benchmark is expected to end; nil if unknown. Until the first run has ended, it
+// uses the planned duration of a run. Afterwards it uses the mean time that ended runs took. The estimate
+// changes only when a run ends, because each change costs a write of status.
 func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.Time {
 	var before *metav1.Time
 	if s.Progress != nil {
@@ -60,7 +60,7 @@ func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.
 	return new(metav1.NewTime(p.Now.Add(left).Truncate(time.Second)))
 }
 
-// firstStart returns when the first run began, or else when the session began; now if unknown.
+// firstStart returns when the first run began, or else when the session began; Now if both are unknown.
 func (p Progress) firstStart(s v1alpha1.CephBenchmarkStatus) time.Time {
 	for _, run := range s.Runs {
 		if run.StartTime != nil {

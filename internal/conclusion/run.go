@@ -22,7 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// MaxSpread is the longest allowed time between the clients' starts of a phase.
+// MaxSpread is the maximum time between the starts of the first and the last client in a phase.
 const MaxSpread = 250 * time.Millisecond
 
 // Run is the outcome of one run. Its Reason is empty if the run is valid.
@@ -30,13 +30,14 @@ type Run struct {
 	archive.Run
 	// Invalid is the reason in one word, for metrics; "" for a valid run.
 	Invalid string
-	// standalone says that a standalone client executed the run. Then status gets the start time of
-	// the run only together with its outcome.
+	// standalone says that a standalone client executed the run. Status gets the start time of such a run only
+	// together with the run's outcome.
 	standalone bool
 }
 
-// Judge returns the outcome of a run. The run is invalid for the reason in wrong, or else for the first
-// reason that Judge finds. With fatal, the run has failed, and no other run can be valid.
+// Judge returns the outcome of a run. The run is invalid for the reason in wrong or, if wrong is empty, for
+// the first reason that Judge finds. If fatal is true, the run is failed instead of invalid, because no other
+// run can be valid.
 func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Run, error) {
 	run := Run{standalone: s.Standalone, Run: archive.Run{
 		SchemaVersion: archive.SchemaVersion, Number: number,
@@ -70,10 +71,11 @@ func (s Session) Judge(number int32, wrong string, fatal bool, told Reports) (Ru
 	return run, nil
 }
 
-// OfArchive returns a run that an earlier attempt or process has archived.
+// OfArchive returns a run that was archived before, for example by the manager before it restarted.
 func OfArchive(run *archive.Run) Run { return Run{Run: *run, Invalid: invalid(run)}.Kept() }
 
-// phase judges one phase of a run, and returns why it makes the run invalid; "" if it does not.
+// phase judges one phase of a run. It returns the reason if the phase makes the run invalid, and ""
+// otherwise.
 func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string, error) {
 	p, id := s.Script.Phases[i], workload.TaskID(run, s.Script.Phases[i].Name)
 	start, end := s.Notes.StartedAt[id], s.Notes.EndedAt[id]
@@ -108,7 +110,7 @@ func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string,
 	return phase, cmp.Or(failed, s.wrong(id, phase, disturbances)), nil
 }
 
-// marks returns the marks of a phase, which warn readers of its figures.
+// marks returns the marks of a phase. A mark warns readers of the phase's figures.
 func (s Session) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
 	marks := figure.MarksOfSpec(&s.Spec.Template, &p.Spec)
 	reads := engine.TraitsOf(&p.Spec).Reads
@@ -127,17 +129,17 @@ func (s Session) marks(p workload.Phase, measured *result.Result, disturbances [
 	return marks
 }
 
-// judgeOutage adds the outage to the phase in which it happened, and returns why it makes the run
-// invalid; "" if it does not.
+// judgeOutage adds the outage to the phase in which it happened. It returns the reason if the outage makes
+// the run invalid, and "" otherwise.
 func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figure.Observation) string {
 	if !s.Outage.Known(run) {
 		return fmt.Sprintf("Phase %s: the manager restarted during it, so the outage was not measured", phase.Name)
 	}
-	// The rate changes because of the outage, not because of a warm-up.
+	// The outage itself changes the rate, so an unsteady rate is no sign of a warm-up.
 	observation.Marks = slices.DeleteFunc(observation.Marks, func(m v1alpha1.ResultMark) bool { return m == v1alpha1.MarkNotSteady })
 	var total *result.Direction
 	if observation.Result != nil {
-		total, _ = observation.Result.Total() // If this fails, the outage has no windows.
+		total, _ = observation.Result.Total() // Without a total, the outage has no windows.
 	}
 	plan, _ := outage.PlanFor(&s.Spec.Template)
 	phase.Outage = s.Outage.Measure(plan, s.Samples, total)
@@ -145,7 +147,7 @@ func (s Session) judgeOutage(run int32, phase *archive.Phase, observation *figur
 	return s.Outage.Invalid(phase.Name)
 }
 
-// wrong returns the reason why a phase makes its run invalid; "" if it does not.
+// wrong returns the reason why a phase makes its run invalid; "" if it does not make it invalid.
 func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence.Disturbance) string {
 	spread := s.Notes.Spread[id]
 	switch {
@@ -162,7 +164,7 @@ func (s Session) wrong(id string, phase archive.Phase, disturbances []quiescence
 	return ""
 }
 
-// invalid returns the reason of a run in one word; "" for a valid run.
+// invalid returns the reason why a run is invalid, in one word; "" for a valid run.
 func invalid(run *archive.Run) string {
 	if run.Reason == "" {
 		return ""
@@ -186,8 +188,8 @@ func invalid(run *archive.Run) string {
 	return "Other"
 }
 
-// disturbedBy returns the first kind of disturbance that makes a phase invalid; "" if none does. It
-// reads the archived form, so that a run has the same reason if it is read back after a crash.
+// disturbedBy returns the first kind of disturbance that makes a phase invalid; "" if no disturbance does. It
+// reads the archived form, so a run that is read from the archive after a crash gets the same reason.
 func disturbedBy(p archive.Phase) quiescence.Kind {
 	var disturbances []quiescence.Disturbance
 	if len(p.Disturbances) == 0 || json.Unmarshal(p.Disturbances, &disturbances) != nil {
@@ -201,8 +203,8 @@ func disturbedBy(p archive.Phase) quiescence.Kind {
 	return ""
 }
 
-// Kept returns only the parts of a run that the conclusion needs. The other parts are large, and
-// are archived by now.
+// Kept returns only the parts of a run that the conclusion needs. The other parts are large, and the archive
+// has them.
 func (r Run) Kept() Run {
 	kept := Run{Invalid: r.Invalid, standalone: r.standalone, Run: archive.Run{
 		Number: r.Number, State: r.State, Reason: r.Reason, StartTime: r.StartTime, InitialState: r.InitialState,
@@ -222,7 +224,7 @@ func (r Run) Kept() Run {
 	return kept
 }
 
-// Entry returns the entry of the run in status.
+// Entry returns the run's entry in status. The argument results names the archived results.
 func (r Run) Entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
 		Number: r.Number, State: r.State, Reason: ellipsis.Cut(r.Reason, 128), InitialState: r.InitialState, Results: results,
@@ -236,7 +238,7 @@ func (r Run) Entry(results string) v1alpha1.BenchmarkRun {
 	return run
 }
 
-// Event returns the event about the outcome.
+// Event returns the event about the run's outcome.
 func (r Run) Event() *kstatus.Outcome {
 	if r.Reason != "" {
 		return &kstatus.Outcome{Reason: "RunInvalid", Message: fmt.Sprintf("Run %d is invalid and excluded. %s", r.Number, r.Reason)}

@@ -1,6 +1,6 @@
-// Package conclusion turns the facts about a benchmark's session into results. It decides whether
-// each run is valid, or for which reason it is invalid, and combines the valid runs into status.
-// The package is pure, with one exception: a Gathering fetches reports from clients.
+// Package conclusion turns the facts about a benchmark's session into results. It decides whether each run is
+// valid, names the reason if not, and combines the valid runs into status. The package is pure, except that a
+// Gathering fetches reports from clients.
 package conclusion
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Session has the facts about a session when one of its runs is concluded.
+// Session has the facts from which the runs of a session are concluded.
 type Session struct {
 	Now    time.Time
 	Spec   v1alpha1.CephBenchmarkSpec
@@ -31,31 +31,30 @@ type Session struct {
 	Tasks, Background workload.Tasks
 	Notes             workload.Notes
 	clusterwatch.View
-	// TargetPools has the names of the pools that store the data. Pools has their settings. PGs has
-	// all placement groups.
+	// TargetPools has the names of the pools that store the data, and Pools has their settings. PGs has all
+	// placement groups.
 	TargetPools []string
 	Pools       []ceph.Pool
 	PGs         []ceph.PG
 	Detail      quiescence.Detail
-	// Disturbances holds the disturbances during each task, by its ID.
+	// Disturbances holds the disturbances during each task, by the task's ID.
 	Disturbances map[string][]quiescence.Disturbance
 	Outage       outage.State
 	// Cached says that the dataset is so small that the OSDs' caches may serve many reads.
 	Cached bool
-	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes
-	// the OSDs used before the session created anything.
+	// Overhead is how many bytes OSDs store for one byte of a client. UsedBefore is how many bytes the OSDs
+	// used before the session created any data.
 	Overhead   float64
 	UsedBefore int64
-	// OSDs are the OSDs to which the scratch pool is confined, in the form of status.
+	// OSDs names the OSDs to which the scratch pool is confined, as status shows them.
 	OSDs string
-	// Standalone says that the client is standalone. Remark is the sentence about that in the
-	// summary.
+	// Standalone says that the client is standalone. Remark is the summary's sentence about that.
 	Standalone bool
 	Remark     string
 }
 
-// Workload returns the phases and the environment of this session. A reference is a benchmark with
-// which an expectation compares. Its runs are used only if they measured the same workload.
+// Workload returns digests of the phases, and the environment. An expectation may compare with a reference,
+// another benchmark. The reference's runs count only if they measured the same workload.
 func (s Session) Workload() reference.Workload {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Environment: s.Detail}
 	for _, p := range s.Script.Phases {
@@ -64,9 +63,9 @@ func (s Session) Workload() reference.Workload {
 	return w
 }
 
-// phaseDigest returns a digest that is equal for phases with the same specification, number and
-// resources of clients, dataset, image, claim and outage. Pools, OSDs, nodes and the background load
-// belong to the environment.
+// phaseDigest returns a digest of all that defines a phase's workload: specification, number and resources of
+// clients, dataset, image, claim and outage. Equal workloads have equal digests. Pools, OSDs, nodes and the
+// background load belong to the environment instead.
 func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	asked := struct {
 		Phase     v1alpha1.Phase
@@ -75,7 +74,7 @@ func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 		Dataset   v1alpha1.Dataset
 		Image     v1alpha1.Image
 		Claim     *v1alpha1.PersistentVolumeClaimTarget
-		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those in status.
+		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those already in status.
 	}{
 		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
 		Claim: t.Target.PersistentVolumeClaim, Outage: t.Outage,
@@ -98,7 +97,7 @@ func digestOf(spec any) string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// placementOf counts the placement groups of pools on each OSD.
+// placementOf counts the placement groups of each pool on each OSD.
 func placementOf(pools []ceph.Pool, pgs []ceph.PG) []archive.Placement {
 	var all []archive.Placement
 	for _, pool := range pools {

@@ -25,8 +25,8 @@ func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	s.Runs = append(s.Runs, run)
 }
 
-// Begin replaces status by that of a run ID that begins. If the run ID has begun before and not ended,
-// for example because it was paused, Begin changes nothing.
+// Begin resets status for the start of a run ID. If that run ID is already in progress, for example after a
+// pause, Begin changes nothing.
 func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
 	if s.ObservedRunID == id && !kstatus.HasEnded(s.Conditions) {
 		return
@@ -37,7 +37,7 @@ func Begin(s *v1alpha1.CephBenchmarkStatus, id v1alpha1.RunID, now time.Time) {
 	kstatus.RemoveEnds(&s.Conditions)
 }
 
-// Fail sets the condition that the run ID has failed, and ends a run in progress as failed.
+// Fail sets the condition Failed, and marks a run in progress as failed.
 func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
 	s.CompletionTime = new(metav1.NewTime(now))
 	for i := range s.Runs {
@@ -48,7 +48,7 @@ func Fail(s *v1alpha1.CephBenchmarkStatus, now time.Time, o kstatus.Outcome) {
 	setEnd(s, v1alpha1.ConditionFailed, o)
 }
 
-// setEnd sets Complete or Failed.
+// setEnd sets the condition of the given kind: Complete or Failed.
 func setEnd(s *v1alpha1.CephBenchmarkStatus, kind string, o kstatus.Outcome) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: kind, Status: metav1.ConditionTrue, Reason: o.Reason, Message: ellipsis.Cut(o.Message, 1024), ObservedGeneration: s.ObservedGeneration,

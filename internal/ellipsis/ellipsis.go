@@ -1,25 +1,24 @@
-// Package ellipsis shortens texts to the room in a field of the API or in a message.
-//
-// It is a package of its own, without imports of cephtune, because the runner, the controllers and
-// the pure packages below them use it.
+// Package ellipsis shortens texts to the room in a field of the API or in a message. It imports no package
+// of cephtune, so that all packages can use it.
 package ellipsis
 
 import "strings"
 
-// mark replaces the omitted text. Its length counts.
+// mark replaces the omitted text. Its three bytes count towards the limit.
 const mark = "…"
 
-// Cut shortens a text at its end to at most the given number of bytes, which must be at least three.
+// Cut shortens a text at its end, so that its length is within the limit most, in bytes. The limit must be
+// at least three.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	// The cut may be inside a character of several bytes. ToValidUTF8 removes its first part.
+	// ToValidUTF8 removes the first part of a character that the cut has split.
 	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }
 
-// CutFront is like Cut, but shortens a text at its beginning. It suits a program's output, which has the
-// error at its end.
+// CutFront is like Cut, but shortens a text at its beginning. It suits the output of programs, which print
+// an error last.
 func CutFront(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -12,9 +12,9 @@ import (
 // backgroundName is the name of the phase that a background load becomes.
 const backgroundName = "background"
 
-// BackgroundOf returns the Load of a background load that was admitted and has its defaults. Its
-// tasks end only when they are cancelled. The error names a field that is missing or out of
-// range, in case it was not admitted.
+// BackgroundOf returns the Load of a background load. The tasks of this Load run until they are cancelled,
+// for at most [load.Endless]. The error names a field that is missing or out of range. A background load that
+// was admitted and has its defaults causes no error.
 func BackgroundOf(b v1alpha1.BackgroundLoad) (Load, error) {
 	phase := b.AsPhase()
 	phase.Name = backgroundName
@@ -29,7 +29,7 @@ func BackgroundOf(b v1alpha1.BackgroundLoad) (Load, error) {
 	return made, nil
 }
 
-// background is the load of a phase without an end.
+// background is a Load whose tasks run until they are cancelled.
 type background struct {
 	Load
 
@@ -49,5 +49,5 @@ func (b background) Task(p place.Place, run Run) (task.Task, error) {
 	return made, nil
 }
 
-// Timing implements [Load]. It is zero: the phases decide how long a background load runs.
+// Timing implements [Load]. It returns zero, because a background load runs as long as the phases.
 func (background) Timing() Timing { return Timing{} }

@@ -1,5 +1,5 @@
-// Package engine lists the benchmark engines. It makes the load of a phase, and recognises the
-// engine and format of an output.
+// Package engine lists the benchmark engines. It makes the Load of a phase, and recognises and parses the
+// output of an engine.
 package engine
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// These types alias those of package parse, so that callers import only this package.
+// These types are aliases of those in package parse, so that callers need only this package.
 type (
 	// Format is one output format of one engine.
 	Format = parse.Format
@@ -26,15 +26,15 @@ type (
 	Options = parse.Options
 	// SyntaxError says that an output does not have the expected format.
 	SyntaxError = parse.SyntaxError
-	// IncompleteError says that a run failed, was stopped, or did nothing.
+	// IncompleteError says that an output was cut off, or that a run failed, was stopped, ended early or did
+	// nothing.
 	IncompleteError = parse.IncompleteError
 )
 
-// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter than
-// requested.
+// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter than requested, or moved
+// too few bytes.
 const EndedEarly = parse.EndedEarly
 
-// engines lists all engines, one line each.
 func engines() []load.Engine {
 	return []load.Engine{
 		radosbench.Engine(),
@@ -43,8 +43,8 @@ func engines() []load.Engine {
 	}
 }
 
-// Formats lists all formats, in the order in which Detect tries them. The order matters only for
-// fio, whose JSON may follow the head of its plain output.
+// Formats lists all formats, in the order in which Detect tries them. The order matters only for fio: an
+// output with plain lines before its JSON counts as JSON.
 func Formats() []Format {
 	var formats []Format
 	for _, e := range engines() {
@@ -53,7 +53,7 @@ func Formats() []Format {
 	return formats
 }
 
-// SpecOf returns the part of a phase that belongs to its engine; nil if the phase names none.
+// SpecOf returns the part of a phase that belongs to the phase's engine; nil if the phase names no engine.
 func SpecOf(phase *v1alpha1.Phase) Spec {
 	for _, e := range engines() {
 		if s := e.Spec(phase); s != nil {
@@ -63,7 +63,7 @@ func SpecOf(phase *v1alpha1.Phase) Spec {
 	return nil
 }
 
-// TraitsOf returns the traits of a phase; none for a phase that names no engine.
+// TraitsOf returns the properties of a phase's load; the zero value if the phase names no engine.
 func TraitsOf(phase *v1alpha1.Phase) Traits {
 	if s := SpecOf(phase); s != nil {
 		return s.Traits()
@@ -71,12 +71,12 @@ func TraitsOf(phase *v1alpha1.Phase) Traits {
 	return Traits{}
 }
 
-// Lookup returns the format with a name.
+// Lookup returns the format with the given name; false for an unknown name.
 func Lookup(name string) (Format, bool) {
 	return find(func(f Format) bool { return f.Name == name })
 }
 
-// Detect returns the format of an output from at most the first [parse.HeadBytes].
+// Detect recognises the format of an output from its beginning. It uses at most [parse.HeadBytes] bytes.
 func Detect(head []byte) (Format, bool) {
 	head = head[:min(len(head), parse.HeadBytes)]
 	return find(func(f Format) bool { return f.Detect(head) })
@@ -91,8 +91,8 @@ func find(matches func(Format) bool) (Format, bool) {
 	return formats[i], true
 }
 
-// Parse recognises the format of an output and reads it. The result's Source names the format.
-// For the errors see [Format].
+// Parse recognises the format of an output and parses the output. The result's Source names the format.
+// [parse.Format] describes the errors.
 func Parse(r io.Reader, options Options) (*result.Result, error) {
 	reader := bufio.NewReaderSize(r, parse.HeadBytes)
 	head, err := reader.Peek(parse.HeadBytes)

@@ -11,19 +11,19 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// These types alias those of package load, so that callers import only this package.
+// These types are aliases of those in package load, so that callers need only this package.
 type (
 	// Load is a phase, ready to be turned into command lines.
 	Load = load.Load
-	// Piloted is a Load that may need pilots to choose how many bytes to move.
+	// Piloted is a Load that may need pilots to determine its number of bytes.
 	Piloted = load.Piloted
-	// Growing is a Load that may end early because the free space is used up.
+	// Growing is a Load that writes new objects, so that the free space may limit it.
 	Growing = load.Growing
-	// Pilot is a short run that measures how fast a client is.
+	// Pilot is the outcome of a short run that measures how fast the clients are.
 	Pilot = load.Pilot
 	// Run is one execution of a phase.
 	Run = load.Run
-	// Dataset is data that is written once, unmeasured.
+	// Dataset is data that is written once, without being measured.
 	Dataset = load.Dataset
 	// Timing is how long a measurement takes.
 	Timing = load.Timing
@@ -35,8 +35,8 @@ type (
 	FieldValue = load.FieldValue
 )
 
-// LoadOf returns the load of a phase that was admitted and has its defaults. The error names a
-// field that is missing or out of range, in case it was not admitted.
+// LoadOf returns the Load of a phase. The error names a field that is missing or out of range. A phase that
+// was admitted and has its defaults causes no error.
 func LoadOf(phase v1alpha1.Phase) (Load, error) {
 	made, err := loadOf(SpecOf(&phase))
 	if err != nil {
@@ -52,9 +52,9 @@ func loadOf(spec Spec) (Load, error) {
 	return spec.Load()
 }
 
-// Cleanup returns commands that remove everything that the loads may have left for this client:
-// data that runs wrote, then datasets, except datasets shared with other runs. The commands can
-// be repeated; [load.Dataset] says when they have to be.
+// Cleanup returns the commands that tear down everything that the loads may have created for this client. The
+// commands remove the data that runs wrote, and then the datasets, except datasets shared with other runs.
+// All commands can be repeated; [load.Dataset] says when this is necessary.
 func Cleanup(p place.Place, loads []Load) []task.Command {
 	var commands []task.Command
 	for _, l := range loads {
@@ -78,15 +78,15 @@ func Cleanup(p place.Place, loads []Load) []task.Command {
 
 // Traces names the RADOS namespaces in which a client may have left objects.
 type Traces struct {
-	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty.
+	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty after teardown.
 	Namespaces []string
-	// InDefault says that the default namespace of that pool may contain objects whose names begin
-	// with [place.ObjectPrefix] and the place's owner. To check that, one has to list all objects
-	// in the namespace, including those of others.
+	// InDefault says that the default namespace of that pool may contain objects whose names begin with
+	// [place.ObjectPrefix] and the place's owner. A search for them has to list all objects in that
+	// namespace, including foreign ones.
 	InDefault bool
 }
 
-// TracesOf returns the RADOS namespaces in which a client of these loads may have left objects.
+// TracesOf returns the Traces of a client with these loads.
 func TracesOf(p place.Place, loads []Load) Traces {
 	var namespaces []string
 	for _, l := range loads {
@@ -100,8 +100,8 @@ func TracesOf(p place.Place, loads []Load) Traces {
 	return traces
 }
 
-// DatasetBytes returns how many bytes a client prefills for the given phases. Data that several
-// phases share counts once. Data that an earlier run has prefilled does not count.
+// DatasetBytes returns how many bytes a client prefills for the given loads. Data that several loads share
+// counts once. Data that an earlier run has prefilled does not count.
 func DatasetBytes(p place.Place, loads []Load) int64 {
 	var bytes int64
 	var keys []string

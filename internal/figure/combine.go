@@ -10,31 +10,29 @@ import (
 )
 
 const (
-	// Confidence is the confidence of intervals.
+	// Confidence is the confidence level of all intervals.
 	Confidence = 0.95
-	// MinimumRuns is the smallest number of runs with an interval: an interval from two runs
-	// would span more than ten standard deviations.
+	// MinimumRuns is the smallest number of runs from which an interval is computed: an interval from two
+	// runs would span more than ten standard deviations.
 	MinimumRuns = 3
 )
 
-// Combine makes one result of a phase's observations in all valid runs.
+// Combine combines the observations of a phase in all valid runs into one result.
 //
-// Rates, mean latencies and TimeToClean are the geometric mean of the runs, with Student's interval
-// on their logarithms. LatencyMax is the longest of all runs. It has no interval, because it says
-// nothing about the next run. With fewer than [MinimumRuns] runs, no figure has an interval.
+// Rates, mean latencies and TimeToClean are geometric means of the runs. Their intervals are Student's, on
+// the logarithms of the runs' values. LatencyMax is the maximum over all runs. It has no interval, because it
+// says nothing about the next run. With fewer than [MinimumRuns] runs, no figure has an interval.
 //
-// Percentiles are never averaged. The value is the percentile of all operations of all runs,
-// from the sum of their histograms, so runs with more operations weigh more. With several runs, it
-// is absent if a histogram is missing. The interval describes the percentile of a typical run
-// instead: each run gives one observation, and Combine applies Student's interval to their
-// logarithms. If one odd run pulls the value out of the interval, Combine widens the interval to
-// include the value.
+// Percentiles are never averaged. A percentile comes from the sum of the histograms of all runs, so runs with
+// more operations weigh more. With several runs, it is absent if a histogram is missing. Its interval
+// describes the percentile of a typical run instead: it is Student's, on the logarithms of the runs' own
+// percentiles. If the percentile is outside of that interval, Combine widens the interval to include it.
 //
-// For percentiles of a window of an outage, the value is the median of the runs. Their
-// histograms are not kept. Adding them up would also favour the run with the longest recovery,
-// because the windows of runs have different lengths. A figure is absent if one of the runs
-// lacks it or has only a lower bound, or if its latencies are of different kinds. LatencyMin and
-// LatencyStdDev are always absent.
+// A percentile in a window of an outage is the median of the runs, because the histograms of windows are not
+// kept. Their sum would also favour the run with the longest recovery.
+//
+// A figure is absent if a run lacks it or has only a lower bound, or if the runs' latencies are of different
+// kinds. LatencyMin and LatencyStdDev are always absent.
 func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult, error) {
 	out := v1alpha1.PhaseResult{Name: phase, ValidRuns: int32(min(len(runs), 1<<20))}
 	for _, run := range runs {
@@ -63,7 +61,8 @@ func Combine(phase v1alpha1.PhaseName, runs []Observation) (v1alpha1.PhaseResult
 	return out, nil
 }
 
-// valuesOf returns the figure of each run; nil unless each run has it and all are of one kind.
+// valuesOf returns the value of a figure in each run. It returns nil if a run lacks the figure or has only a
+// lower bound, or if the runs' latencies are of different kinds.
 func valuesOf(metric v1alpha1.Metric, direction v1alpha1.Direction, runs []Observation) []float64 {
 	var values []float64
 	var kind result.LatencyKind
@@ -88,7 +87,7 @@ func Find(figures []Figure, metric v1alpha1.Metric, direction v1alpha1.Direction
 	return Figure{}, false
 }
 
-// combineMetric combines one metric. Its second result says whether there is a figure.
+// combineMetric combines the values of one metric. It returns false if the figure is absent.
 func combineMetric(metric v1alpha1.Metric, values []float64, merged *result.Histogram) (v1alpha1.MetricResult, bool, error) {
 	value := stats.GeometricMean(values)
 	percent, isPercentile := percentiles()[metric]

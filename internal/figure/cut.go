@@ -8,14 +8,14 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// afterRamp returns the part of one client's result after its ramp, for a tool that counts the
-// ramp as well. The time series begins at the end of the ramp.
+// afterRamp returns one client's result without its ramp, for an engine whose figures include the ramp. The
+// returned time series begins at the end of the ramp.
 //
-// Operations and bytes are sums over the intervals after the ramp. The interval in which the ramp
-// ends counts in proportion, also in the mean latency, if the series has latencies. Minimum and
-// maximum stay those of the whole run, because the tool does not say when they occurred. The true
-// extremes lie between them. The standard deviation, histograms and percentiles cannot be cut and
-// are dropped.
+// Operations, bytes and the mean latency come from the intervals after the ramp. The interval in which the
+// ramp ends counts in proportion. If the series has no latencies, the mean latency still includes the ramp.
+// The minimum and the maximum latency stay those of the whole run, because the engine does not report when
+// they occurred. The true extremes lie between them. The standard deviation, histograms and percentiles
+// cannot be cut, so they are dropped.
 func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 	cut := *res
 	for _, d := range res.Directions() {

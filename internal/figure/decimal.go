@@ -15,11 +15,11 @@ import (
 // million, and more digits would not fit into maxDecimal.
 const significantDigits = 7
 
-// maxDecimal is the length of the longest Decimal that its schema allows.
+// maxDecimal is the maximum length that the schema of Decimal allows, in characters.
 const maxDecimal = 12
 
-// Decimal writes a finite number that is 0 or more for the API, with up to seven
-// significant digits, and fewer if the exponent needs three digits.
+// Decimal formats a number for the API with up to seven significant digits, or with fewer if the exponent has
+// three digits. The number must be finite and not negative.
 func Decimal(v float64) v1alpha1.Decimal {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', significantDigits-1, 64), 64)
 	if err != nil {
@@ -35,7 +35,7 @@ func Decimal(v float64) v1alpha1.Decimal {
 	return v1alpha1.Decimal(exponential)
 }
 
-// ParseDecimal reads a number from Decimal, or any other number of the API.
+// ParseDecimal parses a Decimal. It returns an error for infinities and NaN.
 func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
 	v, err := strconv.ParseFloat(string(d), 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -44,15 +44,15 @@ func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
 	return v, nil
 }
 
-// Human writes a figure for people, with three significant digits and its unit:
-// "412 MiB/s", "12.3k IOPS", "20.3ms".
+// Human formats a figure for people, with three significant digits and its unit: "412 MiB/s", "12.3k IOPS",
+// "20.3ms".
 func Human(metric v1alpha1.Metric, v float64) string {
 	if metric == v1alpha1.MetricBandwidth {
 		return humanBytes(v) + "/s"
 	}
 	if metric == v1alpha1.MetricIOPS {
 		value, prefix := humanize.ComputeSI(v)
-		if v < 1 { // SI prefixes would turn this into thousandths.
+		if v < 1 { // An SI prefix would turn 0.5 IOPS into 500m IOPS.
 			value, prefix = v, ""
 		}
 		return significant(value) + prefix + " IOPS"
@@ -68,7 +68,7 @@ func Human(metric v1alpha1.Metric, v float64) string {
 	return significant(v*1e9) + "ns"
 }
 
-// HumanDecimal writes a figure of status as Human does; "" if the figure is unknown.
+// HumanDecimal formats a figure of status like [Human]; "" if the figure is unknown.
 func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 	v, err := ParseDecimal(d)
 	if err != nil {
@@ -77,11 +77,11 @@ func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 	return Human(metric, v)
 }
 
-// Exact writes a number for programs, with all its digits.
+// Exact formats a number for programs, with all its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// humanBytes is like humanize.IBytes, but with three digits: one or two digits would hide
-// differences between runs.
+// humanBytes formats bytes like humanize.IBytes, but with three significant digits, because fewer digits
+// would hide differences between runs.
 func humanBytes(v float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
@@ -91,8 +91,8 @@ func humanBytes(v float64) string {
 	return significant(v) + " " + units[i]
 }
 
-// significant writes a number with three significant digits, or with all digits before the point
-// if those are more.
+// significant formats a number with three significant digits, or with all digits before the point if it has
+// more of these.
 func significant(v float64) string {
 	if v == 0 {
 		return "0"

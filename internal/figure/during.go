@@ -12,18 +12,19 @@ const (
 	// shortestPart is the shortest part of a time series, in seconds, from which rates are
 	// computed. The intervals of a time series are about a second long.
 	shortestPart = 1.0
-	// missingTail is how many seconds an engine may leave out at the end of a time series. A
-	// longer gap is a stall.
+	// missingTail is how many seconds an engine may leave out at the end of a time series. A longer gap
+	// counts as a stall.
 	missingTail = 2.0
 )
 
 // ErrNoCourse says that a result has no time series.
 var ErrNoCourse = errors.New("the result has no values over time")
 
-// During computes the figures of one client between two moments, in seconds since it began to
-// measure: Bandwidth, IOPS and, if the time series has it, LatencyMean. If the moments are less than a
-// second apart, During takes the second after the first moment. It returns no figures if no I/O was
-// done in that time, and [ErrNoCourse] if a direction has no time series of operations and bytes.
+// During computes the figures of one client between two moments: Bandwidth, IOPS and, if the time series has
+// latencies, LatencyMean. The moments are in seconds since the client began to measure. If they are less than
+// a second apart, During uses the second that begins at the first moment. It returns no figures if no
+// operation completed between the moments, and [ErrNoCourse] if a direction has no time series of operations
+// and bytes.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}
@@ -39,9 +40,9 @@ func During(res *result.Result, from, to float64) ([]Figure, error) {
 	return Figures(part)
 }
 
-// directionDuring returns the sums of a time series between two moments; nil if no I/O was done. It
-// counts the intervals at both ends in proportion. Time outside of all intervals counts as a stall,
-// except up to missingTail seconds at the end.
+// directionDuring returns the sums of a time series between two moments; nil if no operation completed. An
+// interval that contains one of the moments counts in proportion. Time without an interval counts as a stall,
+// except for up to missingTail seconds at the end of the series.
 func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	if end := s.EndSeconds[s.Len()-1]; end < to && end > from && to-end <= missingTail {
 		to = end
@@ -69,8 +70,8 @@ func directionDuring(s *result.Series, from, to float64) *result.Direction {
 	return part
 }
 
-// CombinedIOPS returns the rate of operations over all runs, computed as in [Combine]; empty if
-// one of them lacks it.
+// CombinedIOPS returns the operations per second over all runs, computed as in [Combine]; "" without runs, or
+// if a run lacks this figure.
 func CombinedIOPS(runs []Observation) (v1alpha1.Decimal, error) {
 	if len(runs) == 0 {
 		return "", nil

@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// maxSentence is the length of the longest summary that status allows.
+// maxSentence is the maximum length of the summary in status, in bytes.
 const maxSentence = 512
 
 // Gate is the outcome of a benchmark's expectations.
@@ -25,16 +25,15 @@ type Gate struct {
 
 // Expect compares expectations with the results of all phases.
 //
-// The whole interval decides: the outcome is Met if all of it is within the limit, Missed if
-// none of it is, and Unknown if it contains the limit. If no interval is possible (fewer than
-// three repetitions, LatencyMax), the value decides. If too few repetitions are valid for an
-// interval, or the figure is missing, the outcome is Unknown. The verdict is Invalid if a phase
-// with an expectation has no valid run. Otherwise it is Failed if an expectation is Missed,
-// Inconclusive if one is Unknown, and Passed if all are Met. Expect returns an error for a limit
-// that admission would have refused.
+// The interval of the figure decides. The outcome is Met if the whole interval is within the limit, Missed if
+// the whole interval is beyond the limit, and Unknown otherwise. If no interval is possible (fewer than three
+// repetitions, or LatencyMax), the value decides. If too few repetitions are valid for an interval, or if the
+// figure is missing, the outcome is Unknown. The verdict is Invalid if a phase with an expectation has no
+// valid run. Otherwise the verdict is Failed if an expectation is Missed, Inconclusive if one is Unknown, and
+// Passed if all are Met. Expect returns an error for an invalid limit, which admission normally refuses.
 //
-// An expectation with maximumRegression is decided by the interval of the ratio to its reference.
-// It is Unknown if there is no such interval.
+// For an expectation with maximumRegression, the interval of the ratio to its reference decides. Without that
+// interval, the outcome is Unknown.
 func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (Gate, error) {
 	if len(expectations) == 0 {
 		return Gate{}, nil
@@ -60,7 +59,7 @@ func Expect(expectations []v1alpha1.Expectation, repetitions int32, phases []v1a
 	return gate, nil
 }
 
-// worse returns the verdict that comes first in the order of precedence.
+// worse returns the verdict that takes precedence: Invalid, then Failed, Inconclusive and Passed.
 func worse(a, b v1alpha1.BenchmarkVerdict) v1alpha1.BenchmarkVerdict {
 	order := []v1alpha1.BenchmarkVerdict{
 		v1alpha1.BenchmarkInvalid, v1alpha1.BenchmarkFailed, v1alpha1.BenchmarkInconclusive, v1alpha1.BenchmarkPassed,
@@ -71,8 +70,8 @@ func worse(a, b v1alpha1.BenchmarkVerdict) v1alpha1.BenchmarkVerdict {
 	return b
 }
 
-// checked is the outcome of one expectation: its entry in status, the verdict that it would give
-// alone, and a clause about it.
+// checked is the outcome of one expectation: its entry in status, the verdict that it would give alone, and
+// its clause for the summary.
 type checked struct {
 	result  v1alpha1.ExpectationResult
 	verdict v1alpha1.BenchmarkVerdict
@@ -81,7 +80,7 @@ type checked struct {
 
 func check(e v1alpha1.Expectation, repetitions int32, phases []v1alpha1.PhaseResult, against Comparison) (checked, error) {
 	if e.Direction == "" {
-		e.Direction = v1alpha1.DirectionTotal // The default in its schema.
+		e.Direction = v1alpha1.DirectionTotal // This is the schema's default.
 	}
 	c := checked{
 		result:  v1alpha1.ExpectationResult{MetricReference: e.MetricReference, Outcome: v1alpha1.ExpectationUnknown},
@@ -134,7 +133,7 @@ func name(e v1alpha1.Expectation) string {
 	return text
 }
 
-// bounds holds a value with its interval. Without an interval, both ends are the value.
+// bounds holds a value with its interval. Without an interval, low and high equal the value.
 type bounds struct {
 	value, low, high float64
 	isInterval       bool
@@ -160,7 +159,6 @@ func (b bounds) describe(metric v1alpha1.Metric) string {
 	return fmt.Sprintf("%s (%s to %s)", Human(metric, b.value), Human(metric, b.low), Human(metric, b.high))
 }
 
-// limit is the limit that an expectation sets.
 type limit struct {
 	atMost bool
 	value  float64
@@ -179,10 +177,10 @@ func newLimit(e v1alpha1.Expectation) (limit, error) {
 	return l, nil
 }
 
-// ParseThreshold reads a limit in the base unit of its metric: a time such as 20ms
-// for latencies and TimeToClean, a quantity such as 400Mi or 5k for others.
+// ParseThreshold parses a limit and returns it in the base unit of its metric. The limit is a time such as
+// 20ms for latencies and TimeToClean, and a quantity such as 400Mi or 5k for other metrics.
 func ParseThreshold(metric v1alpha1.Metric, threshold v1alpha1.Threshold) (float64, error) {
-	if metric.LowerIsBetter() { // Each metric that should be low is a time.
+	if metric.LowerIsBetter() { // Each such metric is a time.
 		d, err := time.ParseDuration(string(threshold))
 		if err != nil || d < 0 {
 			return 0, fmt.Errorf("%q is not a time, such as 20ms", threshold)
@@ -227,7 +225,7 @@ func (l limit) describe(outcome v1alpha1.ExpectationOutcome) string {
 	}
 }
 
-// sentence joins as many clauses as fit.
+// sentence joins as many clauses as fit into maxSentence bytes.
 func sentence(verdict v1alpha1.BenchmarkVerdict, clauses []string) string {
 	text, separator := string(verdict)+": ", ""
 	for i, clause := range clauses {

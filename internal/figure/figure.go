@@ -5,8 +5,8 @@
 //	observations of all valid runs  → Combine → a PhaseResult for status
 //	phase results                   → Expect  → a verdict with its reason
 //
-// The package is pure. Figures are in base units: bytes per second, operations per second,
-// seconds. A figure that the tool did not report is absent, never 0.
+// The package does no I/O. Figures are in base units: bytes per second, operations per second, seconds. A
+// figure that the engine did not report is absent, never 0.
 package figure
 
 import (
@@ -20,9 +20,9 @@ import (
 
 // These metrics are archived but cannot have expectations.
 const (
-	// LatencyMin is the shortest time of an operation, in seconds.
+	// LatencyMin is the shortest latency, in seconds.
 	LatencyMin v1alpha1.Metric = "LatencyMin"
-	// LatencyStdDev is the standard deviation of the times, in seconds.
+	// LatencyStdDev is the standard deviation of the latencies, in seconds.
 	LatencyStdDev v1alpha1.Metric = "LatencyStdDev"
 )
 
@@ -32,7 +32,8 @@ type Figure struct {
 	Direction v1alpha1.Direction `json:"direction"`
 	// Value is in the base unit of the metric, above 0 and finite.
 	Value float64 `json:"value"`
-	// AtLeast says that Value is a lower bound: fio's last bin has no upper end.
+	// AtLeast says that Value is a lower bound: it comes from fio's last histogram bin, which has no upper
+	// end.
 	AtLeast bool `json:"atLeast,omitempty"`
 	// LatencyKind says which part of an operation a latency covers. Latencies of different kinds
 	// are not comparable.
@@ -49,7 +50,7 @@ func percentiles() map[v1alpha1.Metric]float64 {
 	}
 }
 
-// Percent returns the percentage of a metric that is a percentile of a whole phase.
+// Percent returns the percentage of a metric that is a percentile of a whole phase; false for other metrics.
 func Percent(metric v1alpha1.Metric) (float64, bool) {
 	percent, ok := percentiles()[metric]
 	return percent, ok
@@ -66,7 +67,7 @@ func Metrics() []v1alpha1.Metric {
 	}
 }
 
-// OfWindow reports whether a metric is a percentile of a part of a phase with an outage.
+// OfWindow reports whether a metric is a percentile in one window of an outage, such as P99Recovery.
 func OfWindow(metric v1alpha1.Metric) bool {
 	at := slices.Index(Metrics(), metric)
 	return at > slices.Index(Metrics(), v1alpha1.MetricTimeToClean)
@@ -77,13 +78,12 @@ func Directions() []v1alpha1.Direction {
 	return []v1alpha1.Direction{v1alpha1.DirectionTotal, v1alpha1.DirectionRead, v1alpha1.DirectionWrite}
 }
 
-// Figures computes the figures of a result: for all operations together and, if it has both, for
-// reads and for writes.
+// Figures computes the figures of all operations of a result. If the result has reads and writes, Figures
+// also computes the figures of each.
 //
-// All latencies of a direction are of one kind: total latencies, unless these are missing or only
-// completion latencies have percentiles. Percentiles of reads and writes together come from the
-// merged histograms, so they are absent if a histogram is missing. Figures fails only if counts
-// exceed 63 bits.
+// All latencies of a direction are of one kind: total latencies, unless these are missing or only completion
+// latencies have percentiles. Percentiles of reads and writes together come from the merged histograms, so
+// they are absent if a histogram is missing. Figures fails only if a sum of counts exceeds 63 bits.
 func Figures(res *result.Result) ([]Figure, error) {
 	var all []Figure
 	for _, name := range Directions() {
@@ -98,9 +98,9 @@ func Figures(res *result.Result) ([]Figure, error) {
 	return all, nil
 }
 
-// selectDirection returns the part of a result in one direction. It returns nil for reads and for
-// writes unless the result has both: with only one of them, the total is the same. It returns nil
-// for the total of a result without directions.
+// selectDirection returns the part of a result in one direction. It returns nil for reads and for writes
+// unless the result has both, because otherwise the total has the same figures. It also returns nil for the
+// total of a result without directions.
 func selectDirection(res *result.Result, name v1alpha1.Direction) (*result.Direction, error) {
 	mixed := res.Read != nil && res.Write != nil
 	switch {

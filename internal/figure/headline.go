@@ -9,8 +9,8 @@ import (
 // instead of bytes.
 const smallBlock = 64 << 10
 
-// Headline returns the main figure of a phase with its name, such as "write-4m 412 MiB/s" or,
-// for blocks up to 64 KiB, "randread-4k 12.3k IOPS". It is empty if there is no figure.
+// Headline returns the main figure of a phase with its name, such as "write-4m 412 MiB/s" or, for blocks up
+// to 64 KiB, "randread-4k 12.3k IOPS". It returns "" without a figure.
 func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 	metrics := []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 	if engine.TraitsOf(phase).OperationBytes <= smallBlock {

@@ -44,9 +44,9 @@ func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []
 // BelowRate also allows three standard deviations.
 const shareOfRate = 0.95
 
-// BelowRate reports whether the clients of a phase did less than its offered rate. A mix of reads
-// and writes applies the rate to each direction. It is enough that one direction reaches the rate.
-// BelowRate returns false for a phase without a rate, and for a fio phase with a list of jobs.
+// BelowRate reports whether the clients of a phase did less than its offered rate. In a mix of reads and
+// writes, the rate applies to each direction, but it suffices that one direction reaches the rate. BelowRate
+// returns false for a phase without a rate, and for a fio phase with a list of jobs.
 func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
 	traits := engine.TraitsOf(phase)
 	if r == nil || (traits.OfferedIOPS == 0 && traits.OfferedBytesPerSecond == 0) {
@@ -71,9 +71,9 @@ func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *r
 	return judged
 }
 
-// InClosedLoop reports whether a figure is a percentile of a whole phase that offers no rate, or has
-// a job that offers none. Such a percentile falls when fewer operations are in flight, so it
-// improves when the client slows down.
+// InClosedLoop reports whether a figure is a percentile of a whole phase in a closed loop: the phase, or one
+// of its jobs, offers no rate. Such a percentile falls when fewer operations are in flight, so it improves
+// when the client slows down.
 func InClosedLoop(template *v1alpha1.BenchmarkTemplate, ref v1alpha1.MetricReference) bool {
 	if _, isPercentile := percentiles()[ref.Metric]; !isPercentile {
 		return false

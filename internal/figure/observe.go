@@ -12,9 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// ThrottledShare is the share of the measured time for which the CPU limit may stop a client
-// before the figures become suspect. Above 1 %, the lost work exceeds the differences between
-// runs of a quiet cluster.
+// ThrottledShare is the share of the measured time for which the CPU limit may stop a client. Above 1 %, the
+// lost work exceeds the differences between runs of a quiet cluster, so the figures are suspect.
 const ThrottledShare = 0.01
 
 // Observation is the combined outcome of all clients in one phase of one run. Its JSON form is
@@ -24,22 +23,21 @@ type Observation struct {
 	Result *result.Result `json:"result,omitempty"`
 	// Figures is computed from Result. The caller of [Observe] adds the figures of an outage.
 	Figures []Figure `json:"figures"`
-	// Marks holds caveats about the figures, in a fixed order.
+	// Marks holds caveats about the figures, in the order of [Marks].
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
-	// ThrottledShare is the share of the measured time for which the CPU limit stopped the most
-	// affected client. The kernel adds up all CPUs, so it may exceed 1.
+	// ThrottledShare is the share of the measured time for which the CPU limit stopped the most affected
+	// client. The kernel adds up the stopped time of all CPUs, so the share may exceed 1.
 	ThrottledShare float64 `json:"throttledShare,omitempty"`
 }
 
-// Observe merges what the clients report of one phase of one run.
+// Observe merges the clients' reports about one phase of one run.
 //
-// If the tool counts its ramp (timing.Cut), Observe cuts the ramp from each client's result
-// before it adds them up. The observation is marked NotSteady if the rate of all clients
-// together was still changing in the second half of the measured time, and Throttled above
-// [ThrottledShare]; [Observation.Mark] adds marks that reports cannot show.
+// If the engine's figures include the ramp (timing.Cut), Observe cuts the ramp from each client's result
+// before it merges the results. Observe adds the mark NotSteady if the rate of all clients together was still
+// changing in the second half of the measured time. It adds the mark Throttled above [ThrottledShare]. The
+// caller adds all other marks with [Observation.Mark].
 //
-// It fails, with a message for the user, unless every client has a usable result: an incomplete
-// run is invalid.
+// Observe fails, with a message for the user, if a client has no usable result: an incomplete run is invalid.
 func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	observer := Observer{Timing: timing}
 	for i := range reports {
@@ -48,8 +46,8 @@ func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
 	return observer.Observation()
 }
 
-// Observer is the incremental form of [Observe]: a caller adds one report after the other and
-// never holds all at once.
+// Observer is the incremental form of [Observe]: the caller adds one report after the other, and need not
+// hold all reports in memory.
 type Observer struct {
 	Timing engine.Timing
 
@@ -58,7 +56,7 @@ type Observer struct {
 	err            error
 }
 
-// Add merges the report of another client.
+// Add merges the report of one client.
 func (o *Observer) Add(report *task.Report) {
 	if o.err != nil {
 		return
@@ -141,10 +139,10 @@ func throttledShare(report *task.Report) float64 {
 	return *throttled / seconds
 }
 
-// isSteady judges the time series of all operations by MSER, the marginal standard error rule of
-// package stats. It returns true if MSER cannot decide: without a series, and with a series of a few
-// seconds. It also returns true for a tool whose printed rows are rolling averages, which smear a
-// warm-up over many rows. It returns false if nothing completed after the warm-up.
+// isSteady judges the time series of all operations by MSER, the marginal standard error rule of package
+// stats. It returns true if MSER cannot decide, because the series is missing or only a few seconds long. It
+// also returns true for an engine that prints rolling averages, because these smear a warm-up over many rows.
+// It returns false if nothing completed after the warm-up.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool.HasRollingRows() {
 		return true, nil
@@ -167,8 +165,8 @@ func isSteady(res *result.Result) (bool, error) {
 	return summary.Steady, err
 }
 
-// rowsOf resamples a time series to whole seconds: MSER counts each row as one observation, and
-// rates of a tenth of a second scatter more than rates of a second.
+// rowsOf resamples a time series to whole seconds, because MSER counts each row as one observation. Rates
+// over a tenth of a second scatter more than rates over a second.
 func rowsOf(s *result.Series) []stats.Interval {
 	if s == nil {
 		return nil

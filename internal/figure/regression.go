@@ -28,26 +28,26 @@ func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 	return constraint
 }
 
-// Reference is a benchmark with which expectations compare.
+// Reference is the other benchmark of an expectation with maximumRegression.
 type Reference struct {
-	// Unusable says why nothing can be compared with the reference, and what to do; "" if it is
-	// usable.
+	// Unusable says why the reference cannot be used, and what to do; "" if it can be used.
 	Unusable string
-	// Runs holds its valid runs of the same workload, of all sessions that are kept.
+	// Runs holds the reference's archived runs that are valid and had the same workload as this benchmark.
 	Runs []ReferenceRun
 }
 
 // ReferenceRun is one run of a reference.
 type ReferenceRun struct {
-	// Session identifies the execution of a run ID, which began at Start. All runs of the session
-	// count for the day of Start.
+	// Session identifies one execution of a run ID, and Start is when that session began. All runs of the
+	// session count for the day of Start.
 	Session string
 	Start   time.Time
-	// Figures holds the figures of each phase with the same specification.
+	// Figures holds the figures of each phase whose specification equals that of the same phase of this
+	// benchmark.
 	Figures map[v1alpha1.PhaseName][]Figure
 }
 
-// Comparison holds what expectations with a reference need.
+// Comparison holds the runs that expectations with a reference compare.
 type Comparison struct {
 	// Runs holds the observations of each phase in the valid runs of this benchmark.
 	Runs map[v1alpha1.PhaseName][]Observation
@@ -55,11 +55,11 @@ type Comparison struct {
 	References map[string]Reference
 }
 
-// ratio is the figure of a benchmark compared with that of a reference.
+// ratio is the figure of a benchmark divided by that of its reference.
 type ratio struct {
 	contrast stats.Contrast
 	days     int
-	// missing says why there is no ratio, and what to do; "" if there is one.
+	// missing says why the ratio is unknown, and what to do; "" if the ratio is known.
 	missing string
 }
 
@@ -74,9 +74,9 @@ func runsHave(n int) string {
 	return fmt.Sprintf("%d valid runs have", n)
 }
 
-// ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays]
-// days, its days are the units of the interval. Otherwise ratio compares with the runs of the
-// latest session alone.
+// ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays] days, the
+// interval includes the differences between days. Otherwise, ratio uses only the runs of the reference's
+// latest session.
 func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	reference, known := c.References[e.Reference]
 	switch {
@@ -106,7 +106,7 @@ func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	return ratio{contrast: contrast, days: len(days)}, err
 }
 
-// byDay returns the values of each day. The sessions must be in order.
+// byDay returns the values of each day. The sessions must be in chronological order.
 func byDay(sessions []session) [][]float64 {
 	var days [][]float64
 	for i, s := range sessions {
@@ -118,7 +118,7 @@ func byDay(sessions []session) [][]float64 {
 	return days
 }
 
-// ownFigures returns the figure of each run; nil unless each run has it and all are of one kind.
+// ownFigures returns the figure of each run, as [valuesOf] does, and the kind of latency.
 func ownFigures(runs []Observation, e v1alpha1.Expectation) ([]float64, string) {
 	values := valuesOf(e.Metric, e.Direction, runs)
 	if values == nil {
@@ -135,9 +135,8 @@ type session struct {
 	values []float64
 }
 
-// sessions returns the figure in each session, the oldest session first. It leaves out figures
-// that are only lower bounds, and latencies of another kind, which cover another part of an
-// operation.
+// sessions returns the figure in each session, the oldest session first. It leaves out figures that are only
+// lower bounds, and latencies of another kind than the given one.
 func (r Reference) sessions(e v1alpha1.Expectation, kind string) []session {
 	var all []session
 	for _, run := range r.Runs {
@@ -161,9 +160,9 @@ type Regression struct {
 	// State is Kept if the whole interval is within the limit, Broken if all of it is beyond the
 	// limit, and Unknown otherwise.
 	State stats.ConstraintState
-	// Missing says why there is no ratio, and what to do; "" if there is one.
+	// Missing says why the ratio is unknown, and what to do; "" if the ratio is known.
 	Missing string
-	// Ratio is the figure divided by that of the reference, and Interval its interval.
+	// Ratio is the figure divided by that of the reference. Interval is the interval of the ratio.
 	Ratio    float64
 	Interval stats.Bounds
 	// Days counts the days on which the reference has the figure.
@@ -172,8 +171,8 @@ type Regression struct {
 	expectation v1alpha1.Expectation
 }
 
-// Regression judges an expectation with maximumRegression. It returns an error for a limit that
-// admission would have refused.
+// Regression judges an expectation with maximumRegression. It returns an error for an invalid limit, which
+// admission normally refuses.
 func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	share, err := strconv.ParseFloat(strings.TrimSuffix(string(e.MaximumRegression), "%"), 64)
 	if err != nil {
@@ -181,7 +180,7 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	}
 	out := Regression{State: stats.Unknown, expectation: e}
 	r, err := c.ratio(e)
-	if err != nil { // Figures that a reference has recorded must not fail the benchmark.
+	if err != nil { // Bad figures of a reference must not fail the benchmark.
 		r.missing = fmt.Sprintf("the runs of %s cannot be compared: run it again (%v)", e.Reference, err)
 	}
 	if r.missing != "" {
@@ -196,7 +195,7 @@ func (c Comparison) Regression(e v1alpha1.Expectation) (Regression, error) {
 	return out, nil
 }
 
-// Clause says in words what the outcome is.
+// Clause describes the outcome in words.
 func (r Regression) Clause() string {
 	e := r.expectation
 	if r.Missing != "" {

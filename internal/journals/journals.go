@@ -1,6 +1,5 @@
-// Package journals keeps journals of changed Ceph settings in ConfigMaps, in the manager's own
-// namespace. Ceph stores another copy of each journal. Programs and people can read the ConfigMap
-// while Ceph is unreachable.
+// Package journals keeps journals of changed Ceph settings in ConfigMaps, in the manager's namespace. Ceph
+// stores another copy of each journal. Programs and people can read the ConfigMaps while Ceph is unreachable.
 package journals
 
 import (
@@ -16,21 +15,20 @@ import (
 )
 
 const (
-	// Key is the member of a ConfigMap's data with the journal.
+	// Key is the key of the journal in a ConfigMap's data.
 	Key = "journal.json"
-	// AnnotationSweep names the object that changed the cluster, for people: a sweep, or the benchmark
-	// of an outage.
+	// AnnotationSweep names the sweep that changed settings, or the benchmark that stopped OSDs. It is for
+	// people.
 	AnnotationSweep = "cephtune.dev/sweep"
-	// AnnotationState shows the remaining work.
+	// AnnotationState says how many settings are still to be restored. It is for people.
 	AnnotationState = "cephtune.dev/state"
 
-	// sweepPrefix and outagePrefix begin the names of ConfigMaps, which end with the
-	// FSID.
+	// The name of a ConfigMap is one of these prefixes, followed by the FSID.
 	sweepPrefix  = "cephtune-journal-"
 	outagePrefix = "cephtune-disruption-"
 )
 
-// ConfigMaps is the store. It has no state, and is safe for concurrent use.
+// ConfigMaps is a store of journals. It has no state, and is safe for concurrent use.
 type ConfigMaps struct {
 	reader    client.Reader
 	writer    client.Writer
@@ -40,13 +38,13 @@ type ConfigMaps struct {
 
 var _ tuning.Store = (*ConfigMaps)(nil)
 
-// New returns the store in the manager's namespace. The reader must not have a cache, because an
-// outdated journal may have other original values: use the manager's API reader.
+// New returns the store of sweeps' journals in the manager's namespace. The reader must not have a cache,
+// because an outdated journal may have wrong original values: use the manager's API reader.
 func New(reader client.Reader, writer client.Writer, namespace string) *ConfigMaps {
 	return &ConfigMaps{reader: reader, writer: writer, namespace: namespace, prefix: sweepPrefix}
 }
 
-// ForOutages returns the store of the journals of OSDs that are kept down.
+// ForOutages returns the store of outages' journals in the same namespace.
 func (s *ConfigMaps) ForOutages() *ConfigMaps {
 	return &ConfigMaps{reader: s.reader, writer: s.writer, namespace: s.namespace, prefix: outagePrefix}
 }
@@ -60,14 +58,13 @@ func (s *ConfigMaps) Load(ctx context.Context, fsid string) (*tuning.Journal, er
 	return journalIn(kept, fsid)
 }
 
-// Save implements [tuning.Store]. It reads the stored journal, refuses a journal that does not
-// follow it, and only overwrites the version it has read. If two managers continue from the same
-// journal, the second gets tuning.ErrOvertaken, even if both write at the same moment.
+// Save implements [tuning.Store]. It refuses a journal that does not follow the stored one, and overwrites
+// only the version of the ConfigMap that it has read. If two managers continue from the same journal, one of
+// them gets tuning.ErrOvertaken, even if both write simultaneously.
 //
-// Save keeps no other state, so this also holds for a manager that was restarted, or that reads
-// the journal for its status between two writes. It cannot distinguish a removed journal from one that
-// never existed, so it creates a removed journal again. Only the lock keeps other processes from
-// removing a journal that is in use.
+// Save keeps nothing in memory, so this protection also covers a manager that was restarted. Save cannot
+// distinguish a removed journal from one that never existed, so it creates a removed journal again. Only the
+// lock keeps other processes from removing a journal that is in use.
 func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	text, err := tuning.Encode(j)
 	if err != nil {
@@ -79,7 +76,7 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	}
 	if exists(o) {
 		if o.Data[Key] == string(text) {
-			return nil // the answer to the first attempt was lost
+			return nil // An earlier Save succeeded, but its answer was lost.
 		}
 		kept, err := journalIn(o, j.FSID)
 		if err != nil {
@@ -98,8 +95,8 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	return s.failed("write", j.FSID, err)
 }
 
-// Remove implements [tuning.Store]. It removes only the version that it has read, not a later
-// one.
+// Remove implements [tuning.Store]. If the ConfigMap changes after Remove has read it, Remove returns
+// tuning.ErrOvertaken and deletes nothing.
 func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	fsid := last.FSID
 	o, err := s.read(ctx, fsid)
@@ -118,7 +115,7 @@ func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	return s.failed("remove", fsid, client.IgnoreNotFound(err))
 }
 
-// read returns the ConfigMap, or an empty one if it does not exist.
+// read returns the ConfigMap. If the ConfigMap does not exist, read returns one with only a name.
 func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, error) {
 	o := &corev1.ConfigMap{}
 	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.prefix + fsid}, o)
@@ -130,7 +127,7 @@ func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, 
 	return o, s.failed("read", fsid, err)
 }
 
-// exists reports whether a ConfigMap was read.
+// exists reports whether the ConfigMap from read exists in Kubernetes.
 func exists(o *corev1.ConfigMap) bool { return o.ResourceVersion != "" }
 
 // journalIn returns the journal in a ConfigMap.
@@ -149,7 +146,7 @@ func journalIn(o *corev1.ConfigMap, fsid string) (*tuning.Journal, error) {
 	return j, nil
 }
 
-// fill puts a journal into a ConfigMap, and keeps other labels, annotations and data.
+// fill puts a journal into a ConfigMap. It keeps other labels, annotations and data.
 func fill(o *corev1.ConfigMap, j *tuning.Journal, text []byte) {
 	o.Labels = with(o.Labels, settings.LabelManagedBy, settings.ManagedBy)
 	o.Annotations = with(o.Annotations, AnnotationSweep, j.Sweep.String())
@@ -165,7 +162,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// state describes the remaining work, for people who find the ConfigMap.
+// state says how many settings are still to be restored, for people who find the ConfigMap.
 func state(j *tuning.Journal) string {
 	if j.Done() {
 		return "No setting of Ceph is left to restore. cephtune will remove this ConfigMap."
@@ -179,7 +176,8 @@ func state(j *tuning.Journal) string {
 	return fmt.Sprintf("Settings to restore in Ceph: %d of %d. Do not delete this ConfigMap: it has the original values.", open, len(j.Entries))
 }
 
-// failed adds to an error what was attempted and what to do now. It returns nil for nil.
+// failed adds to an error the attempted operation and, for known causes, advice. It returns nil for a nil
+// error.
 func (s *ConfigMaps) failed(what, fsid string, err error) error {
 	if err == nil {
 		return nil

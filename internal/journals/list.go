@@ -12,15 +12,15 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Found is a ConfigMap with a journal, or with Err if the journal cannot be read.
+// Found is a ConfigMap with a journal. If the journal cannot be read, Err says why, and Journal is nil.
 type Found struct {
 	Name    string
 	Journal *tuning.Journal
 	Err     error
 }
 
-// In returns the journals of sweeps and outages in a namespace, open or closed. The reader's
-// errors are returned unchanged.
+// In returns the journals of sweeps and outages in a namespace, done or not. It returns the reader's errors
+// unchanged.
 func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, error) {
 	list := &corev1.ConfigMapList{}
 	if err := reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
@@ -29,7 +29,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	var all []Found
 	for i := range list.Items {
 		cm := &list.Items[i]
-		// The search goes by name, because a label may have been removed.
+		// The search goes by name, because a person may have removed the label.
 		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, outagePrefix) {
 			continue
 		}
@@ -42,8 +42,9 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	return all, nil
 }
 
-// List returns the journals of all clusters, open or closed. The error names journals that
-// cannot be read; the others are still returned. A caller must take an unreadable journal for open.
+// List returns the store's journals of all Ceph clusters, done or not. If it cannot read some journals, it
+// returns the readable ones together with an error that names the unreadable ones. Treat an unreadable
+// journal as open.
 func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	list := &corev1.ConfigMapList{}
 	if err := s.reader.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
@@ -52,7 +53,7 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var all []*tuning.Journal
 	var unreadable []error
 	for i := range list.Items {
-		// The search goes by name, because a label may have been removed.
+		// The search goes by name, because a person may have removed the label.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
 		if !is {
 			continue

@@ -1,6 +1,5 @@
-// Package kstatus writes the outcome of a reconciliation into conditions. They have the form of
-// kstatus, which kubectl wait, Flux and Argo CD understand. The package writes status in one patch,
-// or not at all if nothing changed.
+// Package kstatus writes the outcome of a reconciliation into conditions, in the form that kubectl wait,
+// Flux and Argo CD understand. The package writes status in one patch, or not at all if nothing changed.
 package kstatus
 
 import (
@@ -21,11 +20,11 @@ import (
 	"github.com/cephtune/cephtune/internal/ellipsis"
 )
 
-// maxMessage, in bytes, keeps the message of one condition from filling the status.
+// maxMessage is the maximum length of a condition's message, in bytes.
 const maxMessage = 1024
 
-// Outcome is the result of a reconciliation, for the user. Its text must not change with each pass, as
-// the current time or a list in random order would: changes of the text cost writes to the API server.
+// Outcome is the result of a reconciliation, for the user. Its text must not change with each pass, because
+// each change costs a write to the API server. So it has no current time and no list in random order.
 type Outcome struct {
 	// Reason is a CamelCase word that makes sense in the printer column Phase.
 	Reason string
@@ -33,31 +32,30 @@ type Outcome struct {
 	Message string
 }
 
-// MarkStalled sets the conditions that say that nothing more will happen until someone changes
-// something.
+// MarkStalled sets the conditions of an object that makes no progress until a person changes something.
 func MarkStalled(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	set(conditions, v1alpha1.ConditionStalled, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 }
 
-// MarkReconciling sets the conditions that say that the operator works, or waits for something that
-// it expects to happen by itself.
+// MarkReconciling sets the conditions of an object on which the operator works, or which waits for
+// something that should happen by itself.
 func MarkReconciling(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkReady sets the conditions that say that everything the spec requests is done.
+// MarkReady sets the conditions of an object for which everything in the spec is done.
 func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionTrue, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkIdle sets the conditions of a run that has not ended, but has nothing to do. They report
-// neither progress nor a problem.
+// MarkIdle sets the conditions of an object whose run is suspended: Ready is false, and neither Reconciling
+// nor Stalled is set.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
@@ -74,10 +72,10 @@ func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 	})
 }
 
-// MarkEnded copies the outcome of an ended run from condition Complete to Ready, or from Failed to
-// Ready and Stalled. One of Complete and Failed must be set. MarkEnded also updates the generation
-// of that condition. Otherwise, after a change that requests no run, kubectl wait would wait forever,
-// because it ignores conditions about an earlier generation.
+// MarkEnded copies the outcome of an ended run from condition Complete to Ready, or from Failed to Ready
+// and Stalled. One of Complete and Failed must be set. MarkEnded also updates the generation of that
+// condition, because kubectl wait ignores conditions with an earlier generation. It would wait forever
+// after a change of the spec that requests no run.
 func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		failed.ObservedGeneration = generation
@@ -89,8 +87,8 @@ func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	MarkReady(conditions, generation, Outcome{Reason: complete.Reason, Message: complete.Message})
 }
 
-// Judge returns the condition that ends a run with results: Failed if failOn lists the verdict,
-// otherwise Complete. The message of both contains the sentence.
+// Judge returns the condition that ends a run with results: Failed if failOn lists the verdict, otherwise
+// Complete. In both cases, the message contains the sentence.
 func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
 	if verdict == "" || !slices.Contains(failOn, verdict) {
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
@@ -133,10 +131,9 @@ func RemoveEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// OfPass returns the outcome of a pass for the user. The outcome of the step, came, replaces that of the
-// plan, planned, if it has a reason. An error of the step takes precedence over both, because it may
-// persist. The reason is then that of the plan, or else that of condition Ready so far, or else
-// Preparing.
+// OfPass returns the outcome of a pass for the user. That is came, the outcome of the step, if it has a
+// reason, or else planned, the outcome in the plan. If the step failed, the message is that of err. The
+// reason is then that of planned, or else the present reason of condition Ready, or else Preparing.
 func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
 	switch {
 	case err != nil:
@@ -168,8 +165,9 @@ func EventType(conditions []metav1.Condition) string {
 // Patch writes the status of after if it differs from the status of before, and reports whether
 // it has written. An object that no longer exists is not an error.
 //
-// The patch carries the resource version. A merge patch replaces the whole list of conditions, so
-// without the version it would undo what another writer wrote in the meantime.
+// The patch carries the resource version, so it fails if another writer has changed the object in the
+// meantime. Without the version, the patch would undo that change, because a merge patch replaces the whole
+// list of conditions.
 func Patch(ctx context.Context, c client.StatusClient, before, after client.Object) (bool, error) {
 	same, err := sameStatus(before, after)
 	if err != nil || same {
@@ -217,8 +215,8 @@ func sameStatus(before, after client.Object) (bool, error) {
 	return equality.Semantic.DeepEqual(was, is), nil
 }
 
-// statusOf returns the status in the form in which it is written. Fields that JSON omits then
-// make no difference.
+// statusOf returns the status as it is in JSON. So empty fields that JSON omits do not count as
+// differences.
 func statusOf(object client.Object) (map[string]any, error) {
 	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

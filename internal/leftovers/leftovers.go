@@ -1,6 +1,6 @@
-// Package leftovers removes images and objects that the clients of a session have left in pools
-// that outlast the session. Before that, the clients themselves remove what they can. The package
-// only acts in Ceph, and every call can be repeated.
+// Package leftovers removes images and objects that the clients of a session have left in pools that
+// outlast the session. The clients have tried to remove them before. The package changes only Ceph, and
+// each of its calls can be repeated.
 package leftovers
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// ObjectsAtOnce is how many objects one call removes from a namespace.
+// ObjectsAtOnce is the largest number of objects that one call removes.
 const ObjectsAtOnce = 100
 
-// removeWithin limits the duration of one call.
+// removeWithin limits the duration of one call of Remove or RemoveObjects.
 const removeWithin = 30 * time.Second
 
 // Ceph is the part of Ceph's interface that a removal needs.
@@ -34,23 +34,25 @@ type Ceph interface {
 
 // Leftovers says where a session may have left something.
 type Leftovers struct {
-	// Session begins the names of the session's images and objects.
+	// Session is the prefix of the names of the session's images and objects.
 	Session string
-	// ImagePools are pools that outlast the session and may have its images. Target is the pool
-	// among them that the clients' key surely permits; "" without such a pool.
+	// ImagePools are the pools that outlast the session and may have its images. Target is the existing
+	// pool that the session loads, or "". The clients' key always permits Target, but maybe not the other
+	// pools.
 	ImagePools []string
 	Target     string
-	// ObjectPool is the pool of the data; "" for a claim. It outlasts the session if Lasts is true.
+	// ObjectPool is the pool of the data; "" for a claim. Lasts says that ObjectPool outlasts the session.
 	ObjectPool string
 	Lasts      bool
 	// Script has the tasks of the clients; nil if they are unknown.
 	Script *workload.Script
-	// Unremembered says that the spec of the session is lost.
+	// Unremembered says that the spec of the session is lost. Then the default namespace of ObjectPool may
+	// have objects of the session.
 	Unremembered bool
 }
 
-// Remove removes one image, or at most ObjectsAtOnce objects of a namespace, from pools that outlast the
-// session. Repeat it until it returns Done.
+// Remove removes one image, or at most ObjectsAtOnce objects of a RADOS namespace, from the pools that
+// outlast the session. Repeat the call until it returns Done.
 func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
@@ -70,14 +72,14 @@ func (l Leftovers) Remove(ctx context.Context, c Ceph, at ceph.Connection) (reco
 }
 
 // RemoveObjects removes at most ObjectsAtOnce of the session's objects from the pool of its data. Repeat
-// it until it returns Done.
+// the call until it returns Done.
 func (l Leftovers) RemoveObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
 	return l.removeObjects(ctx, c, at)
 }
 
-// removeObjects removes some of the session's objects that are not part of an image.
+// removeObjects removes at most ObjectsAtOnce of the session's objects that are not part of an image.
 func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection) (reconcile.Wait, error) {
 	if l.ObjectPool == "" {
 		return reconcile.Done, nil
@@ -97,8 +99,7 @@ func (l Leftovers) removeObjects(ctx context.Context, c Ceph, at ceph.Connection
 	return removeSome(ctx, c, at, l.ObjectPool, "", place.ObjectPrefix+l.Session)
 }
 
-// traces returns the places in Ceph where the clients and the background load may have left
-// objects.
+// traces returns the RADOS namespaces in which the clients and the background load may have left objects.
 func (l Leftovers) traces() []engine.Traces {
 	if l.Script == nil {
 		return nil
@@ -133,9 +134,9 @@ func isDenied(err error) bool {
 	return ok && answer.Denied()
 }
 
-// Commands returns the commands with which a client removes the data of loads at its place. If
-// objects is false, they leave objects to the removal of the pool, which is much faster. They
-// always remove images, because Rook does not delete a pool that has images.
+// Commands returns the commands with which a client removes the data of loads at its place. The commands
+// always remove images, because Rook does not delete a pool that has images. If the argument objects is
+// false, they do not remove objects: the removal of the pool removes objects much faster.
 func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
 	commands := engine.Cleanup(p, loads)
 	if objects {
@@ -147,10 +148,10 @@ func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
 // TaskID is the ID of the task with which clients remove their data.
 const TaskID = "cleanup"
 
-// taskTimeout is the timeout of that task. The manager removes what the task leaves.
+// taskTimeout limits the duration of that task. The manager removes the data that the task leaves.
 const taskTimeout = 30 * time.Minute
 
-// Task returns the task that executes these commands.
+// Task returns the task with which a client executes these commands.
 func Task(commands []task.Command) task.Task {
 	return task.Task{ID: TaskID, Steps: commands, StepsTimeoutSeconds: taskTimeout.Seconds()}
 }

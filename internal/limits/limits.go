@@ -1,8 +1,7 @@
 // Package limits reads JSON from untrusted writers within a fixed amount of memory.
 //
-// A bound on the bytes of a document does not bound its memory: "{}," takes three bytes, but the
-// element that it adds to a slice of structs may take hundreds. So [Decode] counts memory while it
-// allocates.
+// A limit on a document's bytes does not limit its memory: "{}," takes three bytes, but may add hundreds of
+// bytes to a slice of structs. So [Decode] counts the memory of each value.
 package limits
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits are the limits for a document. All fields are required.
+// Limits are the bounds of a document and of the memory for its values. All fields are required.
 type Limits struct {
-	// TextBytes bounds the document, which is never in memory as a whole. StringBytes bounds each
-	// of its strings, which are in memory.
+	// TextBytes limits the whole document, which Decode reads piece by piece. StringBytes limits each string,
+	// which Decode keeps in memory.
 	TextBytes, StringBytes int64
-	// MemoryBytes bounds the total size of all values, see [Size]. The contents of strings do
-	// not count, because TextBytes bounds them. When a slice grows by a quarter, its old and its
-	// new memory exist together, so at worst Decode takes 2.25 times this memory.
+	// MemoryBytes limits the total size of all values, without the contents of strings: TextBytes limits
+	// those. When a slice grows by a quarter, its old and its new memory exist together. So the values take
+	// at most 2.25 times MemoryBytes.
 	MemoryBytes int64
-	// Depth bounds how deep objects and arrays are nested.
+	// Depth limits how deep objects and arrays are nested.
 	Depth int
 }
 
@@ -38,24 +37,25 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
 
-// Decode reads the single document in r. It skips members that v does not have. If several members
-// have the same name, the last one counts, but objects are merged. The error wraps an [*Error] if
-// the document exceeds a limit.
+// Decode reads the single document in r into v. It skips members without a field in v. If an object has
+// several members with the same name, the last one counts, but objects are merged. If the document exceeds a
+// limit, the error wraps an [*Error].
 func Decode(r io.Reader, v any, l Limits) error {
 	left := l.MemoryBytes
 	charge := func(_ *jsontext.Decoder, value any) error {
 		if left -= costOf(reflect.TypeOf(value).Elem()); left < 0 {
 			return &Error{What: "bytes of values", Limit: l.MemoryBytes}
 		}
-		return errors.ErrUnsupported // Then the decoder continues as if this function did not exist.
+		return errors.ErrUnsupported // The decoder then reads the value in its usual way.
 	}
 	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
-		// Otherwise, the decoder would remember all names of an object, in more memory than the names take.
+		// To find duplicates, the decoder would keep all names of an object, in more memory than the names
+		// take.
 		jsontext.AllowDuplicateNames(true),
 		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(charge), json.UnmarshalFromFunc(nanoseconds))))
 }
 
-// nanoseconds reads a duration as encoding/json writes it. This decoder has no default form for
+// nanoseconds reads a duration as the integer that encoding/json writes. This decoder has no default form for
 // durations.
 func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
 	var n int64
@@ -69,18 +69,19 @@ func nanoseconds(d *jsontext.Decoder, into *time.Duration) error {
 // entryBytes is the memory of a map's entry, without its key and its value.
 const entryBytes = 48
 
-// costOf returns the memory of a value of a type. A field counts twice: in its struct and by itself.
+// costOf returns the memory that Decode counts for a value of a type. A field counts twice: as a part of its
+// struct and as a value.
 func costOf(t reflect.Type) int64 {
 	cost := int64(t.Size()) //nolint:gosec // No type is large enough to overflow.
 	if t.Kind() == reflect.String {
-		cost += entryBytes // It may be a key or a value of a map, or an element.
+		cost += entryBytes // The string may belong to an entry of a map.
 	}
 	return cost
 }
 
-// Size returns the memory of a value, including its text. It is at least the memory that [Decode]
-// counts when it reads the value from JSON, unless the value has durations: Decode counts each of
-// them twice.
+// Size returns the memory of a value in bytes, including the contents of its strings. [Decode] counts at most
+// this memory when it reads the value from JSON, unless the value has durations: Decode counts each duration
+// twice.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 
 func sizeOf(v reflect.Value) int64 {
@@ -111,8 +112,8 @@ func sizeOf(v reflect.Value) int64 {
 }
 
 func sizeOfElements(v reflect.Value) int64 {
-	switch v.Type().Elem().Kind() { // Elements of other kinds are counted one by one.
-	case reflect.Float64, reflect.Int64, reflect.Uint8: // Documents have many of these.
+	switch v.Type().Elem().Kind() {
+	case reflect.Float64, reflect.Int64, reflect.Uint8: // Documents have many numbers, so counting them one by one would be slow.
 		return int64(v.Len()) * costOf(v.Type().Elem())
 	default:
 	}
@@ -123,8 +124,8 @@ func sizeOfElements(v reflect.Value) int64 {
 	return size
 }
 
-// scanner passes a document on, up to the byte that exceeds a limit. It looks only at strings and
-// brackets. The decoder finds out whether the document is JSON.
+// scanner reads a document up to the byte that exceeds a limit. It examines only strings and brackets. The
+// decoder checks whether the document is JSON.
 type scanner struct {
 	from   io.Reader
 	limits Limits
@@ -132,8 +133,8 @@ type scanner struct {
 	text, length      int64 // bytes of the document so far, and of the current string
 	depth             int
 	inString, escaped bool
-	// exceeded is the error for each further Read, because a caller may ignore an error that
-	// comes together with bytes.
+	// exceeded is the error that each further Read returns, because a caller may ignore an error that comes
+	// together with bytes.
 	exceeded error
 }
 

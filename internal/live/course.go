@@ -14,13 +14,13 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// ErrNotMeasuring says that, as far as this process knows, not all clients of a benchmark are
-// measuring a phase.
+// ErrNotMeasuring says that this process does not poll all clients of the benchmark, or that a client has not
+// begun the phase.
 var ErrNotMeasuring = errors.New("the clients are not measuring this phase")
 
-// Course returns the time series of the clients of a benchmark in a phase of its first run: the
-// rows of each client from a given row on. It asks the clients that this process follows. The error
-// wraps ErrNotMeasuring if a client does not measure that phase.
+// Course returns the rows, one a second, of each client in a phase of a benchmark's first run. The rows of
+// client i begin with number from[i], counted from 0. The error wraps [ErrNotMeasuring] if this process does
+// not poll all clients, or if a client has not begun the phase.
 func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	clients := l.clientsOf(benchmark, len(from))
 	if clients == nil {
@@ -45,8 +45,8 @@ func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName
 	return courses, group.Wait()
 }
 
-// clientsOf returns the clients of an object's session, in order; nil if not all of them are
-// followed.
+// clientsOf returns the first count clients of an object's session, by index; nil if this process does not
+// poll all of them.
 func (l *Sessions[M]) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	s, ok := l.Followed(key)
 	if !ok {

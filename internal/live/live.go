@@ -1,6 +1,6 @@
-// Package live follows the sessions of benchmarks in this process: their runners, by long polls,
-// and the cluster that they load, by samples. News from a runner and each sample wake the reconciler,
-// so that no phase waits for the reconciler's next periodic pass.
+// Package live follows the sessions of benchmarks in this process. It polls their runners and samples the
+// cluster that they load. News from a runner and each sample wake the reconciler, so that no phase waits for
+// the next periodic reconcile.
 package live
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/clusterwatch"
 )
 
-// Sessions holds the sessions that this process follows. Each has a Memory of type M for its
+// Sessions holds the sessions that this process follows. Each session has a Memory of type M for its
 // reconciler.
 type Sessions[M any] struct {
 	dial   clientview.Dial
@@ -28,8 +28,8 @@ type Sessions[M any] struct {
 	sessions map[types.NamespacedName]*Session[M]
 }
 
-// New returns Sessions without a session. The function wake triggers a pass for an object. The function
-// memory makes the memory of a session that this process has not seen before.
+// New returns Sessions that hold no session yet. The function wake requests a reconcile of an object. The
+// function memory makes the Memory of a session that this process begins to follow.
 func New[M any](dial clientview.Dial, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
 	return &Sessions[M]{dial: dial, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
 }
@@ -47,8 +47,8 @@ func (l *Sessions[M]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Of returns the session of an object with the given ID. If this process does not follow it yet, Of
-// begins it, and stops an earlier session of the object.
+// Of returns the session of an object with the given ID. If this process does not follow that session yet, Of
+// begins it, and stops any other session of the object.
 func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	if ok {
 		s.stop()
 	}
-	ctx, stop := context.WithCancel(context.Background()) // The context outlives the pass. Start, Forget and the next session of the object cancel it.
+	ctx, stop := context.WithCancel(context.Background()) // The session outlives the caller's context. Start, Forget and Of stop it.
 	s = &Session[M]{
 		id: id, now: l.now, wake: func() { l.wake(key) },
 		context: ctx, stop: stop,
@@ -73,7 +73,7 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	return s
 }
 
-// Followed returns the session of an object that this process follows, or false.
+// Followed returns the session that this process follows for an object; false without one.
 func (l *Sessions[M]) Followed(key types.NamespacedName) (*Session[M], bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +91,8 @@ func (l *Sessions[M]) Forget(key types.NamespacedName) {
 	}
 }
 
-// Session is one session. Only the reconciler uses Memory, with one pass at a time for an object. Other
-// goroutines use the rest too: those that follow the runners and the cluster, and callers of Course.
+// Session is a session that this process follows. Only the reconciler uses Memory, in one reconcile of the
+// object at a time. The other fields and the methods are safe for concurrent use.
 type Session[M any] struct {
 	id      string
 	now     func() time.Time
@@ -127,7 +127,7 @@ func (s *Session[M]) LookBetweenRuns(between, strays bool) {
 	}
 }
 
-// StartWatch begins to sample the cluster, unless the session samples it already. It returns the watch.
+// StartWatch returns the watch that samples the cluster. The first call starts the watch.
 func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *clusterwatch.Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +138,7 @@ func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *cluster
 	return s.watch
 }
 
-// LastView returns all observations of the cluster in this session so far. It does not begin to sample
-// the cluster.
+// LastView returns the watch's observations of the cluster so far. Before StartWatch, the view is empty.
 func (s *Session[M]) LastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,11 +17,11 @@ type Both struct {
 // NewBoth returns the combined lock.
 func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leases, records: records} }
 
-// Acquire takes the Lease and then the record, or returns the holder of one of them. It is
-// idempotent.
+// Acquire takes the Lease and then the record. If another holder has one of them, the Grant names that
+// holder. Acquire is idempotent.
 //
-// A caller that gets the Lease but not the record keeps the Lease. It is then the next in line,
-// and must ask again.
+// A caller that gets the Lease but not the record keeps the Lease. The caller is then next in line, and
+// must call Acquire again.
 func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
 	if err != nil || !grant.Held {
@@ -37,9 +37,9 @@ func (b *Both) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Gra
 	return b.leases.Peek(ctx, fsid, holder)
 }
 
-// Release releases both, if the holder has them. If the holder has lost the Lease, Release
-// leaves its old record, which expires by itself. If another process has taken the lock over for the
-// same holder, both belong to that process, and Release leaves them.
+// Release releases the record and the Lease, if the holder has them. If the holder has lost the Lease,
+// Release leaves the holder's old record, which expires by itself. If another process has taken the lock
+// over for the same holder, the Lease and the record belong to that process, and Release leaves them.
 func (b *Both) Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error {
 	grant, err := b.leases.own(ctx, fsid, holder)
 	if err != nil || !grant.Held {

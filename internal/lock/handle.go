@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// Locker has the locks of Ceph clusters.
+// Locker acquires and releases the locks of Ceph clusters.
 type Locker interface {
 	// Peek returns the holder. It asks only Kubernetes, not Ceph.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error)
@@ -32,7 +32,7 @@ func (h Handle) Peek(ctx context.Context) (Grant, error) {
 	return h.Lock.Peek(ctx, h.FSID, h.Holder)
 }
 
-// Acquire takes or renews the lock.
+// Acquire takes or renews the lock, or returns the holder that has it.
 func (h Handle) Acquire(ctx context.Context) (Grant, error) {
 	at, err := h.Connect(ctx)
 	if err != nil {
@@ -41,11 +41,10 @@ func (h Handle) Acquire(ctx context.Context) (Grant, error) {
 	return h.Lock.Acquire(ctx, at, h.FSID, h.Holder, h.Now())
 }
 
-// Request is Acquire with a check whether the object has lost the lock. The parameter held is the
-// grant with which the object had the lock, or nil if it did not have the lock. The parameter
-// atWork says that the object has begun to use Ceph. The result lost says why the object has lost
-// the lock; "" if it has not. A lock that is lost must not be requested again for the same work,
-// because another object may have used Ceph in the meantime.
+// Request acquires the lock, and checks whether the holder has lost it. The parameter held is the last
+// grant of the lock; nil if the holder did not have the lock. The parameter atWork says that the holder has
+// begun to use Ceph. The result lost says why the lock is lost; "" if it is not. A lost lock must not be
+// requested again for the same work, because another object may have used Ceph in the meantime.
 func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Grant, lost string, err error) {
 	grant, err = h.Acquire(ctx)
 	switch {
@@ -59,7 +58,7 @@ func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Gr
 	return grant, "", nil
 }
 
-// Renew renews a held lock. It never takes a new one.
+// Renew renews the lock if the holder has it. Otherwise it only returns the other holder.
 func (h Handle) Renew(ctx context.Context) (Grant, error) {
 	grant, err := h.Peek(ctx)
 	if err != nil || !grant.Held {

@@ -22,7 +22,7 @@ const leasePrefix = "cephtune-"
 // tries is how often a conflicting write is attempted.
 const tries = 3
 
-// annotationProcess names the process that took a Lease last.
+// annotationProcess is the annotation with the name of the process that took the Lease most recently.
 const annotationProcess = "cephtune.dev/process"
 
 // Leases gives one process access to the locks in Kubernetes. It is safe for concurrent use.
@@ -37,20 +37,19 @@ type Leases struct {
 	had map[string]int64
 }
 
-// NewLeases returns the locks in the manager's namespace. The reader must not have a cache: use
-// the manager's API reader. The name of the process has to be unique over time; a caller that
-// only reads needs no name.
+// NewLeases returns the locks in the manager's namespace. The reader must not have a cache: use the
+// manager's API reader. The name of the process must never have been used before; a caller that only reads
+// needs no name.
 func NewLeases(reader client.Reader, writer client.Writer, namespace, process string) *Leases {
 	return &Leases{reader: reader, writer: writer, namespace: namespace, process: process, had: map[string]int64{}}
 }
 
-// Acquire takes the lock of a Ceph cluster, or returns its holder. The holder may repeat the
-// call: it writes only if a third of Duration has passed since the last write. An expired lock
-// goes to the first caller. Until another caller takes an expired lock, its holder may continue
-// with it, in the same epoch.
+// Acquire takes the lock of a Ceph cluster, or returns the holder that has it. A repeated call by the
+// holder writes only if RenewAfter has passed since the last write. An expired lock goes to the first
+// caller. If that caller is the process and the holder that had the lock, the epoch stays the same.
 //
-// If another process asks for the lock on behalf of the same holder, it takes the lock over, in a
-// new epoch. The first process then gets a *SupersededError.
+// If a second process asks for the lock on behalf of the same holder, it takes the lock over, in a new
+// epoch. The first process then gets a *SupersededError until the lock expires.
 func (l *Leases) Acquire(ctx context.Context, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	for range tries {
 		grant, err := l.acquire(ctx, fsid, holder, now)
@@ -80,7 +79,7 @@ func (l *Leases) acquire(ctx context.Context, fsid string, holder objectref.Ref,
 	switch {
 	case held && own && now.Sub(renewed(lease)) < RenewAfter:
 		return l.noted(fsid, granted(lease, holder)), nil
-	case held && own: // This renews the lock.
+	case held && own: // Only renew the lock.
 	case !held && current != "" && now.Before(expires(lease)):
 		return granted(lease, holder), nil
 	default:
@@ -107,9 +106,8 @@ func (l *Leases) noted(fsid string, grant Grant) Grant {
 	return grant
 }
 
-// superseded reports whether another process has held the lock since this one did. It does not
-// matter which object holds the lock now: this process may still be at work that it began while it
-// had the lock.
+// superseded reports whether another process has taken the lock since this process had it. The lock's
+// current holder does not matter: this process may still do work that it began while it had the lock.
 func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,17 +118,17 @@ func (l *Leases) superseded(fsid string, lease *coordinationv1.Lease) bool {
 // nextEpoch returns the epoch of a Lease that is taken now: the seconds since the start of 2026,
 // or the last epoch plus one if that is higher.
 //
-// A counter would restart at 1 after a Lease was deleted, by hand or with its namespace. But the
-// sidecar and the record in Ceph refuse epochs below the highest seen. With seconds, a new Lease
-// continues above the epochs of a deleted one. The field has room until 2094.
+// A counter would restart at 1 after a Lease was deleted, by hand or with its namespace. But the sidecar
+// refuses epochs below the highest that it has seen. With seconds, a new Lease continues above the epochs
+// of a deleted one. The field leaseTransitions has room until 2094.
 func nextEpoch(last int64, now time.Time) int32 {
 	// began is 2026-01-01 in UTC.
 	const began = 1767225600
 	return int32(min(max(last+1, now.Unix()-began), math.MaxInt32)) //nolint:gosec // min and max bound it.
 }
 
-// Peek returns the lock's holder, and Held if it is the given one. It writes nothing, and does not
-// check whether the lock has expired.
+// Peek returns the lock's holder; Held says whether that is the given holder. Peek writes nothing, and does
+// not check whether the lock has expired.
 func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
@@ -139,7 +137,7 @@ func (l *Leases) Peek(ctx context.Context, fsid string, holder objectref.Ref) (G
 	return granted(lease, holder), nil
 }
 
-// own is like Peek, but the grant is not held if another process has taken the lock over since.
+// own is like Peek, but Held is false if another process has taken the lock since this process had it.
 func (l *Leases) own(ctx context.Context, fsid string, holder objectref.Ref) (Grant, error) {
 	lease, err := l.read(ctx, fsid)
 	if err != nil {
@@ -150,8 +148,8 @@ func (l *Leases) own(ctx context.Context, fsid string, holder objectref.Ref) (Gr
 	return grant, nil
 }
 
-// Release releases the lock if the holder has it and no other process has taken it over since.
-// The Lease object stays, because it holds the epoch.
+// Release releases the lock, unless another holder or another process has taken it. The Lease object stays,
+// because it holds the epoch.
 func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref) error {
 	lease, err := l.read(ctx, fsid)
 	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.Identity() && !l.superseded(fsid, lease) {
@@ -177,7 +175,7 @@ func (l *Leases) read(ctx context.Context, fsid string) (*coordinationv1.Lease, 
 	return lease, err
 }
 
-// write creates the Lease, or updates it unless it has changed since it was read.
+// write creates the Lease, or updates it. The update fails if the Lease has changed since it was read.
 func (l *Leases) write(ctx context.Context, lease *coordinationv1.Lease) error {
 	if lease.ResourceVersion == "" {
 		return l.writer.Create(ctx, lease)

@@ -5,36 +5,40 @@
 //   - Leases: a Lease for each Ceph cluster, in the manager's namespace. The holder is a
 //     CephBenchmark or CephTuningSweep, not a process, so that a restarted manager continues
 //     with the locks of its predecessor. An annotation names the process that took the Lease
-//     last. If two processes try to take it at once, the API server refuses one.
-//   - Records: a record in Ceph itself, for managers in other Kubernetes clusters that
-//     use the same Ceph cluster and know nothing of the Lease.
+//     most recently. If two processes try to take a Lease at the same time, the API server
+//     refuses one of them.
+//   - Records: a record in Ceph itself. It is for managers in other Kubernetes clusters, which use
+//     the same Ceph cluster but cannot see the Lease.
 //
-// Every time a process takes the lock, it gets an epoch above all earlier ones. A process with a
-// lower epoch has been superseded. If another process asks for the lock on behalf of the same
-// object, it takes the lock over, in a new epoch. The benchmarks of a sweep use the lock of
-// their sweep, in the same process and so in the same epoch. Epochs are derived from the clock,
-// so they also rise after a Lease was deleted. Between two Kubernetes clusters they mostly rise,
-// but no restore may depend on that, because the clusters' clocks differ.
+// Every time a process takes the lock, it gets an epoch above all earlier ones. A process with a lower
+// epoch has been superseded. If another process asks for the lock on behalf of the same object, it takes
+// the lock over, in a new epoch. The benchmarks of a sweep use the sweep's lock, in the same process and so
+// in the same epoch. Epochs are derived from the clock, so they also rise after a Lease was deleted. Across
+// two Kubernetes clusters, epochs usually rise too. But no restore may depend on that, because the
+// clusters' clocks differ.
 //
-// Within one Kubernetes cluster, the lock always excludes other objects. Between two clusters,
-// Ceph has no compare-and-swap: both may hold the lock until each has claimed it again after the
-// other's first claim. So a holder claims again right before it begins, and periodically, and
-// stops when it is refused.
+// Within one Kubernetes cluster, only one object has the lock. Objects in two Kubernetes clusters may both
+// have it for a short time, because Ceph has no compare-and-swap. The object whose record was overwritten
+// is refused when it claims the record again. So a holder claims the record again right before it begins,
+// and then periodically. It stops when it is refused.
 //
 // Two managers may both believe that they lead, and work for the same object. Three rules keep them
-// apart. First, the second manager gets a new epoch, and the first is refused the next time it
-// verifies the lock, which it does before each change. Second, the first manager does not take the
-// lock back, because they would then alternate. It waits until the other has not renewed the lock
-// for Duration, and then acquires it again. Leader election most likely ends its process before
-// that. Third, a change for which the first manager has already verified the lock ends within
-// [ceph.LongestChange], and the second waits that long before it compares anything (Grant.Fence and
-// package tuning).
+// apart:
 //
-// Neither lock stops people with a key, or software other than cephtune. A lock expires: a
-// holder that was cut off from the API server for longer than Duration must not act. Processes
-// compare times that other machines wrote, so clocks may differ by only a fraction of Duration.
-// A trap remains: if a virtual machine is paused together with its clock, and resumes before its
-// clock is corrected, it underestimates the age of its lock.
+//   - The second manager gets a new epoch. The first manager verifies the lock before each change,
+//     and is refused from then on.
+//   - The first manager does not take the lock back, because the two would then alternate. It may
+//     acquire the lock again when the second has not renewed it for Duration. By then, leader
+//     election has most likely ended the first manager's process.
+//   - A change for which the first manager has already verified the lock ends within
+//     [ceph.LongestChange]. The second manager waits that long before it changes anything
+//     (Grant.Fence and package tuning).
+//
+// Neither lock stops people with a key, or software other than cephtune. A lock expires: a holder that was
+// cut off from the API server for longer than Duration must not act. Processes compare times that other
+// machines wrote, so clocks may differ by only a fraction of Duration. A trap remains: a virtual machine
+// may be paused together with its clock. Until the clock is corrected, its processes underestimate the age
+// of their locks.
 package lock
 
 import (
@@ -46,10 +50,9 @@ import (
 )
 
 const (
-	// Duration is how long a lock outlives its last renewal.
+	// Duration is how long a lock stays valid after its last renewal.
 	Duration = 10 * time.Minute
-	// RenewAfter is the age at which a lock is written again. It keeps frequent requests for the
-	// lock from causing many writes.
+	// RenewAfter is the age at which a lock is written again. Earlier requests for the lock write nothing.
 	RenewAfter = Duration / 3
 )
 
@@ -60,17 +63,17 @@ type Grant struct {
 	Held bool
 	// Epoch is the epoch in which the lock is held now. It only rises.
 	Epoch int64
-	// Holder is the lock's holder in the form of objectref.Ref.Identity, with its Kubernetes
-	// cluster if that is a different one.
+	// Holder is the lock's holder in the form of objectref.Ref.Identity, followed by its Kubernetes cluster
+	// if that is not this one.
 	Holder string
-	// Since is when the lock was taken, Expires when it expires unless renewed.
+	// Since is when the lock was taken. Expires is when the lock expires if it is not renewed.
 	Since, Expires time.Time
 	// Asked is the time of the request. Another process can take the lock over only after Asked.
 	Asked time.Time
 }
 
-// SupersededError says that another process has taken a lock that this one had. This process
-// must not act as long as the other one renews the lock.
+// SupersededError says that another process has taken a lock that this process had. This process must not
+// act while the other process renews the lock.
 type SupersededError struct{ message string }
 
 // Error implements error.
@@ -83,9 +86,9 @@ func Lost(held *Grant, err error, now time.Time) bool {
 	return held != nil && err != nil && !superseded && now.After(held.Expires)
 }
 
-// Fence returns the epoch and deadline for the next change of the Ceph cluster. The deadline
-// counts from the request for the lock, so request the lock again for each change. The error
-// names another holder of the lock, or says that the lock expires too soon.
+// Fence returns the epoch and deadline for the next change of the Ceph cluster. The deadline counts from
+// the request for the lock, so request the lock again for each change. The error names another holder of
+// the lock, or says that the lock expires before a change could end.
 func (g Grant) Fence(fsid string) (ceph.Fence, error) {
 	if !g.Held {
 		return ceph.Fence{}, fmt.Errorf("%s has the lock of the Ceph cluster", g.Holder)

@@ -16,19 +16,18 @@ import (
 // recordKey is the config-key of the record in Ceph.
 const recordKey = "cephtune/lock"
 
-// Records gives access to the locks in Ceph clusters. It is safe for concurrent use.
+// Records gives access to the locks' records in Ceph clusters. It is safe for concurrent use.
 type Records struct {
 	ceph    ceph.Client
 	cluster types.UID
 }
 
-// NewRecords returns the locks for holders in a Kubernetes cluster, which ClusterID identifies.
+// NewRecords returns the Records for holders in the Kubernetes cluster with the given ClusterID.
 func NewRecords(cephClient ceph.Client, cluster types.UID) *Records {
 	return &Records{ceph: cephClient, cluster: cluster}
 }
 
-// ClusterID identifies a Kubernetes cluster by the UID of the manager's own namespace, which
-// it may read.
+// ClusterID returns the UID of the manager's namespace, which identifies the Kubernetes cluster.
 func ClusterID(ctx context.Context, reader client.Reader, namespace string) (types.UID, error) {
 	own := &corev1.Namespace{}
 	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, own); err != nil {
@@ -37,14 +36,14 @@ func ClusterID(ctx context.Context, reader client.Reader, namespace string) (typ
 	return own.UID, nil
 }
 
-// record is the record in Ceph.
+// record is the content of recordKey.
 type record struct {
-	// Cluster is the Kubernetes cluster. Holder and Epoch are copied from its Lease.
+	// Cluster is the ClusterID of the holder. Holder and Epoch are copied from its Lease.
 	Cluster types.UID `json:"cluster"`
 	Holder  string    `json:"holder"`
 	Epoch   int64     `json:"epoch"`
 	Since   time.Time `json:"since"`
-	// Renewed is when the record was written.
+	// Renewed is when the record was last written.
 	Renewed time.Time `json:"renewed"`
 }
 
@@ -62,11 +61,11 @@ func (r record) supersedes(other record) bool {
 	return r.Cluster == other.Cluster && r.Epoch > other.Epoch
 }
 
-// Claim writes the record for the holder of the Lease, or returns the record's holder. Repeat it
-// right before any work begins: it reads, and writes only when a third of Duration has passed.
-// Claim takes over a record with an earlier epoch of the Lease, and an expired record. It does not
-// take over an unexpired record with a later epoch or of another Kubernetes cluster. If a later
-// epoch is for the same object, the error is a *SupersededError.
+// Claim writes the record for the holder of the Lease, or returns the holder that the record names. Call it
+// again right before any work begins: a repeated call reads the record, and writes it only if RenewAfter
+// has passed. Claim replaces an expired record, and a record with an earlier epoch of this Kubernetes
+// cluster. It does not replace an unexpired record with a later epoch, or of another Kubernetes cluster. If
+// the later epoch is for the same object, the error is a *SupersededError.
 func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, now time.Time) (Grant, error) {
 	if !lease.Held {
 		return Grant{}, fmt.Errorf("claim Ceph for %s: its Lease is not held", lease.Holder)
@@ -90,7 +89,7 @@ func (r *Records) Claim(ctx context.Context, at ceph.Connection, lease Grant, no
 	return r.write(ctx, at, wanted)
 }
 
-// Drop removes the record, if it belongs to the holder and epoch of the Lease.
+// Drop removes the record, if it has the holder and the epoch of the Lease.
 func (r *Records) Drop(ctx context.Context, at ceph.Connection, lease Grant) error {
 	found, there, err := r.read(ctx, at)
 	if err != nil {
@@ -139,8 +138,8 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 	return r.granted(found, wanted)
 }
 
-// granted returns the record's holder. If the record has the same holder in a later epoch,
-// another process has taken over from this one.
+// granted returns the record that was found as a Grant. If that record has the wanted holder in a later
+// epoch, the error is a *SupersededError.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
 		return Grant{}, &SupersededError{"another operator process took over the record of the lock in Ceph, so this one pauses; run one operator at a time"}

@@ -1,5 +1,5 @@
-// Package masterkey keeps the one secret from which the keys of all sessions are derived, so
-// that a restarted manager can talk to existing runners without reading their Secrets.
+// Package masterkey keeps the secret key from which the keys of all sessions are derived. So a restarted
+// manager can talk to existing runners without reading their Secrets.
 package masterkey
 
 import (
@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// SecretName names the Secret, in the manager's namespace.
+	// SecretName names the Secret with the key, in the manager's namespace.
 	SecretName = "cephtune-session-keys" //nolint:gosec // This is a name, not a secret.
 
 	field = "master"
-	// bytes is the length of the key.
+	// bytes is the length of the key, and of each derived key.
 	bytes = 32
 )
 
@@ -43,7 +43,7 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 		Data:       map[string][]byte{field: made},
 	})
 	switch {
-	case apierrors.IsAlreadyExists(err): // Another manager was faster.
+	case apierrors.IsAlreadyExists(err): // Another manager has just created the key.
 		return load(ctx, c, namespace)
 	case err != nil:
 		return nil, fmt.Errorf("store the key of sessions in Secret %s/%s: %w", namespace, SecretName, err)
@@ -51,8 +51,8 @@ func LoadOrCreate(ctx context.Context, c client.Client, namespace string) ([]byt
 	return made, nil
 }
 
-// Derive returns the key of 32 bytes for a role and some words. Keys of other roles or words reveal
-// nothing about it. The words "a", "b" and the word "ab" give different keys.
+// Derive returns the key of 32 bytes for a role and some words. Keys for other roles or words reveal
+// nothing about this key. The words "a" and "b" give a different key than the single word "ab".
 func Derive(master []byte, role string, words ...string) ([]byte, error) {
 	var about strings.Builder
 	for _, word := range append([]string{"cephtune", role}, words...) {

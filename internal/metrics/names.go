@@ -1,16 +1,16 @@
-// Package metrics has the names of cephtune's metrics. The state of a CR is read from its status
-// at every scrape. It therefore survives a restart of the manager, and disappears with the CR.
-// Events are counted as they happen.
+// Package metrics has the names of cephtune's metrics. Metrics about a CR come from its status at every
+// scrape. So they survive a restart of the manager, and disappear with the CR. Metrics about events count
+// events as they happen.
 //
-// This package has only names and descriptions, and imports no other module, so that the modules of
+// This package has only names and descriptions, and imports only the standard library, so that the modules of
 // dashboards and alerts can use it. Package exporter has the values.
 package metrics
 
-// These are the names of metrics. Dashboards and documentation are generated from them, and a test
-// compares the alerts with them, so no dashboard, page or alert can name a metric that does not exist.
+// These are the names of metrics. Dashboards and documentation are generated from these names, and a test
+// compares the alerts with them.
 const (
-	// A sweep has at most five of these series. When it ends, the series about the run and the
-	// expected end disappear, and the series about noise appear if the runs show the noise.
+	// A sweep has at most five of these series. When it ends, the series about the run and the expected end
+	// disappear. The series about noise then appear if the noise is known.
 	SweepInfo                = "cephtune_sweep_info"
 	SweepProgressRatio       = "cephtune_sweep_progress_ratio"
 	SweepEstimatedCompletion = "cephtune_sweep_estimated_completion_timestamp_seconds"
@@ -66,8 +66,8 @@ const (
 	CollectionErrors = "cephtune_collection_errors"
 )
 
-// These are the labels. LabelNamespace and LabelName identify the CR. Without honorLabels in the
-// scrape, Prometheus renames a label that the scraped target has too, such as namespace.
+// These are the labels. LabelNamespace and LabelName identify the CR. Without honorLabels in the scrape
+// configuration, Prometheus renames namespace to exported_namespace.
 const (
 	LabelNamespace     = "namespace"
 	LabelName          = "name"
@@ -95,8 +95,8 @@ const (
 	LabelPart          = "part" // part of an outage
 )
 
-// These are the values of LabelState: the condition that an object has. An object without one,
-// for example a suspended one, is idle.
+// These are the values of LabelState: the condition that is true, or Idle without such a condition, for
+// example while the object is suspended.
 const (
 	StateReconciling = "Reconciling"
 	StateStalled     = "Stalled"
@@ -110,7 +110,7 @@ const (
 	BetterLower  = "lower"
 )
 
-// These are the limits of the series about CRs and clusters.
+// These are the maximum numbers of series about CRs and clusters.
 const (
 	MaxSweepSeries         = 5    // per sweep, without those of its configurations
 	MaxConfigurationSeries = 4    // per configuration of the sweep

@@ -188,8 +188,7 @@ func benchmarkGroup() Group {
 	}
 }
 
-// evidenceDescriptions returns the metrics about the runs behind a benchmark's figures, and
-// about the outcomes of its expectations.
+// evidenceDescriptions returns the metrics about valid runs, intervals, expectations and the time to clean.
 func evidenceDescriptions() []Description {
 	return []Description{
 		{

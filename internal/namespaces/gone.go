@@ -20,21 +20,21 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Roles in a benchmark namespace give the manager its rights to the objects there. When the
-// namespace is deleted, Kubernetes removes the Roles and everything else in any order, while CRs
-// wait for their finalizers. In a terminating namespace, "forbidden" counts as deleted: Kubernetes
-// removes the object anyway. So the teardown of a CR proceeds to the objects in Ceph. In every
-// other namespace a refusal stays an error that names the missing right.
+// Roles in a benchmark namespace give the manager its rights to the objects there. When the namespace is
+// deleted, Kubernetes removes the Roles and other objects in any order, while cephtune's custom resources
+// (CRs) wait for their finalizers. So in a terminating namespace, "forbidden" counts as deleted. Kubernetes
+// removes the object anyway, and the teardown of a CR can proceed to the objects in Ceph. In every other
+// namespace, a refusal stays an error that names the missing right.
 //
-// This applies neither to the creation of objects nor to CRs: finalizers keep CRs, and the manager
-// has a cluster-wide right to them.
+// Errors of requests that create objects or concern CRs stay unchanged. CRs exist until their finalizers
+// are removed, and the manager has a cluster-wide right to them.
 
 // maxWait limits how long the API server may take to return the state of a namespace.
 const maxWait = 10 * time.Second
 
-// NotFoundIfGone returns the error of a request for an object in a namespace: "not found" instead
-// of "forbidden" if the namespace is deleted or being deleted. The reader must not be a cache. If
-// the state of the namespace cannot be read, it returns the error unchanged.
+// NotFoundIfGone turns the error "forbidden" of a request in a namespace into "not found" if the namespace
+// is deleted or being deleted. It returns any other error unchanged, and every error if it cannot read the
+// namespace. The reader must not have a cache.
 func NotFoundIfGone(ctx context.Context, reader client.Reader, namespace string, err error) error {
 	if namespace == "" || !apierrors.IsForbidden(err) || !isGone(ctx, reader, namespace) {
 		return err
@@ -45,8 +45,7 @@ func NotFoundIfGone(ctx context.Context, reader client.Reader, namespace string,
 	}}
 }
 
-// isGone reports whether a namespace is deleted or being deleted. If the namespace cannot be read,
-// it assumes neither.
+// isGone reports whether a namespace is deleted or being deleted; false if it cannot be read.
 func isGone(ctx context.Context, reader client.Reader, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -56,8 +55,7 @@ func isGone(ctx context.Context, reader client.Reader, name string) bool {
 	return apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero()
 }
 
-// NewClient is the value of ctrl.Options.NewClient for a manager that works in benchmark
-// namespaces.
+// NewClient returns a [Tolerant] client. It is meant for ctrl.Options.NewClient.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	inner, err := client.New(config, options)
 	if err != nil {
@@ -71,8 +69,8 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	return Tolerant(inner, direct), nil
 }
 
-// Tolerant returns a client whose Get, List, Update, Patch and Delete return the error of
-// [NotFoundIfGone], except for CRs. It reads namespaces with direct, which must not have a cache.
+// Tolerant returns a client that applies [NotFoundIfGone] to the errors of Get, List, Update, Patch and
+// Delete, except for CRs. It reads namespaces with direct, which must not have a cache.
 func Tolerant(inner client.Client, direct client.Reader) client.Client {
 	return tolerant{Client: inner, direct: direct}
 }
@@ -122,10 +120,10 @@ func isCR(o runtime.Object, scheme *runtime.Scheme) bool {
 	return err != nil || kind.Group == v1alpha1.GroupVersion.Group
 }
 
-// NewCache is the value of ctrl.Options.NewCache for a manager that works in benchmark namespaces.
-// A manager lists all objects that it watches when it starts and when a watch ends. If the API
-// server refused such a list in a terminating namespace, the manager would wait for it forever, and
-// do nothing in any namespace. This cache takes the namespace as empty.
+// NewCache returns a cache that treats a terminating namespace as empty if the API server refuses a list in
+// it. It is meant for ctrl.Options.NewCache. A manager lists all objects that it watches when it starts and
+// when a watch ends. With an ordinary cache, one refused list would make the manager wait forever, and do
+// nothing in any namespace.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	direct, err := client.New(config, client.Options{HTTPClient: options.HTTPClient, Scheme: options.Scheme, Mapper: options.Mapper})
 	if err != nil {
@@ -156,9 +154,9 @@ func (i informers) new(from toolscache.ListerWatcher, of runtime.Object, resync 
 	}, of, resync, by)
 }
 
-// onlyGoneRefuse reports whether a namespace refuses a list of this kind, and every namespace that
-// does so is deleted or being deleted. It asks all namespaces of the cache, because an informer belongs
-// to one namespace but does not know which. For CRs, it returns false.
+// onlyGoneRefuse reports whether at least one namespace refuses a list of this kind, and all namespaces
+// that refuse are deleted or being deleted. It asks all namespaces of the cache, because an informer does
+// not know its own namespace. For CRs, it returns false.
 func (i informers) onlyGoneRefuse(ctx context.Context, of runtime.Object) bool {
 	kind, err := apiutil.GVKForObject(of, i.direct.Scheme())
 	if err != nil || isCR(of, i.direct.Scheme()) {

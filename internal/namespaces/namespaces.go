@@ -1,9 +1,9 @@
-// Package namespaces reports whether a namespace is a benchmark namespace, in which the manager has
-// the rights to run benchmarks. It also interprets rights that are missing in such a namespace: when a
-// namespace is deleted, Kubernetes removes these rights too.
+// Package namespaces recognizes benchmark namespaces, in which the manager has the rights to run
+// benchmarks. It also handles the errors in a namespace that is being deleted, where Kubernetes has removed
+// these rights.
 //
-// A manager that handles all namespaces also sees objects of users who must not reach a Ceph
-// cluster. Without this check it would lock the cluster, create pools and change settings for them,
+// A manager that handles all namespaces also sees objects of users who must not reach a Ceph cluster.
+// Without [Checker.Refusal], the manager would lock the cluster, create pools and change settings for them,
 // and only then fail to create their Jobs.
 package namespaces
 
@@ -26,20 +26,20 @@ type Checker struct {
 	known map[string]bool // benchmark namespaces
 }
 
-// New returns a Checker. The client must have the manager's own rights. The manager handles
-// cephtune's custom resources (CRs) in the given namespaces; without any, those in all namespaces.
+// New returns a Checker. The client must have the manager's own rights. The parameter handled lists the
+// namespaces in which the manager handles cephtune's custom resources (CRs); empty for all namespaces.
 func New(c client.Client, handled ...string) *Checker {
 	return &Checker{client: c, handled: handled, known: map[string]bool{}}
 }
 
-// Handles reports whether the manager handles the CRs in a namespace. The manager may be able to
-// read CRs in other namespaces too.
+// Handles reports whether the manager handles the CRs in a namespace. The manager may also be able to read
+// CRs that it does not handle.
 func (c *Checker) Handles(namespace string) bool {
 	return len(c.handled) == 0 || slices.Contains(c.handled, namespace)
 }
 
-// Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks may run.
-// A positive answer is remembered: if rights are removed later, the calls that need them fail.
+// Refusal says why nothing runs in a namespace, and what to do about it; "" if benchmarks may run. Refusal
+// remembers that benchmarks may run: if rights are removed later, the calls that need them fail.
 func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

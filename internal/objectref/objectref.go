@@ -1,8 +1,7 @@
-// Package objectref has references to the object that holds a lock, waits in a queue or owns a
-// pool.
+// Package objectref has references to objects that hold a lock, wait in a queue or own a pool.
 //
-// It is separate from package lock because journals use references, and must not depend on a
-// client of Kubernetes.
+// The package is separate from package lock because package tuning uses references, and must not depend on
+// a client of Kubernetes.
 package objectref
 
 import (
@@ -15,21 +14,21 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Ref identifies one object, by its UID too, so that a later object with the same name differs. The
-// zero value identifies none.
+// Ref identifies one object. Its UID distinguishes the object from a later one with the same name. The zero
+// value identifies no object.
 type Ref struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
 }
 
-// To returns the Ref of an object. The caller passes the kind, because objects that a client has
-// read may lack it.
+// To returns the Ref of an object. The kind is an argument, because an object that a client has read may
+// lack it.
 func To(kind string, o metav1.Object) Ref {
 	return Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID()}
 }
 
-// SweepOf returns the sweep that controls a benchmark. It returns false for a benchmark with another
-// controller or with none.
+// SweepOf returns the sweep that controls a benchmark. It returns false if the benchmark has another
+// controller, or no controller.
 func SweepOf(b *v1alpha1.CephBenchmark) (Ref, bool) {
 	owner := metav1.GetControllerOf(b)
 	if owner == nil || owner.Kind != v1alpha1.KindCephTuningSweep {
@@ -41,11 +40,11 @@ func SweepOf(b *v1alpha1.CephBenchmark) (Ref, bool) {
 	return Ref{Kind: owner.Kind, Namespace: b.Namespace, Name: owner.Name, UID: owner.UID}, true
 }
 
-// String names the object as people do, such as CephBenchmark bench/nightly.
+// String returns the object's name for messages, such as CephBenchmark bench/nightly.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
-// Identity is unique to the object, such as CephBenchmark/bench/nightly/5f3a…. It is the holder's
-// identity in the lock of a cluster.
+// Identity returns a text that is unique to the object, such as CephBenchmark/bench/nightly/5f3a…. It
+// identifies the holder in the lock of a Ceph cluster.
 func (r Ref) Identity() string {
 	return strings.Join([]string{r.Kind, r.Namespace, r.Name, string(r.UID)}, "/")
 }

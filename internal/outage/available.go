@@ -11,12 +11,12 @@ import (
 // maxExamples is how many placement groups a message names.
 const maxExamples = 3
 
-// Unavailable describes the placement groups that may become unavailable without some OSDs; "" if all
+// Unavailable describes the placement groups that may become unavailable without the given OSDs; "" if all
 // stay available. It expects all placement groups that these OSDs serve, from [ceph.Client.PGsOn].
 //
-// `ceph osd ok-to-stop` should answer the same question, but is wrong in Ceph 20.2.4: it ignores
-// a placement group unless the last OSD of its acting set is among those to stop. So a refusal by
-// Ceph counts, but an approval does not suffice.
+// `ceph osd ok-to-stop` should answer this question, but is wrong in Ceph 20.2.4. It ignores a placement
+// group unless the last OSD of its acting set is among those to stop. So a refusal by Ceph counts, but an
+// approval does not suffice.
 func Unavailable(m *ceph.OSDMap, pgs []ceph.PG, without []int) string {
 	var lost []string
 	for _, pg := range pgs {

@@ -23,9 +23,9 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager
-// stopped. Normally the object that owns the outage brings them back sooner, about half a minute
-// after this manager started.
+// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager stopped.
+// Normally the benchmark or sweep of the outage brings them back about half a minute after this manager
+// started.
 const orphanedAfter = 90 * time.Second
 
 // Lock is the part of the lock of Ceph clusters that a Keeper needs.
@@ -34,10 +34,10 @@ type Lock interface {
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error
 }
 
-// Keeper brings back orphaned OSDs: the benchmark or sweep that stopped them is gone, has ended, or
-// has not ended its outage in time. A running object brings its OSDs back itself. The next holder
-// of the lock brings back orphaned OSDs too, but without the keeper they would stay down until
-// then.
+// Keeper brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
+// exists, has ended, or has not ended its outage in time. A running benchmark or sweep brings its OSDs back
+// itself. The next holder of the lock brings back orphaned OSDs too, but without the Keeper they would stay
+// down until another object takes the lock.
 type Keeper struct {
 	Operator
 
@@ -57,14 +57,14 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine unsets noup for the OSDs in the journal, and to has the connections that it uses; engine is
-	// nil until it is needed. It acts for the journal's object and remembers when it first saw the
-	// journal, so it must not serve another journal.
+	// engine unsets noup for the OSDs in the journal, with the connections in to; nil until it is needed.
+	// It acts for the journal's object and remembers when it first saw the journal, so each journal needs
+	// an engine.
 	engine *tuning.Engine
 	to     tuning.Cluster
 }
 
-// Start implements manager.Runnable. The manager calls Start once it leads.
+// Start implements manager.Runnable. The manager calls Start when it becomes the leader.
 func (k *Keeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(k.Every)
 	defer ticker.Stop()
@@ -83,7 +83,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// keep checks one cluster and restores its OSDs if they are orphaned.
+// keep checks one cluster, and brings its OSDs back if they are orphaned.
 func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	info, err := k.Rook.Cluster(ctx, v1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name})
 	if err != nil || info.FSID == "" {
@@ -103,8 +103,9 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	}
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
-		// The controller of the outage's owner cannot read the owner either. If the owner is
-		// running nevertheless, its run is invalid, and it releases the lock itself.
+		// The outage's owner is the benchmark or sweep that stopped the OSDs. The owner's controller cannot
+		// read the owner either. If the owner is still running, its run is invalid, and it releases the
+		// lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
 		return k.restore(ctx, cluster, left, true)
 	}
@@ -125,8 +126,8 @@ func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tu
 	if err != nil {
 		return err
 	}
-	// The keeper acts for the object that stopped the OSDs. Any other holder of the lock brings
-	// them back itself, before anything else.
+	// The Keeper acts for the object that stopped the OSDs. If another object has the lock, that object
+	// brings the OSDs back before anything else.
 	holder := left.Sweep.Ref()
 	engine, err := k.engine(ctx, cluster, left.FSID, observer, holder)
 	if err != nil {
@@ -144,8 +145,8 @@ func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tu
 	return k.Lock.Release(ctx, observer, left.FSID, holder)
 }
 
-// isOverdue reports whether an outage has passed its deadline, or its manager has died and no
-// other has taken over.
+// isOverdue reports whether an outage has passed its deadline, or belongs to an earlier manager and has not
+// ended within orphanedAfter.
 func (k *Keeper) isOverdue(j *tuning.Journal, now time.Time) bool {
 	if j.Done() {
 		return false // noup is unset, and the object waits for the OSDs to come up.

@@ -16,12 +16,13 @@ import (
 // Evidence holds the data from which the cost of an outage is computed.
 type Evidence struct {
 	Progress Progress
-	// Samples holds the samples of the cluster, in the order of time.
+	// Samples holds the samples of the cluster, in chronological order.
 	Samples []quiescence.Sample
-	// Before and After count recovered objects at the stop and at the end of the recovery; nil
-	// if Ceph did not report them.
+	// Before and After are Ceph's counts of recovered objects at the stop and at the end of the recovery;
+	// nil if Ceph did not report them.
 	Before, After *ceph.Recovered
-	// Ramp is the ramp of the phase. Total is the result of all its clients; nil if unknown.
+	// Ramp is how long the phase runs before it is measured. Total is the result of all clients of the
+	// phase; nil if unknown.
 	Ramp  time.Duration
 	Total *result.Direction
 }
@@ -55,8 +56,7 @@ func Measure(e Evidence) *archive.Outage {
 	return r
 }
 
-// Figures returns the figures of the phase that exist only because of its outage. It returns
-// none unless the cluster has recovered.
+// Figures returns the figures that a phase has only with an outage; nil unless the cluster has recovered.
 func Figures(so Progress, cost *archive.Outage) []figure.Figure {
 	seconds := so.Clean.Sub(so.NoupUnset).Seconds()
 	if so.Clean.IsZero() || so.NoupUnset.IsZero() || seconds <= 0 {
@@ -94,9 +94,9 @@ func windowMetrics(name archive.WindowName) (p50, p99 v1alpha1.Metric) {
 	}
 }
 
-// Expected returns the description of the outage with which package quiescence distinguishes the
-// effects of the outage from disturbances. It takes the numbers of OSDs that were up and in from the
-// status right before the stop. It returns nil without that status, and before the stop begins.
+// Expected describes the outage for package quiescence, so that effects of the outage do not count as
+// disturbances. The parameter before is the status from right before the stop: it has the numbers of OSDs
+// that were up and in. Expected returns nil without that status, and before the stop begins.
 func (p Plan) Expected(so Progress, before *ceph.Status) *quiescence.Outage {
 	if so.Stop.IsZero() || before == nil {
 		return nil
@@ -115,7 +115,7 @@ func moment(t time.Time) *metav1.Time {
 	return &at
 }
 
-// after returns the time between two moments; "" if one of them has not come.
+// after returns the seconds between two times; "" if one of the times is zero.
 func after(from, to time.Time) v1alpha1.Decimal {
 	if from.IsZero() || to.IsZero() {
 		return ""
@@ -123,9 +123,9 @@ func after(from, to time.Time) v1alpha1.Decimal {
 	return figure.Decimal(max(0, to.Sub(from).Seconds()))
 }
 
-// activeFrom returns the time from which all placement groups were active again: the first sample
-// after the last one with inactive placement groups since noup was unset, but not before the time when
-// the OSDs came up. It returns zero while OSDs are down or placement groups are inactive.
+// activeFrom returns when all placement groups became active again after noup was unset. It returns zero
+// while OSDs are down or placement groups are inactive. The result is the time of the first sample after
+// the last one with inactive placement groups, but not before the OSDs came up.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -162,9 +162,9 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 	return sum
 }
 
-// clockLag is how far the clients' seconds may lag behind the manager's clock, because an engine
-// connects before it measures. Windows begin earlier by this time, so that the first second of an
-// outage, which is the worst, never counts for the preceding window.
+// clockLag is how much later than planned a client's time series may begin, because an engine connects
+// before it measures. Windows begin earlier by this time. So the first second of an outage, which is the
+// worst, never counts for the preceding window.
 const clockLag = 2 * time.Second
 
 // windows divides the clients' time series at the moments of the outage.
@@ -200,7 +200,7 @@ func windows(e Evidence) []archive.OutageWindow {
 			all = append(all, w)
 		}
 		if from = to; window.end.IsZero() {
-			break // Later steps have not happened.
+			break // The outage has not progressed further.
 		}
 	}
 	return all

@@ -14,13 +14,12 @@ import (
 type Progress struct {
 	// Start is when the clients got the signal to start the phase.
 	Start time.Time
-	// Begin is the time right before noup was set, Stop when the OSDs were marked down, and Down
-	// when they were seen down. Stop is first set to Begin, and corrected when the OSDs are marked
-	// down. So noup is unset also after an attempt that failed after it had set noup.
+	// Begin is when noup was about to be set, Stop when the OSDs were marked down, and Down when they were
+	// seen down. Until the OSDs are marked down, Stop has the value of Begin. So noup is also unset if an
+	// attempt fails after it has set noup.
 	Begin, Stop, Down time.Time
-	// Out is when Ceph was first seen to have marked the OSDs out. Backfilled is when all
-	// placement groups were clean without them. Both are set only if the plan expects a
-	// backfill.
+	// Out is when the OSDs were first seen to be out. Backfilled is when all placement groups were clean
+	// without these OSDs. Both are set only if the plan expects a backfill.
 	Out, Backfilled time.Time
 	// NoupUnset is when noup was unset, and Up when the OSDs were seen up.
 	NoupUnset, Up time.Time
@@ -33,15 +32,14 @@ type Progress struct {
 // Outstanding reports whether noup may still be set.
 func (so Progress) Outstanding() bool { return !so.Stop.IsZero() && so.NoupUnset.IsZero() }
 
-// Look holds what one pass sees of the cluster and the phase.
+// Look holds the current facts about the cluster and the phase.
 type Look struct {
 	// PhaseOver says that the phase has ended, with or without success.
 	PhaseOver bool
-	// OSDMap is the last OSD map that was read, and OSDMapAt the time of that read; nil if none was
-	// read.
+	// OSDMap is the latest OSD map; nil if none was read. OSDMapAt is when that map was requested.
 	OSDMap   *ceph.OSDMap
 	OSDMapAt time.Time
-	// Samples holds the samples of the cluster, in the order of time.
+	// Samples holds the samples of the cluster, in chronological order.
 	Samples []quiescence.Sample
 	// UpBefore and InBefore count the OSDs up and in right before the stop; 0 if unknown.
 	UpBefore, InBefore int
@@ -66,7 +64,7 @@ const (
 const (
 	lateAfter  = 15 * time.Second // OSDs must be stopped at most this long after the planned time
 	downWithin = 20 * time.Second // OSDs must be seen down at most this long after they were marked down
-	// UpWithin is how long OSDs may take to come up. They only have to learn that noup was
+	// UpWithin is how long OSDs may take to come up. Their processes only have to learn that noup was
 	// unset.
 	UpWithin = 3 * time.Minute
 	// lookEvery is the interval between checks of the cluster while something changes.
@@ -113,8 +111,8 @@ func (p Plan) note(so Progress, look Look, now time.Time) Progress {
 	return so
 }
 
-// noteBackfill records when Ceph marks the OSDs out and finishes the backfill, if the plan
-// expects that.
+// noteBackfill records when the OSDs are out and when the backfill has ended, if the plan expects a
+// backfill.
 func (p Plan) noteBackfill(so Progress, look Look) Progress {
 	if !p.Backfill || !so.Outstanding() {
 		return so
@@ -163,8 +161,9 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 	case p.cameUpEarly(so, look):
 		return "an OSD came up before the outage was over: something may have unset its flag noup"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
-		// Ceph waits longer for OSDs that were down before (mon_osd_adjust_down_out_interval),
-		// and forever if they are all OSDs of a large CRUSH bucket.
+		// Ceph waits longer than mon_osd_down_out_interval for OSDs that were down before
+		// (mon_osd_adjust_down_out_interval). It waits forever if they are all OSDs of a large CRUSH
+		// bucket.
 		return "Ceph did not mark all of the OSDs out during the outage, so it moved no data: make the outage longer, " +
 			"or check mon_osd_down_out_subtree_limit"
 	}
@@ -219,10 +218,9 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 	return -1
 }
 
-// wholeFrom returns when all placement groups were clean again with the OSDs; zero if they are
-// not yet. After a backfill, the placement groups were already clean without the OSDs. Then Ceph
-// reports them as clean for some more seconds before it reports the data that it moves back to the
-// OSDs.
+// wholeFrom returns when all placement groups were clean again after the OSDs came up; zero if they are not
+// yet. After a backfill, the placement groups were already clean without the OSDs. For some seconds, Ceph
+// still reports them as clean, before it reports the data that it moves back to the OSDs.
 func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	from := so.Up
 	if so.Backfilled.IsZero() {
@@ -238,9 +236,9 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	return cleanFrom(samples, from)
 }
 
-// cleanFrom returns the time of the first of two consecutive samples with all placement groups
-// clean, from a time on; zero if no two such samples exist. One sample does not suffice, because
-// Ceph may report all placement groups as clean for a moment between two kinds of recovery.
+// cleanFrom finds two consecutive samples, not before from, in which all placement groups are clean. It
+// returns the time of the first of these samples; zero if they do not exist. One sample does not suffice,
+// because Ceph may report all placement groups as clean for a moment between two kinds of recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {

@@ -1,7 +1,6 @@
-// Package outage implements a benchmark's outages: it decides whether and when OSDs go down,
-// measures what the outage cost, and brings the OSDs back. Plan and State only decide: they take
-// facts about the cluster as values. Only Stopper, Keeper and Restore act on the cluster, and a
-// [tuning.Journal] records each flag that they set.
+// Package outage implements a benchmark's outages: it decides whether and when OSDs go down, measures the
+// cost, and brings the OSDs back. Plan and State only decide: they take facts about the cluster as values.
+// Only Stopper, Keeper and Restore act on the cluster. A [tuning.Journal] records each flag that they set.
 //
 // To stop OSDs, the manager sets the flag noup for each and marks them down. Their processes keep
 // running, wait until the flag is unset, and come up by themselves: neither the kubelet nor Rook
@@ -24,10 +23,10 @@ import (
 // Plan is a planned outage.
 type Plan struct {
 	OSDs []int
-	// Before is the time from the phase's signal to start until the stop, including the ramp.
-	// Duration is the time from the stop until noup is unset. Ramp is the ramp of the phase.
+	// Before is the time from the phase's signal to start until the stop, including the ramp. Duration is
+	// the time from the stop until noup is unset. Ramp is how long the phase runs before it is measured.
 	Before, Duration, Ramp time.Duration
-	// Backfill says that the outage lasts long enough for Ceph to backfill data to other OSDs.
+	// Backfill says that Ceph is expected to backfill data to other OSDs during the outage.
 	Backfill bool
 	// OtherPools is how many pools other than the target may be degraded.
 	OtherPools int
@@ -45,7 +44,7 @@ func PlanFor(t *v1alpha1.BenchmarkTemplate) (Plan, bool) {
 	return PlanOf(t.Outage, engine.TraitsOf(&t.Phases[at]).Ramp), true
 }
 
-// PlanOf returns the plan for an outage in a template, for a phase with the given ramp.
+// PlanOf returns the plan for an outage in a template. The ramp is that of the outage's phase.
 func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	p := Plan{
 		Before: ramp + d.Before.Duration, Duration: d.Duration.Duration, Ramp: ramp,
@@ -57,13 +56,13 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 	return p
 }
 
-// grace is how much later than planned an outage may end. After that, a Keeper brings the OSDs back,
-// perhaps that of another manager. It has to do so before Ceph marks them out. So grace, plus the time
-// until the Keeper notices, must be less than outMargin.
+// grace is how much later than planned an outage may end. After that, a Keeper of this or another manager
+// brings the OSDs back. It must do so before Ceph marks the OSDs out. So grace plus KeepEvery must be less
+// than outMargin.
 const grace = 15 * time.Second
 
-// Until returns the deadline for unsetting noup if the OSDs are stopped now. It is in UTC in
-// whole seconds, so that it reads the same in every store.
+// Until returns the deadline for unsetting noup if the OSDs are stopped now. The deadline is in UTC and
+// whole seconds, so that storing it does not change it.
 func (p Plan) Until(now time.Time) time.Time {
 	return now.Add(p.Duration + grace).UTC().Truncate(time.Second)
 }
@@ -96,8 +95,8 @@ const (
 	defaultMarkdownPeriod = 600 * time.Second
 )
 
-// outAfter returns how long an OSD may be down before Ceph marks it out; 0 means never. The
-// leading monitor decides, so the result is a range if a monitor has its own value.
+// outAfter returns how long an OSD may be down before Ceph marks it out; 0 means never. The leading monitor
+// decides, and any monitor may lead. So the result is a range if the monitors' values differ.
 func outAfter(config []ceph.ConfigEntry) (shortest, longest time.Duration) {
 	const option = "mon_osd_down_out_interval"
 	for i, seconds := range append(apart(config, "mon", option), number(config, "mon", option, defaultOutAfter.Seconds())) {
@@ -127,8 +126,8 @@ func later(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// minInRatio returns the share of OSDs that must be in before Ceph marks another one out; the
-// strictest value if monitors differ.
+// minInRatio returns the share of OSDs that must be in before Ceph marks another one out; the highest value
+// if the monitors' values differ.
 func minInRatio(config []ceph.ConfigEntry) float64 {
 	const option = "mon_osd_min_in_ratio"
 	return slices.Max(append(apart(config, "mon", option), number(config, "mon", option, defaultMinInRatio)))
@@ -148,10 +147,10 @@ func staysOut(config []ceph.ConfigEntry) bool {
 	return !back
 }
 
-// spacing returns the minimum time between two marks of the same OSD as down. The process of an OSD
-// ends if the running OSD is marked down more than osd_max_markdown_count times within
-// osd_max_markdown_period. spacing is a little more than the period divided by one less than the
-// count, so that even one mark by another client does not exceed the limit.
+// spacing returns the minimum time between two moments at which the same OSD is marked down. The process of
+// an OSD ends if the running OSD is marked down more than osd_max_markdown_count times within
+// osd_max_markdown_period. The result is 10 s more than the period divided by one less than the count. So
+// another client can mark the OSD down once without exceeding the limit.
 func spacing(config []ceph.ConfigEntry) time.Duration {
 	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
 	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))
@@ -159,8 +158,8 @@ func spacing(config []ceph.ConfigEntry) time.Duration {
 	return time.Duration(period/max(1, count-1)*float64(time.Second)) + 10*time.Second
 }
 
-// number returns the value of a numeric option in the central configuration, for all daemons of
-// a kind. If the option is not set, it returns the value of otherwise.
+// number returns the value of a numeric option in the central configuration, for all daemons of a kind. If
+// the option is not set, the result is the parameter otherwise.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {
@@ -174,8 +173,7 @@ func number(config []ceph.ConfigEntry, section, name string, otherwise float64) 
 	return value
 }
 
-// apart returns the values of an option that are set for single daemons of a kind, by name or
-// by mask.
+// apart returns the values of an option that are set for only some daemons of a kind, by name or by mask.
 func apart(config []ceph.ConfigEntry, section, name string) []float64 {
 	var values []float64
 	for _, entry := range config {

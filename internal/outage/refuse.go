@@ -41,8 +41,8 @@ func (p Plan) Refuse(c Cluster, now time.Time) string {
 	return ""
 }
 
-// Impossible returns the reason why the OSDs cannot be stopped however long one waits, unless the
-// configuration of the cluster or the outage changes; "" if they may be stopped at some time.
+// Impossible returns the reason why the OSDs can be stopped only after a change to the cluster's
+// configuration or to the outage. It returns "" if they can be stopped now or later.
 func (p Plan) Impossible(c Cluster) string {
 	for _, rule := range []func(Cluster) string{p.removedByRook, p.unknown, p.lostMeanwhile, p.shared} {
 		if why := rule(c); why != "" {
@@ -52,8 +52,8 @@ func (p Plan) Impossible(c Cluster) string {
 	return ""
 }
 
-// Rested returns the time from which the OSDs may be marked down again, given spacing and the
-// last time that any of these maps shows them marked down; zero if they never were.
+// Rested returns when the OSDs may be marked down again; zero if they never were marked down. It adds the
+// time that spacing returns to the last time that any of the maps shows.
 func (p Plan) Rested(config []ceph.ConfigEntry, maps ...*ceph.OSDMap) time.Time {
 	var last time.Time
 	for _, m := range maps {

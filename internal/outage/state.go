@@ -11,9 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// State has the facts that this process knows about the outage of a session's current run. Only the
-// manager that began an outage continues it: another manager knows too little about the run to make
-// it valid.
+// State has the facts that this process knows about the outage of a session's current run. Only the manager
+// that began an outage continues it. Another manager lacks these facts, so the run is invalid.
 type State struct {
 	// Run is the number of the run.
 	Run int32
@@ -28,12 +27,13 @@ type State struct {
 	// groups were clean again.
 	status                   *ceph.Status
 	recovered, recoveredLast *ceph.Recovered
-	// earlier is the last OSD map that was read in an earlier run. It shows when the OSDs were stopped;
-	// nil if earlier runs read no map.
+	// earlier is the last OSD map that was read in an earlier run; nil if none was read. It shows when the
+	// OSDs were last marked down.
 	earlier *ceph.OSDMap
 }
 
-// ForRun returns the state for a run: a new one, unless OSDs of an earlier run may still be down.
+// ForRun returns the state for a run. It replaces the state of an earlier run, unless OSDs of that run may
+// still be down.
 func (s State) ForRun(run int32) State {
 	if s.Run == run || s.Outstanding() {
 		return s
@@ -45,15 +45,15 @@ func (s State) ForRun(run int32) State {
 	return next
 }
 
-// View is the next step of an outage. Again is how long to wait before the next look.
+// View is the next step of an outage. Again is how long to wait before the next call of Observe.
 type View struct {
 	Plan  Plan
 	Step  Step
 	Again time.Duration
 }
 
-// Observe adds the findings of a pass, and determines the next step. It needs the time when the phase
-// got its signal to start; zero before that.
+// Observe records new findings, and determines the next step. The parameter started is when the phase got
+// its signal to start; zero before that.
 func (s State) Observe(p Plan, started time.Time, phaseOver bool, samples []quiescence.Sample, now time.Time) (State, View) {
 	if s.Start.IsZero() {
 		s.Start = started
@@ -81,8 +81,8 @@ func (s State) Expected(p Plan, run int32) *quiescence.Outage {
 // Known reports whether this process has followed the outage of a run from its beginning.
 func (s State) Known(run int32) bool { return s.Run == run && !s.Start.IsZero() }
 
-// Measure returns the cost of the outage so far. It needs the result of all clients in the phase; nil
-// if unknown.
+// Measure returns the cost of the outage so far. The parameter total is the result of all clients in the
+// phase; nil if unknown.
 func (s State) Measure(p Plan, samples []quiescence.Sample, total *result.Direction) *archive.Outage {
 	return Measure(Evidence{
 		Progress: s.Progress, Samples: samples, Before: s.recovered, After: s.recoveredLast, Ramp: p.Ramp, Total: total,
@@ -100,9 +100,8 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 	return ""
 }
 
-// Unrested returns an obstacle if a run that begins now would mark the OSDs down too soon after the
-// last time. The last time was in an earlier run, which osdMap may not show yet, or before the
-// session.
+// Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. They were
+// last marked down before the session, or in an earlier run that osdMap may not show yet.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
 	from := p.Rested(config, osdMap, s.earlier)
 	if !now.Before(from.Add(-p.Before)) {

@@ -16,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Rook is the part of Rook that an Operator needs.
+// Rook is the part of package rook that an Operator needs.
 type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
@@ -26,15 +26,15 @@ type Rook interface {
 type Operator struct {
 	Ceph tuning.Ceph
 	Rook Rook
-	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new
-	// holder of the lock that finds a journal brings its OSDs back before anything else. A session
-	// that ends brings back its own OSDs.
+	// Store keeps the journals of outages in Kubernetes. Each outage has its own journal. A new holder of
+	// the lock that finds a journal brings that journal's OSDs back before anything else. A session that
+	// ends brings back its own OSDs.
 	Store tuning.Store
 	// Writer names this process in journals. No earlier or later process has the same name.
 	Writer string
 	Doubts *tuning.Doubts
 	Now    func() time.Time
-	// Reached is called at each step of setting or unsetting noup; nil does nothing.
+	// Reached is called at each step of setting or unsetting noup. It may be nil.
 	Reached func(tuning.Step) error
 }
 
@@ -78,10 +78,10 @@ func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
 // so that OSDs come up and data recovers.
 func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
 
-// Look observes the outage. It reads the OSD map until the OSDs are up, then closes the journal,
-// and then reads the number of recovered objects if all placement groups are clean in the last sample.
-// Each call does only one of these things, because every query starts a process on a node that may
-// also serve clients.
+// Look observes the outage. Until the OSDs are up, it reads the OSD map. Then it closes the journal. After
+// that, it reads the number of recovered objects if clean says that all placement groups are clean. Each
+// call does only one of these things, because every query starts a process on a node that may also serve
+// clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
 	if err != nil {
@@ -104,11 +104,10 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 	return nil
 }
 
-// StopOSDs stops the OSDs, unless the state of the cluster forbids it: then it sets Failed and Refused.
-// It reads the state of Ceph, and takes RemovesOSDs and TargetPools from the caller's facts. An error
-// means that nothing was stopped: the caller retries until it is too late for the outage. If the stop
-// itself fails, StopOSDs records that in Failed instead of returning an error, because a stop must not
-// be retried.
+// StopOSDs stops the OSDs, unless the state of the cluster forbids it: then it sets Failed and Refused. It
+// reads the state of Ceph, and takes only RemovesOSDs and TargetPools from known. An error means that
+// nothing was stopped, and that the caller may retry. If the stop itself fails, StopOSDs sets Failed
+// instead of returning an error, because a stop must not be retried.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	why, err := s.whyNot(ctx, p, known)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 	}
 	s.noupUnsetAt = time.Time{}
 	s.Begin = s.Now()
-	s.Stop = s.Begin // From now on the OSDs may be down, even if the next call fails.
+	s.Stop = s.Begin // From now on noup may be set, even if the next call fails.
 	applied, err := s.engine.Apply(ctx, s.owner(), p.Changes())
 	if err != nil {
 		return err
@@ -197,11 +196,11 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 	return reconcile.AtOnce, nil
 }
 
-// RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has
-// stopped. The holder of the lock does so before anything else. A new holder reads the journal in
-// Ceph too: the journal may belong to another Kubernetes cluster, or its copy in Kubernetes may have
-// been deleted. RestoreOrphaned leaves an outage alone if [Stopper.endsItself] is true for it, and does
-// nothing while noup may be set for this session's own outage.
+// RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has stopped. The
+// holder of the lock calls it before anything else. With newHolder, it reads the journal in Ceph too: that
+// journal may belong to another Kubernetes cluster, or its copy in Kubernetes may have been deleted. It
+// leaves an outage alone if [Stopper.endsItself] is true, and does nothing while noup may be set for this
+// session's own outage.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
@@ -209,15 +208,15 @@ func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile
 	return s.restoreExcept(ctx, newHolder, s.endsItself)
 }
 
-// RestoreForeign is RestoreOrphaned for a sweep. While a benchmark of the sweep exists, that benchmark
-// ends its own outage.
+// RestoreForeign is RestoreOrphaned for a sweep. While a benchmark of the sweep exists, RestoreForeign
+// leaves that benchmark's outage alone, because the benchmark ends it.
 func (s Stopper) RestoreForeign(ctx context.Context, newHolder, hasBenchmark bool) (reconcile.Wait, error) {
 	return s.restoreExcept(ctx, newHolder, func(left *tuning.Journal) bool {
 		return hasBenchmark && left.Sweep.UID == s.owner().UID
 	})
 }
 
-// restoreExcept brings back the OSDs of a journal, unless it is one to leave alone.
+// restoreExcept brings back the OSDs of a journal, unless leave returns true for the journal.
 func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*tuning.Journal) bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || leave(left) {
@@ -272,8 +271,8 @@ func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {
 
 var errNoStopper = errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
 
-// connect makes the tuning.Engine that sets and unsets noup. It replaces an existing one if keys or
-// monitors have changed, or if until is not zero.
+// connect makes the tuning.Engine that sets and unsets noup. It replaces an existing engine if keys or
+// monitors have changed, or if a new outage begins: then until is its deadline, otherwise zero.
 func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	if s.Cluster.Identities.OSDStopper == "" {
 		return errNoStopper

@@ -10,8 +10,8 @@ import (
 
 const paramPGNum = "pg_num"
 
-// These limits apply to the number of PGs of a scratch pool without pg_num. Ceph's target is
-// 100 PGs per OSD for all pools together (mon_target_pg_per_osd), and other pools exist.
+// These figures determine the number of PGs of a scratch pool without pg_num. Ceph's target is 100 PGs per
+// OSD (mon_target_pg_per_osd). pgsPerOSD is lower, because the target includes all other pools.
 const (
 	pgsPerOSD = 32
 	// fewestPGs is Ceph's default for a pool with the autoscaler off
@@ -21,9 +21,9 @@ const (
 	mostPGs = 256
 )
 
-// DefaultPGs returns the number of PGs for a scratch pool without pg_num: the smallest power of
-// two that gives each of its OSDs at least 32 on average, counting copies or chunks. The result is
-// between 32 and 256.
+// DefaultPGs returns the number of PGs for a scratch pool without pg_num. It is the smallest power of two,
+// from 32 to 256, with which each OSD has at least 32 PG copies or chunks on average. It is 256 if no such
+// power suffices.
 func DefaultPGs(copies, osds int) int {
 	pgs := fewestPGs
 	for pgs < mostPGs && pgs*copies < pgsPerOSD*osds {
@@ -32,9 +32,9 @@ func DefaultPGs(copies, osds int) int {
 	return pgs
 }
 
-// Sized returns a scratch pool with default numbers of PGs where pg_num is not set. The defaults depend
-// on all OSDs of the device class but not on other pools, so that every run of a sweep gets the
-// same.
+// Sized returns a copy of a scratch pool in which each Ceph pool has a pg_num. A default depends on the
+// pool's size and on the number of OSDs of the device class, but not on other pools. So every run of a
+// sweep gets the same number.
 func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {
 	sized := *spec.DeepCopy()
 	count := 0
@@ -69,7 +69,7 @@ func Pools(spec v1alpha1.ScratchPool) []ceph.Pool {
 	pool := func(name string, size int, params map[string]v1alpha1.ParameterValue) ceph.Pool {
 		pgs, err := strconv.Atoi(string(params[paramPGNum]))
 		if err != nil {
-			pgs = 0 // It is missing, or Ceph refuses it with a clear error.
+			pgs = 0 // pg_num is missing, or is not a number, which Ceph refuses with a clear error.
 		}
 		return ceph.Pool{Name: name, Size: size, PGNum: pgs}
 	}

@@ -1,11 +1,10 @@
-// Package placement sizes and places scratch pools. It lists the Ceph pools of a scratch pool with
-// their numbers of placement groups: one pool, and with erasure coding a second one for metadata.
-// It also confines a scratch pool to some OSDs of a Ceph cluster: it chooses the OSDs, assigns
-// each placement group to some of them, and verifies the result.
+// Package placement sizes and places scratch pools. It lists the Ceph pools of a scratch pool with their
+// numbers of placement groups: one pool, or two with erasure coding, one of them for metadata. It also
+// confines a scratch pool to some OSDs: it chooses the OSDs, assigns each placement group to some of them,
+// and verifies the result.
 //
-// The package is pure: it reads no clock and no cluster. Callers send the assignment to Ceph
-// with "osd pg-upmap" for each placement group; docs/choosing-osds.md explains why not with a
-// CRUSH rule.
+// The package is pure: it reads no clock and no cluster. Callers send the assignment to Ceph with "osd
+// pg-upmap" for each placement group; docs/choosing-osds.md explains why they do not use a CRUSH rule.
 package placement
 
 import (
@@ -38,7 +37,7 @@ const (
 type Request struct {
 	// Count is the number of OSDs to choose.
 	Count int
-	// Pools are the pools to place on them.
+	// Pools are the pools to place on these OSDs.
 	Pools []Pool
 	// FailureDomain is the type of CRUSH bucket that keeps copies apart: no two copies of a
 	// placement group are in one bucket.
@@ -106,8 +105,8 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 
 // Chosen has the OSDs that were chosen for a request.
 type Chosen struct {
-	// IDs are in the order of the draw. A request for fewer OSDs with the same seed gets the first
-	// of these, if the cluster has the same OSDs.
+	// IDs are in the order of the draw. A request for fewer OSDs with the same seed gets the first of these
+	// IDs, if the cluster has the same OSDs.
 	IDs []int
 	// domain is the failure domain of each OSD.
 	domain map[int]string
@@ -116,9 +115,9 @@ type Chosen struct {
 // Sorted returns the IDs in numerical order.
 func (c Chosen) Sorted() []int { return slices.Sorted(slices.Values(c.IDs)) }
 
-// Choose draws OSDs that are up and in. It takes one OSD from each failure domain in turn. So the
-// copies of a placement group can be kept apart, and the numbers of chosen OSDs per failure domain
-// differ by at most one, unless a domain has too few OSDs.
+// Choose draws OSDs that are up and in. It takes one OSD from each failure domain in turn. So the copies of
+// a placement group can be kept apart. The numbers of chosen OSDs per failure domain differ by at most one,
+// unless a domain has too few OSDs.
 //
 // If a request cannot be met, the error is an *Error.
 func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
@@ -148,10 +147,10 @@ func Choose(all []ceph.OSDLocation, w Request) (Chosen, error) {
 	return chosen, nil
 }
 
-// Apart says why the copies of pools cannot be kept apart: the cluster has fewer failure domains
-// than a pool has copies. Ceph creates such a pool nevertheless, and its placement groups never
-// become clean. An OSD that is down or out counts, since it may come back. If the request has no
-// device class, OSDs of all classes count. If no OSD counts, the error is nil.
+// Apart returns an error if the copies of a pool cannot be kept apart, because the cluster has too few
+// failure domains. Ceph would create such a pool nevertheless, but its placement groups would never become
+// clean. OSDs that are down or out count, since they may come back. If the request has no device class,
+// OSDs of all classes count. If no OSD counts, the error is nil.
 //
 // If a request cannot be met, the error is an *Error.
 func Apart(all []ceph.OSDLocation, w Request) error {
@@ -246,9 +245,8 @@ func (w Request) ofClass() string {
 	return " of device class " + w.DeviceClass
 }
 
-// shuffle is Fisher–Yates on a PCG stream. It is written out because the standard library fixes
-// the stream of a PCG but not how rand.Shuffle uses it, and a draw must survive an upgrade of the
-// toolchain.
+// shuffle is a Fisher–Yates shuffle with random numbers from a PCG. It does not use rand.Shuffle, because a
+// new version of Go may change that function, and a seed must always give the same draw.
 func shuffle[T any](xs []T, seed int64, stream uint64) {
 	source := rand.NewPCG(uint64(seed), stream) //nolint:gosec // All bit patterns are valid seeds.
 	for i := len(xs) - 1; i > 0; i-- {
@@ -257,9 +255,9 @@ func shuffle[T any](xs []T, seed int64, stream uint64) {
 	}
 }
 
-// Spread assigns OSDs to each placement group of a pool, the primary first. The OSDs of a placement
-// group are in different failure domains. As far as the domains allow, every OSD has about equally
-// many placement groups, and is primary about equally often.
+// Spread assigns OSDs to each placement group of a pool, the primary first. The OSDs of a placement group
+// are in different failure domains. As far as the domains allow, all OSDs have about the same number of
+// placement groups, and are primary about equally often.
 func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	load, first := map[int]int{}, map[int]int{}
 	all := make([]ceph.PGPlacement, pool.PGs)
@@ -275,8 +273,8 @@ func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	return all
 }
 
-// leastLoaded returns count OSDs from different failure domains. It takes the domains with the
-// least load per OSD, and in each the OSD with the least load.
+// leastLoaded returns count OSDs from different failure domains. It takes the domains with the least load
+// per OSD, and from each domain the OSD with the least load.
 func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	var domains []string
 	members := map[string][]int{}
@@ -300,10 +298,10 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing returns the placements that have to be sent to Ceph, because neither the OSD map nor sent
-// has them. The parameter sent holds the placements that this process has sent, by ID of the
-// placement group. The OSD map is not enough, because Ceph drops a placement that equals CRUSH's
-// own choice.
+// Missing returns the placements that have to be sent to Ceph. If the OSD map has no placement of a
+// placement group, the parameter sent decides. It has the placements that this process has sent, by ID of
+// the placement group. The map is not enough, because Ceph drops a placement that equals CRUSH's own
+// choice.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)
@@ -321,8 +319,8 @@ func Used(pool ceph.Pool, pgs []ceph.PG, osds []int) []int {
 	})
 }
 
-// Outside names a placement group of a pool that is on an OSD outside the given ones, or says that
-// some placement groups are unknown; "" if all are inside.
+// Outside names a placement group of a pool that is on an OSD outside the given OSDs; "" if all are on
+// them. If some placement groups are unknown, it says so.
 func Outside(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	count := 0
 	for _, pg := range pgs {
@@ -346,9 +344,9 @@ func unreported(pool ceph.Pool, count int) string {
 	return fmt.Sprintf("Ceph reports OSDs for only %d of the %d placement groups of pool %s", count, pool.PGNum, pool.Name)
 }
 
-// CheckConfined says why the placement groups of a pool are not confined to OSDs: some are on other
-// OSDs, on a wrong number of OSDs, or unknown, or they do not use all of the given OSDs. It returns
-// "" if they are confined.
+// CheckConfined says why the placement groups of a pool are not confined to the given OSDs; "" if they are.
+// Each placement group must be known, and on the right number of these OSDs. Together, the placement groups
+// must use all of these OSDs.
 func CheckConfined(pool ceph.Pool, pgs []ceph.PG, osds []int) string {
 	used, count := map[int]bool{}, 0
 	for _, pg := range pgs {

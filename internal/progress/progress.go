@@ -1,5 +1,5 @@
-// Package progress formats and parses the line of a runner's log that has the current speed of its
-// engine. A reader of the log needs no connection to the runner.
+// Package progress formats and parses those lines of a runner's log that have the current speed of its
+// engine. With these lines, a reader of the log needs no connection to the runner.
 package progress
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// magic begins the text of a line, after any prefix that the log adds. Change its number when the
-// format changes: runner and command line may have different versions.
+// magic begins the text of a line, after any prefix that the log adds. Change its number when the format
+// changes, because the runner and the command line may have different versions.
 const magic = "cephtune-progress-1"
 
-// Line is one line of a log, with the current speed of one client's engine.
+// Line is one line of a log, with the current speed of a client's engine.
 type Line struct {
 	// Task is the ID of the task, such as r1-write-4m.
 	Task string
@@ -24,7 +24,7 @@ type Line struct {
 	Rate    parse.Rate
 }
 
-// String returns the line, for [Parse] and for people.
+// String returns the line, which both [Parse] and people can read.
 func (l Line) String() string {
 	text := fmt.Sprintf("%s task=%s seconds=%.0f MiB/s=%s IOPS=%s", magic, l.Task, l.Elapsed.Seconds(),
 		number(l.Rate.BytesPerSecond/(1<<20)), number(l.Rate.OperationsPerSecond))
@@ -34,11 +34,10 @@ func (l Line) String() string {
 	return text
 }
 
-// number formats a number with four significant digits, which is more than the accuracy of a rate
-// over one second.
+// number formats a number with four significant digits. A rate over one second is less accurate than that.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// Parse reads a line of a log, and reports whether it has this format. It ignores unknown words,
+// Parse parses a line of a log, and reports whether the line has this format. It ignores unknown words,
 // which later versions may add.
 func Parse(text string) (Line, bool) {
 	_, text, found := strings.Cut(text, magic+" ")

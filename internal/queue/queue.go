@@ -22,17 +22,17 @@ type Place struct {
 	Cluster v1alpha1.ClusterReference
 	// Start is the time when the object began its run ID.
 	Start metav1.Time
-	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that
-	// restore, so no benchmark is ahead of the object.
+	// Restores reports that the object will restore orphaned settings. Benchmarks wait for that restore, so
+	// benchmarks are never ahead of this object.
 	Restores bool
 }
 
-// maxNamed limits how many of the objects ahead are named.
+// maxNamed is the maximum number of objects ahead that are named.
 const maxNamed = 3
 
-// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that is not at work,
-// or that belongs to a sweep, because the sweep has a place. A benchmark is at work from its start
-// time until its teardown is complete, except while it is suspended or stalled.
+// OfBenchmark returns the place of a benchmark. It returns false for a benchmark that is not at work, or that
+// belongs to a sweep, because the sweep has the place. A benchmark is at work from its start time until its
+// teardown is complete, except while it is suspended or stalled.
 func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	_, bySweep := objectref.SweepOf(b)
 	if b.Status.StartTime == nil || !waits(b.Status.Conditions) || bySweep {
@@ -41,8 +41,8 @@ func OfBenchmark(b *v1alpha1.CephBenchmark) (Place, bool) {
 	return Place{Ref: objectref.To(v1alpha1.KindCephBenchmark, b), Cluster: b.Spec.ClusterRef, Start: *b.Status.StartTime}, true
 }
 
-// OfSweep returns the place of a sweep. It returns false for a sweep that is not at work, that waits
-// for its spec.window, or that only plans.
+// OfSweep returns the place of a sweep. It returns false for a sweep that is not at work, that waits for its
+// spec.window, or that only makes a plan.
 func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	if s.Status.StartTime == nil || !waits(s.Status.Conditions) || s.Spec.Mode == v1alpha1.SweepModePlan {
 		return Place{}, false
@@ -50,20 +50,18 @@ func OfSweep(s *v1alpha1.CephTuningSweep) (Place, bool) {
 	return Place{Ref: objectref.To(v1alpha1.KindCephTuningSweep, s), Cluster: s.Spec.ClusterRef, Start: *s.Status.StartTime}, true
 }
 
-// waits reports whether an object wants or holds the lock. An object that waits for its spec.window
-// does not block others.
+// waits reports whether an object wants or holds the lock. An object that waits for its spec.window does not.
 func waits(conditions []metav1.Condition) bool {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling) &&
 		(ready == nil || ready.Reason != v1alpha1.ReasonWaitingForWindow)
 }
 
-// Ahead names the objects that began earlier for the same cluster, earliest first. It names at most
-// three, and then says how many more are ahead.
+// Ahead names the objects that are ahead of a place in the queue of its cluster, earliest first. It names at
+// most three objects, and then says how many more are ahead.
 //
-// Ahead names no object if the object itself holds the lock, according to the function holds: start
-// times have a resolution of one second, so an object that sorts first by its name may have started
-// after the holder, within the same second.
+// Ahead names no object if the object itself has the lock, according to holds. Start times have a resolution
+// of one second, so an object that sorts before the holder may have started later in the same second.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {
@@ -75,7 +73,7 @@ func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bo
 	return names, nil
 }
 
-// begunBefore returns the objects ahead, ignoring the lock.
+// begunBefore names the objects ahead, regardless of the lock.
 func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := reader.List(ctx, &benchmarks); err != nil {
@@ -99,7 +97,7 @@ func begunBefore(ctx context.Context, reader client.Reader, of Place) ([]string,
 	return ahead(of, all), nil
 }
 
-// ahead computes the objects ahead of a place from the list of all places.
+// ahead names the objects ahead of a place in the list of all places.
 func ahead(of Place, all []Place) []string {
 	first := slices.DeleteFunc(slices.Clone(all), func(p Place) bool {
 		return p.UID == of.UID || p.Cluster != of.Cluster || compare(p, of) >= 0 || of.Restores && p.Kind == v1alpha1.KindCephBenchmark

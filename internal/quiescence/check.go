@@ -18,8 +18,8 @@ const DefaultMaxPGsPerOSD = 250
 // refuses pools, and PGs stay inactive after the loss of an OSD.
 const pgShare = 80
 
-// Facts are the state of a cluster before a run. They are complete: samples that Ceph answers
-// only in part are dropped.
+// Facts are the state of a cluster before a run. They are complete: a sample is dropped if Ceph answers
+// only some of its queries.
 type Facts struct {
 	// Phase is the phase of the CephCluster, such as "Ready", or "Connected" for an
 	// external one.
@@ -40,7 +40,7 @@ type Facts struct {
 
 // Demand is the data and the PGs that a benchmark adds to a cluster.
 type Demand struct {
-	// Bytes is the size of the datasets that clients write; RawBytes includes copies or coding.
+	// Bytes is the size of the datasets that clients write. RawBytes also counts copies or coding chunks.
 	// Other writes of clients are limited separately: see RawRoom.
 	Bytes, RawBytes int64
 	// DeviceClass is the device class of the OSDs that store the data; empty for all OSDs.
@@ -49,7 +49,7 @@ type Demand struct {
 	Pool string
 	// PGReplicas is the number of PGs of new pools, multiplied by their copies or chunks.
 	PGReplicas int
-	// OnOSDs is how many OSDs store all of the demand, if it is not known which ones; 0 for all
+	// OnOSDs is the number of OSDs that store all of the data, if only their number is known; 0 for all
 	// OSDs.
 	OnOSDs int
 }
@@ -60,14 +60,14 @@ type Obstacle struct {
 	Code string
 	// Message describes the obstacle and what to do.
 	Message string
-	// Waits reports that the obstacle may disappear without the user.
+	// Waits reports that the obstacle may disappear without an action of the user.
 	Waits bool
-	// Surveyed reports that only a new OSD map, or new versions, can show that the obstacle is gone.
-	// Samples have neither.
+	// Surveyed reports that only a new survey can show that the obstacle is gone, because samples have
+	// neither the OSD map nor the versions.
 	Surveyed bool
 }
 
-// input is the input of rules.
+// input holds the facts that rules check, and their limits.
 type input struct {
 	Facts
 
@@ -76,7 +76,7 @@ type input struct {
 	expected []Expectation
 }
 
-// rule returns its obstacle, or nil.
+// rule returns an obstacle, or nil.
 type rule func(input) *Obstacle
 
 // Check returns the obstacles to a measurement, sorted by code. It accepts the expected warnings, which
@@ -181,8 +181,8 @@ func osdsDown(in input) *Obstacle {
 	return waits("OSDsDown", "%d of %d OSDs are up, and %d are in; bring back the others", in.Status.UpOSDs, in.Status.OSDs, in.Status.InOSDs)
 }
 
-// osdsOut reports OSDs that are out. A spec can allow them, because clusters run for months
-// with the OSD of a dead disk.
+// osdsOut reports OSDs that are out. A spec can allow them, because some clusters keep the OSD of a dead
+// disk for months.
 func osdsOut(in input) *Obstacle {
 	out := in.Status.OSDs - in.Status.InOSDs
 	if out <= 0 || matches("OSD_DOWN", in.allowed) {
@@ -239,8 +239,8 @@ func pgsUnclean(in input) *Obstacle {
 	return waits("PGsUnclean", "not all PGs are active+clean: %s; wait until recovery has ended", found)
 }
 
-// pgsScrubbing reports running scrubs if a scrub would spoil the run, because they would
-// continue into it.
+// pgsScrubbing reports running scrubs if the spec says that a scrub spoils the run. The scrubs would
+// continue into the run.
 func pgsScrubbing(in input) *Obstacle {
 	found := in.Status.ListPGs(ceph.PGState.IsScrubbing)
 	if found == "" || (in.spec.Scrub != v1alpha1.ScrubInvalidate && in.spec.Scrub != v1alpha1.ScrubAbort) {

@@ -8,12 +8,12 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Danger is a state of a cluster in which a sweep must stop, whatever its settings.
+// Danger is a state of a cluster in which a sweep must stop. A spec cannot allow it.
 type Danger struct {
 	// Message describes the danger.
 	Message string
-	// AtOnce reports that one check is enough. Any other danger may be a hiccup and be over by
-	// the next check.
+	// AtOnce reports that the sweep must stop after one check. Any other danger may have passed by the next
+	// check.
 	AtOnce bool
 }
 
@@ -22,8 +22,9 @@ func full() []string {
 	return []string{"OSD_FULL", "OSD_BACKFILLFULL", "OSD_NEARFULL", "POOL_FULL", "POOL_BACKFILLFULL", "POOL_NEARFULL"}
 }
 
-// DangerDuringRestart returns a danger that forbids further changes and load, given the number of
-// OSDs that are down on purpose; nil without a danger. Check and Judge handle milder conditions.
+// DangerDuringRestart returns a danger that forbids further changes and load; nil without a danger. The
+// parameter stopped is the number of OSDs that are down on purpose. Check and Judge handle milder
+// conditions.
 func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 	if s.Health.Status == healthError {
 		return &Danger{AtOnce: true, Message: "Ceph reports HEALTH_ERR: " + describe(slices.DeleteFunc(slices.Clone(s.Health.Checks), func(c ceph.HealthCheck) bool {
@@ -35,7 +36,7 @@ func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 	}
 	var found []string
 	for _, check := range s.Health.Checks {
-		// Muting OSD_FULL hides the error from the health; the OSD is still full.
+		// Muting OSD_FULL hides the error from the health status, but the OSD is still full.
 		if muted := check.Muted && check.Severity != healthError; !muted && matches(check.Code, full()) {
 			found = append(found, fmt.Sprintf("%s (%s)", check.Code, check.Summary))
 		}

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// datasetAuto is the size that depends on the cluster.
+	// datasetAuto is the dataset.size that depends on the caches and the free space of the cluster.
 	datasetAuto = "Auto"
-	// minDataset is the API's minimum.
+	// minDataset is the API's minimum of dataset.size in bytes.
 	minDataset = 1 << 20
 	// cacheMultiple is the minimum ratio of the data to the OSDs' caches, so that the
 	// caches hold at most half of the data.
@@ -21,11 +21,11 @@ const (
 	freeShare = 10
 )
 
-// DatasetBytes returns the number of bytes that each client prefills, and whether they
-// are so few that the OSDs' caches serve many reads. For Auto, the number is in whole
-// MiB. The caller gives the size of the caches of all OSDs together, 0 if unknown, and
-// the number of bytes that clients can still write to the target's pool. If the caches
-// are unknown, no size counts as large enough, and Auto is an error.
+// DatasetBytes returns the number of bytes that each client prefills, and whether they are so few that the
+// OSDs' caches serve many reads. For Auto, the number is a multiple of 1 MiB. The parameter osdCacheBytes
+// is the size of the caches of all OSDs together; 0 if unknown. The parameter freeBytes is the number of
+// bytes that clients can still write to the target's pool. If the caches are unknown, cached is true, and
+// Auto is an error.
 func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes int64) (perClient int64, cached bool, err error) {
 	if clients < 1 {
 		return 0, false, fmt.Errorf("the dataset is for %d clients, but must be for at least 1", clients)
@@ -46,7 +46,7 @@ func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes i
 	return perClient, perClient*int64(clients) < wanted || osdCacheBytes <= 0, nil
 }
 
-// autoBytes returns the size for each client in whole MiB, at least one. It rounds
+// autoBytes returns the number of bytes for each client: a multiple of 1 MiB, and at least 1 MiB. It rounds
 // the wanted size up and the allowed size down.
 func autoBytes(wanted, allowed, clients int64) int64 {
 	unit := minDataset * clients

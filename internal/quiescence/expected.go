@@ -10,8 +10,8 @@ import (
 // Expectation is a health warning that the caller causes itself.
 type Expectation struct {
 	Code string
-	// Pools is the number of the caller's pools that may cause the warning. A warning with more pools
-	// also concerns pools of others. 0 allows any warning with this code.
+	// Pools is the number of the caller's pools that may cause the warning. A warning with more pools also
+	// concerns other pools. 0 allows any warning with this code.
 	Pools int
 }
 
@@ -25,8 +25,8 @@ type poolTrait struct {
 	has  func(ceph.Pool) bool
 }
 
-// poolTraits returns the traits that a scratch pool or a value in a sweep can cause. It omits
-// the autoscaler's warnings: scratch pools have the autoscaler off, so it does not warn of them.
+// poolTraits returns the traits that a benchmark or a sweep can give to a pool. It omits those that the
+// autoscaler warns about, because scratch pools have the autoscaler off.
 func poolTraits() []poolTrait {
 	return []poolTrait{
 		{code: "POOL_NO_REDUNDANCY", has: func(p ceph.Pool) bool { return p.Size == 1 }},

@@ -30,18 +30,18 @@ type Inputs struct {
 	Images map[string]string
 	// Nodes are the clients' nodes.
 	Nodes []Node
-	// Background is the background load; empty without one. BackgroundNodes are its nodes.
+	// Background describes the background load; empty without one. BackgroundNodes are its nodes.
 	Background      string
 	BackgroundNodes []Node
-	// ConfinedTo are the OSDs to which the scratch pool is confined; empty if it is on all.
+	// ConfinedTo are the OSDs to which the scratch pool is confined; empty if it is on all OSDs.
 	ConfinedTo []int
-	// InitialState is the state of the data before runs, OSDCaches the treatment of caches
-	// before phases.
+	// InitialState is the state of the data at the start of each run. OSDCaches says what happens to the
+	// OSDs' caches before each phase.
 	InitialState v1alpha1.InitialState
 	OSDCaches    v1alpha1.OSDCachePolicy
 }
 
-// Node is a node of Kubernetes. Its hardware is not recorded: that takes a right to read all
+// Node is a node of Kubernetes. Its hardware is not recorded, because that would need a right to read all
 // nodes.
 type Node struct {
 	Name string `json:"name"`
@@ -51,28 +51,26 @@ type Node struct {
 // its digest covers every field.
 type Detail struct {
 	FSID string `json:"fsid"`
-	// CephVersions has the versions of the running daemons, sorted. It does not count daemons,
-	// because gateways come and go; the field OSDs counts the OSDs.
+	// CephVersions has the versions of the running daemons, sorted. It has no numbers of daemons, because
+	// gateways come and go; the field OSDs counts the OSDs.
 	CephVersions []string `json:"cephVersions"`
 	RookVersion  string   `json:"rookVersion,omitempty"`
 	// OSDs has the OSDs that serve the target, by device class.
 	OSDs []OSDClass `json:"osds"`
-	// Pools has the settings of the target's pools, by name, without fields that differ each
-	// time that a pool is created.
+	// Pools has the settings of the target's pools, sorted by name. It omits fields that differ each time a
+	// pool is created.
 	Pools []ceph.Pool `json:"pools,omitempty"`
 	// Config is the part of the central configuration that can affect the target. It excludes the
 	// entries of managers, MDSs, gateways and ceph-exporter, and options whose names suggest secrets.
 	Config []ceph.ConfigEntry `json:"config,omitempty"`
 	Images map[string]string  `json:"images,omitempty"`
 	Nodes  []Node             `json:"nodes,omitempty"`
-	// Background is the background load, which affects a result like other users of the
-	// cluster, and BackgroundNodes are its nodes.
+	// Background and BackgroundNodes are copied from Inputs.
 	Background      string `json:"background,omitempty"`
 	BackgroundNodes []Node `json:"backgroundNodes,omitempty"`
-	// ConfinedTo are the OSDs to which the scratch pool is confined; empty if it is on all.
+	// ConfinedTo is copied from Inputs.
 	ConfinedTo []int `json:"confinedTo,omitempty"`
-	// InitialState is the state of the data that runs overwrite, and OSDCaches the treatment
-	// of caches before phases; empty for Keep.
+	// InitialState and OSDCaches are copied from Inputs; empty for Keep.
 	InitialState v1alpha1.InitialState   `json:"initialState,omitempty"`
 	OSDCaches    v1alpha1.OSDCachePolicy `json:"osdCaches,omitempty"`
 }
@@ -119,8 +117,8 @@ func sortedNodes(nodes []Node) []Node {
 	return slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Fingerprint returns the part of an environment that status has: its FSID, digest, versions and number
-// of OSDs.
+// Fingerprint returns the part of an environment that a status contains: its FSID, digest, versions and
+// number of OSDs.
 func Fingerprint(d Detail) (v1alpha1.Environment, error) {
 	canonical, err := json.Marshal(d)
 	if err != nil {
@@ -165,8 +163,8 @@ func classes(osds []ceph.OSD, only string) []OSDClass {
 	return all
 }
 
-// lasting returns a pool without the numbers that Ceph assigns, its ID and CRUSH rule, and
-// without PG numbers that are still changing.
+// lasting returns a pool without its ID and CRUSH rule, whose numbers Ceph assigns. Of the PG numbers it
+// keeps only pg_num, because the others may still be changing.
 func lasting(pool ceph.Pool) ceph.Pool {
 	pool.ID, pool.CrushRule = 0, 0
 	pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget = 0, 0, 0, 0
@@ -177,7 +175,7 @@ func lasting(pool ceph.Pool) ceph.Pool {
 // secret matches the names of options that contain secrets.
 var secret = regexp.MustCompile(`(?i)password|secret|token|passphrase|(^|[_/])key$`)
 
-// matters reports whether an entry can affect the speed of OSDs and clients. It includes
+// matters reports whether an entry can affect the speed of OSDs and clients, and has no secret. It accepts
 // osd_mclock_max_capacity_iops_*, which OSDs measure and set themselves.
 func matters(entry ceph.ConfigEntry) bool {
 	for _, section := range []string{"mgr", "mds", "client.rgw", "client.ceph-exporter"} {
@@ -201,13 +199,12 @@ func configKey(entry ceph.ConfigEntry) string {
 	return key + " " + entry.Name
 }
 
-// Compare describes the differences of two environments, from a to b. If their digests are equal, the
-// result is empty.
+// Compare describes the differences of two environments, from a to b; empty if their digests are equal.
 func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 
-// CompareWorkload is like Compare, but only for the facts that define the workload: how the data is
-// stored, and what was measured. Versions, OSDs, configuration, images and nodes may differ:
-// to judge their changes is the purpose of a benchmark with a reference.
+// CompareWorkload is like Compare, but only for the facts that define the workload: the cluster, how data
+// is stored and prepared, and the background load. Versions, OSDs, configuration, images and nodes may
+// differ: a benchmark with a reference exists to judge such changes.
 func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
 
 // compare lists the differences between facts, in the order of their names.
@@ -228,8 +225,7 @@ func compare(was, is map[string]string) []string {
 	return differences
 }
 
-// These are names of facts that belong to the workload. Its facts about pools get their names from
-// poolFact.
+// These are the names of the workload's facts, except those about pools: see poolFact.
 const (
 	factCluster      = "cluster"
 	factInitialState = "initial state of the data"

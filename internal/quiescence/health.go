@@ -1,6 +1,6 @@
-// Package quiescence judges the state of a Ceph cluster: whether it can be measured now, what
-// disturbed a measurement, and whether two measurements were made in the same environment. It
-// is pure: it decides from the observations that callers pass.
+// Package quiescence judges the state of a Ceph cluster: whether it can be measured now, what disturbed a
+// measurement, and whether two measurements were made in the same environment. It decides only from the
+// observations that callers pass.
 package quiescence
 
 import (
@@ -30,9 +30,9 @@ func keyErrors() []string {
 	return []string{"AUTH_INSECURE_SERVICE_KEY_TYPE", "AUTH_INSECURE_SERVICE_TICKETS"}
 }
 
-// muteKeyErrors says how an administrator allows a run with old keys, if no other errors exist; ""
-// otherwise. cephtune cannot allow such a run by itself: while Ceph is in HEALTH_ERR, Rook neither
-// creates nor removes a pool.
+// muteKeyErrors says how an administrator allows runs with old keys; "" unless all errors are keyErrors.
+// cephtune cannot allow such runs itself: while Ceph is in HEALTH_ERR, Rook neither creates nor removes a
+// pool.
 func muteKeyErrors(errors []ceph.HealthCheck) string {
 	mutes := make([]string, 0, len(errors))
 	for _, check := range errors {
@@ -54,8 +54,8 @@ func OldWarnings() []string {
 	return []string{"BLUESTORE_SLOW_OP_ALERT", "RECENT_CRASH"}
 }
 
-// warnings returns the health checks that are neither muted nor allowed nor expected, and not only
-// about the flags that pause scrubs.
+// warnings returns the health checks, except those that are muted, allowed, expected, or only about the
+// flags that pause scrubs.
 func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.HealthCheck {
 	return slices.DeleteFunc(slices.Clone(h.Checks), func(check ceph.HealthCheck) bool {
 		return check.Muted || matches(check.Code, allowed) || isScrubFlags(check) ||

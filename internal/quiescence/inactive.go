@@ -10,19 +10,18 @@ import (
 )
 
 const (
-	// maxLookGap is the longest time between two samples that count as consecutive. With a
-	// longer gap, a placement group that was inactive in both may have been active in
-	// between.
+	// maxLookGap is the longest time between two samples that count as consecutive. With a longer gap, a
+	// placement group that was inactive in both samples may have been active in between.
 	maxLookGap = 15 * time.Second
 	// maxInactive is the maximum number of placement groups that a message names.
 	maxInactive = 5
 )
 
-// Inactive tracks placement groups that are inactive in consecutive samples, so that their
-// clients wait. The zero value is ready for the first sample.
+// Inactive tracks how long placement groups stay inactive, while their clients wait. The zero value is
+// ready for the first sample.
 //
-// Inactive tracks each placement group separately. In a pool that splits or merges, some placement
-// group is peering at almost any moment, but none for long.
+// Inactive tracks each placement group separately: in a pool that splits or merges, some placement group is
+// peering at almost any moment, but none for long.
 type Inactive struct {
 	looked time.Time
 	since  map[string]time.Time // by ID
@@ -34,8 +33,8 @@ func HasInactive(s *ceph.Status) bool {
 	return s.ManagerActive && s.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// Next adds a sample of placement groups. It returns the new state, and a danger if some are
-// inactive for longer than PeeringGrace.
+// Next adds a sample of placement groups. It returns the new state, and a danger if placement groups have
+// been inactive for longer than PeeringGrace.
 func (i Inactive) Next(at time.Time, pgs []ceph.PG) (Inactive, *Danger) {
 	known := i.since
 	if at.Sub(i.looked) > maxLookGap {

@@ -11,13 +11,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// MaxGap is the longest time that a cluster may go unobserved.
+// MaxGap is the maximum time between two samples. A longer gap is a disturbance.
 const MaxGap = 30 * time.Second
 
 // Kind is the kind of a disturbance.
 type Kind string
 
-// The kinds; docs/disturbances.md has the table.
+// The kinds. docs/disturbances.md explains them.
 const (
 	KindHealthError   Kind = "HealthError"
 	KindHealthWarning Kind = "HealthWarning"
@@ -31,14 +31,13 @@ const (
 	KindUnobserved    Kind = "Unobserved"
 )
 
-// Sample is a state of the cluster. A sample for which a query to Ceph failed is dropped.
+// Sample is the state of the cluster at one time. A sample for which a query to Ceph failed is dropped.
 type Sample struct {
 	Time    time.Time         `json:"time"`
 	Status  *ceph.Status      `json:"status"`
 	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
 	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
-	// Strays counts the PGs that OSDs still have to remove; nil if OSDs were not asked, as during a
-	// run.
+	// Strays counts the PGs that OSDs still have to remove; nil if Ceph was not asked, as during a run.
 	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
@@ -51,8 +50,8 @@ type Observation struct {
 	Samples []Sample
 	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
 	OwnPools []string
-	// OwnIOUnknown says that the pools of the benchmark's I/O are unknown, as those of a claim are.
-	// Then no I/O counts as foreign.
+	// OwnIOUnknown says that the benchmark's pools are unknown, for example because it uses a
+	// PersistentVolumeClaim. Then no I/O counts as foreign.
 	OwnIOUnknown bool
 	// Expected are health warnings that the caller causes itself.
 	Expected []Expectation
@@ -60,15 +59,15 @@ type Observation struct {
 	Outage *Outage
 }
 
-// Disturbance is an event that may have spoilt a phase. There is at most one of each kind.
+// Disturbance is an event that may have spoilt a phase. Judge returns at most one of each kind.
 type Disturbance struct {
 	Kind   Kind                       `json:"kind"`
 	Action v1alpha1.DisturbanceAction `json:"action"`
-	// Message describes it as it was when first seen.
+	// Message describes the disturbance in the first sample that has it.
 	Message string `json:"message"`
-	// FirstSeen and LastSeen are the times of the first and the last sample with the
-	// disturbance. Samples is the number of samples with it. For a time without samples, these
-	// are the ends of that time, and Samples is 0.
+	// FirstSeen and LastSeen are the times of the first and the last sample with the disturbance. Samples
+	// is the number of samples with it. If samples are missing, FirstSeen and LastSeen are the ends of the
+	// gap, and Samples is 0.
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
 	Samples   int       `json:"samples"`
@@ -83,9 +82,9 @@ type seen struct {
 	atOnce bool
 }
 
-// Judge returns the disturbances of a phase, by kind. A disturbance with the action Abort
-// aborts the run only if two consecutive samples have it, since one can be a blip. In a single
-// sample it only invalidates the phase. With atOnce it aborts the run in the first sample.
+// Judge returns the disturbances of a phase, sorted by kind. A disturbance with the action Abort aborts the
+// run only if two consecutive samples have it, because it may be gone in the next sample. In a single
+// sample, it only invalidates the phase. A disturbance with atOnce aborts the run in the first sample.
 func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 	found := map[Kind]*tally{}
 	allowed := allowances(spec, before(o.Samples))
@@ -121,10 +120,10 @@ func Judge(o Observation, spec v1alpha1.Quiescence) []Disturbance {
 // Span is a period of time.
 type Span struct{ From, To time.Time }
 
-// Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of
-// seconds are judged one by one. A disturbance in a sample may have begun right after the previous
-// sample, and ended right before the next one. A disturbance that is only recorded spoils nothing.
-// Disturbed does not check whether samples are missing.
+// Disturbed returns the periods in which a disturbance spoils a measurement, so that windows of seconds can
+// be judged one by one. A period reaches from the previous sample to the next one, because the disturbance
+// may have lasted that long. A disturbance that is only recorded spoils nothing. Disturbed does not check
+// whether samples are missing.
 func Disturbed(o Observation, spec v1alpha1.Quiescence) []Span {
 	var spans []Span
 	allowed := allowances(spec, before(o.Samples))
@@ -160,8 +159,7 @@ func severity(action v1alpha1.DisturbanceAction) int {
 	}
 }
 
-// before returns the health codes about past events, such as RECENT_CRASH, that the first sample
-// has already.
+// before returns the health codes about past events, such as RECENT_CRASH, in the first sample.
 func before(samples []Sample) []string {
 	if len(samples) == 0 {
 		return nil
@@ -178,7 +176,7 @@ func before(samples []Sample) []string {
 // tally collects the samples with one kind of disturbance.
 type tally struct {
 	disturbance Disturbance
-	last        int // the index of the latest sample that has it
+	last        int // the index of the latest sample with the disturbance
 }
 
 func (t *tally) add(index int, at time.Time, s seen) {
@@ -261,8 +259,7 @@ func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	return all
 }
 
-// scrubAction treats Pause like Record: a scrub that was running when the flags were set
-// continues to its end.
+// scrubAction treats Pause like Record: a scrub that was running when noscrub was set continues to its end.
 func scrubAction(policy v1alpha1.ScrubPolicy) v1alpha1.DisturbanceAction {
 	switch policy {
 	case v1alpha1.ScrubInvalidate:
@@ -289,7 +286,7 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 
-// gap returns the first gap between samples that is too long.
+// gap returns the first gap between samples that exceeds MaxGap.
 func (o Observation) gap() *tally {
 	last := o.Start
 	times := make([]time.Time, 0, len(o.Samples)+1)

@@ -13,8 +13,8 @@ const (
 	// PeeringGrace is how long placement groups may be inactive after OSDs went down or came
 	// up. Peering takes one or two seconds, and Ceph reports its end up to seven seconds late.
 	PeeringGrace = 20 * time.Second
-	// recoveryTail is how long Ceph may still report a recovery after its end: rates and
-	// warnings lag by some seconds.
+	// recoveryTail is how long Ceph may still report a recovery after its end: rates and warnings lag by
+	// some seconds.
 	recoveryTail = 20 * time.Second
 	// lookTime is the longest time that a sample is assumed to take. A sample has the time of its
 	// request, so its content may be this much later.
@@ -26,9 +26,9 @@ type Outage struct {
 	// OSDs is the maximum number of OSDs that are down. UpOSDs and InOSDs are the numbers of OSDs
 	// that were up and in before the outage.
 	OSDs, UpOSDs, InOSDs int
-	// Begin is when noup was set, Stop when the OSDs were marked down, NoupUnset when noup was
-	// unset, Up when the OSDs were seen up, and Clean when all placement groups were seen clean
-	// again. Each is zero until then.
+	// Begin is the time right before noup was set. Stop is when the OSDs were marked down, and NoupUnset
+	// when noup was unset. Up is when the OSDs were seen up, and Clean when all placement groups were seen
+	// clean again. Each time is zero until its moment has come.
 	Begin, Stop, NoupUnset, Up, Clean time.Time
 	// Out reports that Ceph is supposed to mark the OSDs out and move their data.
 	Out bool
@@ -66,8 +66,8 @@ func (d *Outage) warnings(at time.Time) []string {
 	return OutageWarnings()
 }
 
-// remainder returns the disturbances that the outage does not explain. An unexplained change
-// of OSDs is worse during an outage than otherwise: another copy of the same data may be lost.
+// remainder returns the disturbances that the outage does not explain. An unexplained change of OSDs aborts
+// the run, because another copy of the same data may be lost.
 func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
 	at := sample.Time
 	if !d.covers(at) {
@@ -89,9 +89,9 @@ func hasInactive(s *Sample) bool {
 	return s != nil && s.Status.CountPGs(ceph.PGState.IsInactive) > 0
 }
 
-// unexplained describes missing OSDs that the outage does not explain; "" if it explains all. Once
-// the OSDs of the outage were seen up, all OSDs have to stay up: otherwise an OSD that fails during
-// the recovery would count as one of the outage's.
+// unexplained describes missing OSDs that the outage does not explain; "" if it explains all. Once the OSDs
+// of the outage were seen up, all OSDs have to stay up. Otherwise an OSD that fails during the recovery
+// would count as one of the outage's OSDs.
 func (d *Outage) unexplained(at time.Time, status *ceph.Status) string {
 	down, in := d.OSDs, d.InOSDs
 	if !d.Up.IsZero() && at.After(d.Up) {

@@ -8,17 +8,17 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// RemovalWait is the longest time that a run waits until OSDs have removed the PGs of deleted
-// pools. Most OSDs take seconds. Slow or busy disks take minutes to hours, and a benchmark
-// that waited for the end might never measure.
+// RemovalWait is the longest time that a run waits until OSDs have removed the PGs of deleted pools. Most
+// OSDs take seconds. Slow or busy disks take minutes to hours, and a benchmark that waited for them might
+// never measure.
 const RemovalWait = 2 * time.Minute
 
 // removalCode in quiescence.allowedWarnings allows runs while OSDs remove PGs. It is not a
 // health code of Ceph.
 const removalCode = "STRAY_PGS"
 
-// RemovalWithin returns the longest time that a run waits until OSDs have removed PGs. It is
-// never longer than the wait for a quiescent cluster.
+// RemovalWithin returns the longest time that a run waits until OSDs have removed PGs. It does not exceed
+// spec.Timeout, the limit of the wait for a quiescent cluster.
 func RemovalWithin(spec v1alpha1.Quiescence) time.Duration {
 	return min(RemovalWait, spec.Timeout.Duration)
 }
@@ -28,8 +28,8 @@ func WaitsForRemoval(spec v1alpha1.Quiescence) bool {
 	return !matches(removalCode, allowances(spec))
 }
 
-// WaitForRemoval says why a run has to wait longer until OSDs have removed PGs, given the time that
-// it has waited; "" if the run may begin, even if the removal continues.
+// WaitForRemoval says why a run has to wait longer until OSDs have removed PGs; "" if it may begin, even if
+// the removal continues. The parameter waited is how long the run has waited for that.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
 	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {
@@ -39,15 +39,15 @@ func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Du
 		removed(strays), within, removalCode)
 }
 
-// Removal is the wait, before one run, for PGs that OSDs are still removing. It is timed
-// separately, once for each run: other waits may interrupt it, and it must not use up the time
-// for the cluster to become quiescent. After a restart of the manager it begins again.
+// Removal is the wait of a run until OSDs have removed PGs. It is timed separately, because other waits may
+// interrupt it, and because it must not use up the time for the cluster to become quiescent. After a
+// restart of the manager it begins again.
 type Removal struct {
 	run   int32
 	since time.Time
 }
 
-// Begin records when a run begins to wait; a repeated call changes nothing.
+// Begin records when a run begins to wait. A repeated call for the same run changes nothing.
 func (w *Removal) Begin(run int32, now time.Time) {
 	if w.run != run {
 		*w = Removal{run: run, since: now}
@@ -87,10 +87,9 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	return found
 }
 
-// looksForRemoval returns the samples that have a count of stray PGs: the last one before a phase,
-// and all during it. OSDs are not asked during a run, so the last sample before the run serves all
-// of its phases. If the manager restarts during a run, a sample during the run may have a count
-// too.
+// looksForRemoval returns the samples that have a count of stray PGs: the last such sample before a phase,
+// and all such samples during it. Usually, samples during a run have no count, so the last sample before
+// the run serves all of its phases. A sample during a run has a count only if the manager was restarted.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {

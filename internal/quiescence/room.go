@@ -80,8 +80,8 @@ func RoomForObjects(bytes int64) []Obstacle {
 		quantity(bytes), quantity(LeastRoom))}
 }
 
-// fullOSDs returns the health codes for full OSDs. It omits those for full pools, which may
-// only report a quota and so concern only the pool's owner.
+// fullOSDs returns the health codes for full OSDs. It omits the codes for full pools: a pool may be full
+// because of its quota, which concerns only its owner.
 func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", nearFullCode} }
 
 const nearFullCode = "OSD_NEARFULL"
@@ -113,8 +113,8 @@ func nearFull(in input) *Obstacle {
 	return waits("NearFull", "OSDs are filled to %.0f%% or more: %s; free space", 100*in.nearFullRatio(), strings.Join(full, ", "))
 }
 
-// noRoom reports the first OSD that the datasets would make nearfull, since Ceph stops at the first
-// full OSD. It assumes that CRUSH spreads writes by OSD size.
+// noRoom reports the first OSD that the datasets would make nearfull, because Ceph stops writes at the
+// first full OSD. It assumes that CRUSH spreads writes by OSD size.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
@@ -185,9 +185,9 @@ func pgsPerOSD(in input) *Obstacle {
 	return nil
 }
 
-// mostPGs returns how many PGs an OSD may have at most once a new pool is confined to some OSDs; 0
-// without such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far too
-// many PGs leaves some of them inactive.
+// mostPGs returns the highest possible number of PGs on an OSD after a new pool is confined to some OSDs; 0
+// without such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far
+// too many PGs leaves some of its PGs inactive.
 func (in input) mostPGs(osds []ceph.OSD) int {
 	if in.Demand.OnOSDs == 0 {
 		return 0

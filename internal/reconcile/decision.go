@@ -11,7 +11,7 @@ import (
 
 // Decision is the decision of a reconcile pass for an object, in the form that is logged.
 type Decision struct {
-	// RunID is the object's run ID, and Run the number of the current run; 0 without one.
+	// RunID is the object's run ID. Run is the number of the current run; 0 without a current run.
 	RunID string
 	Run   int
 	// Rule is the name of the rule that applied, and Step the name of the step.
@@ -19,32 +19,32 @@ type Decision struct {
 	// Detail distinguishes decisions with the same step, such as the parts of a teardown; "" if the
 	// step needs no distinction.
 	Detail string
-	// Reason is the planned reason for the conditions; "" if the plan has no message. The step may
-	// find another reason, which [Decisions.Found] logs.
+	// Reason is the planned reason for the conditions; "" if the plan has no reason. The step may find
+	// another reason, which [Decisions.Found] logs.
 	Reason string
-	// Rests reports that the step does nothing. For an object that is seen for the first time,
-	// such a decision is not logged: otherwise a restart would log a line for each ended object.
+	// Rests reports that the step does nothing. The first decision for an object is not logged if Rests is
+	// set. Otherwise, a restart would log a line for each ended object.
 	Rests bool
 }
 
-// Decisions remembers the last decision for each object, and logs one that differs. The zero
-// value is ready. It may be used by several goroutines at once.
+// Decisions logs each decision that differs from the last decision for the object. The zero value is ready
+// to use. Several goroutines may use it concurrently.
 type Decisions struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]decided
 }
 
-// decided is a decision for one object, identified by UID so that a later object with the same
-// name does not match.
+// decided is the last decision for an object. The UID distinguishes that object from a later object with
+// the same name.
 type decided struct {
 	uid types.UID
 	Decision
-	found string // the reason that the step found, if it is another one
+	found string // the reason that [Decisions.Found] has logged
 }
 
-// Note logs a decision, with the logger of ctx, unless the last one for the object was the same. It
-// does not log the first decision for an object if that decision rests. A Decision omits the message
-// for users, because a message may change with each pass.
+// Note logs a decision, with the logger of ctx, unless the last one for the object was the same. It does
+// not log the first decision for an object if Rests is set. A Decision omits the message for users, because
+// a message may change with each pass.
 func (d *Decisions) Note(ctx context.Context, object client.Object, decision Decision) {
 	if !d.isNews(object, decision) {
 		return
@@ -74,8 +74,9 @@ func (d *Decisions) isNews(object client.Object, decision Decision) bool {
 	return true
 }
 
-// Found logs the reason that the step of the last decision has found, such as a lost lock, unless the
-// decision has that reason, or it was logged before. message is the text for users.
+// Found logs the reason that the step of the last decision has found, such as a lost lock. It logs nothing
+// if the decision has the same reason, or if Found has already logged that reason for the decision. The
+// parameter message is the text for users.
 func (d *Decisions) Found(ctx context.Context, object client.Object, reason, message string) {
 	if of, is := d.finds(object, reason); is {
 		logf.FromContext(ctx).Info("Found", "object", client.ObjectKeyFromObject(object).String(),

@@ -26,8 +26,8 @@ func RemoveFinalizer(ctx context.Context, c client.Client, o client.Object, fina
 	return nil
 }
 
-// patchFinalizer uses optimistic locking: a merge patch replaces the whole list, and could
-// otherwise drop a finalizer that another client has just added.
+// patchFinalizer changes the finalizers under optimistic locking. A merge patch replaces the whole list, so
+// it could otherwise drop a finalizer that another client has just added.
 func patchFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string, change func(client.Object, string) bool) error {
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {

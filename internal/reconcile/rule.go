@@ -2,8 +2,8 @@
 // log of the decisions, deadlines of waits, and finalizers.
 package reconcile
 
-// Rule returns a plan if it applies. F is the type of the observations of a pass, P the type of
-// a plan.
+// Rule is a named function that returns a plan if it applies. F is the type of the observations of a pass,
+// and P the type of a plan.
 type Rule[F, P any] struct {
 	// Name is the name of the rule's function, so that a reader of the log finds it.
 	Name string

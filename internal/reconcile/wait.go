@@ -16,12 +16,12 @@ const Done Wait = ""
 // IsDone reports whether the step is complete.
 func (w Wait) IsDone() bool { return w == Done }
 
-// AtOnce is the requeue interval for a step that need not wait. An interval of 0 would mean
-// never.
+// AtOnce is the requeue interval for a step that need not wait. With an interval of 0, no next pass would
+// be requested.
 const AtOnce = time.Millisecond
 
-// Patience limits how long a plan may wait for the same event, which should happen by itself.
-// The zero value waits for ever.
+// Patience limits how long a plan may wait for the same event, which should happen by itself. The zero
+// value sets no limit.
 type Patience struct {
 	For    string // identifies the wait
 	Within time.Duration
@@ -34,7 +34,7 @@ type Waiting struct {
 	Since time.Time
 }
 
-// Note records the current wait. It reports whether that differs from the previous one.
+// Note records the current wait. It reports whether the current wait differs from the previous wait.
 func (w *Waiting) Note(what string, now time.Time) bool {
 	if w.For == what {
 		return false
@@ -43,11 +43,11 @@ func (w *Waiting) Note(what string, now time.Time) bool {
 	return true
 }
 
-// IsOver reports whether w is the wait that the patience limits, and has lasted too long.
+// IsOver reports whether w is the wait that p limits, and has lasted longer than p allows.
 func (p Patience) IsOver(w Waiting, now time.Time) bool {
 	return p.Within != 0 && p.For == w.For && now.Sub(w.Since) > p.Within
 }
 
-// SideBySide is the number of objects that a controller reconciles concurrently: one that waits for
-// its Ceph cluster must not block the others. It matters most for OSDs that an outage keeps down.
+// SideBySide is the number of objects that a controller reconciles concurrently. A pass that waits for one
+// Ceph cluster must not delay the passes of other objects, above all a pass that ends an outage.
 const SideBySide = 4

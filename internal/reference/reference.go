@@ -1,6 +1,6 @@
-// Package reference selects the runs of a recorded benchmark with which another benchmark is
-// compared. The controller and the command line share it, so that an expectation with
-// maximumRegression and "kubectl cephtune compare --max-regression" judge the same runs.
+// Package reference selects runs of a recorded benchmark, the reference, for the comparison with another
+// benchmark. The controller and the command line share this package. So an expectation with maximumRegression
+// and "kubectl cephtune compare --max-regression" judge the same runs.
 package reference
 
 import (
@@ -18,17 +18,16 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// MaxRuns limits how many runs of a reference are read, the latest first: a run may have half a
-// MiB.
+// MaxRuns is the maximum number of runs that are read from a reference, because each run may have half a MiB.
 const MaxRuns = 60
 
-// Workload is what a benchmark measures. The runs of a reference must have measured the same.
+// Workload identifies what a benchmark measures. Only runs with an equal workload are compared.
 type Workload struct {
-	// Digests holds the SpecDigest of each phase, or [AnySpec].
+	// Digests holds the SpecDigest of each phase to compare, or [AnySpec].
 	Digests map[v1alpha1.PhaseName]string
-	// Environment is that of the benchmark's runs.
+	// Environment is the environment of the benchmark's runs.
 	Environment quiescence.Detail
-	// Ignore reports whether a difference of the environment does not matter; nil ignores none.
+	// Ignore reports whether a difference between environments does not matter; nil ignores no difference.
 	Ignore func(difference string) bool
 }
 
@@ -42,22 +41,23 @@ type Match struct {
 	workload  Workload
 
 	runs []figure.ReferenceRun
-	// other describes how the workload differs, for the latest valid run with another workload.
+	// other is the first difference that excluded a valid run; "" if no valid run was excluded.
 	other string
 }
 
-// NewMatch returns a Match for a reference that messages call by the given name.
+// NewMatch returns a Match without runs. The benchmark is the reference, and messages call it by the given
+// name.
 func NewMatch(benchmark *v1alpha1.CephBenchmark, name string, workload Workload) *Match {
 	return &Match{benchmark: benchmark, name: name, workload: workload}
 }
 
-// Complete reports whether the session in status is complete. If that session is unfinished or has
-// failed, its runs do not count. The valid runs of earlier sessions count nevertheless.
+// Complete reports whether the latest session of a benchmark is complete. If that session is unfinished or
+// has failed, its runs do not count as a reference, but the valid runs of earlier sessions do.
 func Complete(b *v1alpha1.CephBenchmark) bool {
 	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 }
 
-// RunsToRead returns the names of at most MaxRuns ConfigMaps to read, the latest first.
+// RunsToRead selects at most MaxRuns of the given ConfigMaps, and returns their names, the latest first.
 func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	complete := Complete(m.benchmark)
 	maps = slices.DeleteFunc(slices.Clone(maps), func(cm metav1.PartialObjectMetadata) bool {
@@ -73,7 +73,7 @@ func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	return names
 }
 
-// Add adds a run if it is valid and measured the same workload.
+// Add adds a valid run if its workload equals the benchmark's. The caller adds the latest run first.
 func (m *Match) Add(session string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return
@@ -94,8 +94,8 @@ func (m *Match) Add(session string, run *archive.Run) {
 	m.runs = append(m.runs, of)
 }
 
-// otherWorkload says how the workload of a run differs; "" if it does not. Phases are compared
-// one by one, by their digests.
+// otherWorkload returns the first difference between the workloads of a run and of the benchmark; "" if they
+// are equal. It does not compare phases: Add compares their digests.
 func (m *Match) otherWorkload(run *archive.Run) string {
 	var detail quiescence.Detail
 	if err := json.Unmarshal(run.Environment, &detail); err != nil {
@@ -109,7 +109,7 @@ func (m *Match) otherWorkload(run *archive.Run) string {
 	return ""
 }
 
-// Reference returns the runs that count, or why none does.
+// Reference returns the runs that count, or the reason why no run counts.
 func (m *Match) Reference() figure.Reference {
 	switch {
 	case len(m.runs) > 0:

@@ -19,8 +19,8 @@ import (
 
 const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
 
-// Benchmark returns the report of a benchmark that has ended or is running. runs has the runs
-// with full results, by number; without any, the report uses only status.
+// Benchmark returns the report of a benchmark that has ended or is running. runs has the archived runs, in
+// the order of their numbers. Without archived runs, the report uses only status.
 func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error) {
 	yaml, err := manifest("CephBenchmark", b.ObjectMeta, b.Spec)
 	if err != nil {
@@ -80,8 +80,8 @@ func benchmarkHead(b *v1alpha1.CephBenchmark) *Document {
 	return d
 }
 
-// spaceTaken compares the space of the data on the OSDs with theory, and the cluster's usage
-// with its usage before the benchmark.
+// spaceTaken compares the space that the data take on OSDs with theory, and the cluster's usage with its
+// usage before the benchmark.
 func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	if space == nil || space.StoredBytes <= 0 {
 		return ""
@@ -97,7 +97,7 @@ func spaceTaken(space *v1alpha1.SpaceEfficiency) string {
 	return text
 }
 
-// phasesOf returns the figures over all valid runs: those of status, or, if status lacks them, figures
+// phasesOf returns the figures over all valid runs: those in status or, if status lacks figures, those
 // computed from the given runs.
 func phasesOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]v1alpha1.PhaseResult, error) {
 	if len(runs) == 0 || len(b.Status.Phases) > 0 {
@@ -159,7 +159,7 @@ func phaseTable(phases []v1alpha1.PhaseResult) *Table {
 // backgroundPhase replaces the direction in figures of the background load.
 const backgroundPhase = "Background"
 
-// marksText explains each mark once.
+// marksText explains each mark that a phase has, once.
 func marksText(phases []v1alpha1.PhaseResult) string {
 	var lines []string
 	for _, mark := range figure.Marks() {
@@ -170,7 +170,7 @@ func marksText(phases []v1alpha1.PhaseResult) string {
 	return strings.Join(lines, " ")
 }
 
-// runsOf lists the runs, from their full results, or from status if those were not kept.
+// runsOf lists the archived runs or, without archived runs, the runs in status.
 func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	table := &Table{Header: []string{"Run", "State", "Began", "Took", "Clients started within", "Reason"}}
 	for _, run := range runs {
@@ -194,7 +194,7 @@ func runsOf(b *v1alpha1.CephBenchmark, runs []*archive.Run) *Table {
 	return table
 }
 
-// slowOSDs lists the slow OSDs of each valid run with full results, or else those in status.
+// slowOSDs lists the slow OSDs of each valid archived run or, without archived runs, those in status.
 func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	table := &Table{Header: []string{"OSD", "Phase", "Run", "To commit", "Its peers", "Placement groups", "Its peers", "Work", "Its peers"}}
 	for _, run := range runs {
@@ -234,7 +234,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 }
 
-// workOf returns the work of an OSD, and the typical work of its peers.
+// workOf formats the client I/O of an OSD, and the median of its peers.
 func workOf(w *archive.Work) (own, peers string) {
 	if w == nil {
 		return "", ""
@@ -252,8 +252,8 @@ func ofClass(class string) string {
 	return " of class " + class
 }
 
-// environmentParts returns the environment and the differences between runs. It shows the full
-// environment if a run has it.
+// environmentParts returns the environment in status, the full environment of the first archived run that has
+// it, and how later runs differ from that run.
 func environmentParts(b *v1alpha1.CephBenchmark, runs []*archive.Run) ([]Part, error) {
 	parts := []Part{{Table: environmentTable(b.Status.Environment)}}
 	var first *quiescence.Detail
@@ -319,8 +319,8 @@ func detailTable(d *quiescence.Detail) *Table {
 	return table
 }
 
-// benchmarkFigures returns a row for each figure of each run, named by the run's number, and of
-// all runs together, named "all".
+// benchmarkFigures returns a row for each figure of each run, with the run's number in the first column.
+// Figures of all runs together have "all" there.
 func benchmarkFigures(phases []v1alpha1.PhaseResult, runs []*archive.Run) [][]string {
 	rows := [][]string{{"run", "state", "phase", "direction", "metric", "unit", "value", "low", "high", "marks"}}
 	for _, p := range phases {

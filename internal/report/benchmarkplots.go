@@ -19,7 +19,7 @@ type curve struct {
 	points []point
 }
 
-// point is a value with its interval. Without an interval, both ends are the value, or 0 in plots
+// point is a value with its interval. Without an interval, low and high equal the value, or are 0 in plots
 // that draw no intervals.
 type point struct {
 	x, value, low, high float64
@@ -31,8 +31,8 @@ func latencies() []v1alpha1.Metric {
 	}
 }
 
-// latencyParts returns the percentiles of all phases, and a histogram for each phase that
-// has one.
+// latencyParts returns a plot of the percentiles of all phases, and a plot of the histogram of each phase
+// that has one.
 func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	parts := []Part{{Plot: percentilePlot(phases)}}
 	for _, p := range phases {
@@ -43,8 +43,8 @@ func latencyParts(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	return parts
 }
 
-// percentilePlot shows the latencies of every phase that has at least two of them; nil without such a
-// phase.
+// percentilePlot shows the percentiles and the maximum of latencies. It has a curve for each phase and
+// direction with at least two of these values; nil without a curve.
 func percentilePlot(phases []v1alpha1.PhaseResult) *Plot {
 	var curves []curve
 	var values []float64
@@ -153,7 +153,7 @@ func histogramOf(runs []figure.Observation) *result.Histogram {
 	return sum
 }
 
-// barsPerDecade is the number of bars between a latency and one ten times as long.
+// barsPerDecade is the number of bars for each factor of ten in latency.
 const barsPerDecade = 20
 
 // histogramPlot shows the share of operations by latency.
@@ -202,7 +202,7 @@ func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
 	return v1alpha1.MetricIOPS
 }
 
-// runPlots returns a plot of all runs for each phase for which at least two runs have a figure.
+// runPlots returns a plot for each phase that has a figure in at least two runs.
 func runPlots(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
@@ -264,7 +264,7 @@ func valueOf(run *archive.Run, name v1alpha1.PhaseName, metric v1alpha1.Metric) 
 	return 0, false
 }
 
-// coursePlots returns a plot for each phase and direction. It has a curve for each run: the rate of
+// coursePlots returns a plot for each phase and direction. Each plot has a curve for each run: the rate of
 // all clients together over time, without the ramp.
 func coursePlots(runs []*archive.Run) []Part {
 	var parts []Part

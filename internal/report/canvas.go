@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// colours is the number of classes c0, c1, … of the style sheet; shapes is the number of
-// marker shapes. Their combinations distinguish configurations.
+// colours is the number of classes c0, c1, … of the style sheet; shapes is the number of marker shapes.
+// Combinations of colour and shape distinguish configurations.
 const (
 	colours = 8
 	shapes  = 3
@@ -96,7 +96,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
-// spanning returns a scale for some values, with margins at both ends.
+// spanning returns a scale that spans the values, with margins at both ends.
 func spanning(values []float64, from, to float64, log bool) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -114,11 +114,11 @@ func spanning(values []float64, from, to float64, log bool) scale {
 // linear, so its ticks are at equal steps.
 const narrow = 5
 
-// ticks returns about five round values within the scale, in multiples of a unit. A wide logarithmic
-// scale has at most nine, whatever the unit.
+// ticks returns about five round multiples of a unit within the scale. For a wide logarithmic scale, it
+// ignores the unit and returns at most nine round values.
 func (s scale) ticks(unit float64) []float64 {
 	if s.log && s.high/s.low < narrow {
-		unit = 1e-9 // One nanosecond, or a tiny ratio: smaller than any drawn value.
+		unit = 1e-9 // This is a nanosecond, or a tiny ratio: less than any drawn value.
 	} else if s.log {
 		return s.logTicks()
 	}
@@ -130,7 +130,7 @@ func (s scale) ticks(unit float64) []float64 {
 	return all
 }
 
-// logTicks returns ticks for ratios and latencies: 1, 2, 5, and more if there is room.
+// logTicks returns round values within the scale, from the finest series that gives at most nine values.
 func (s scale) logTicks() []float64 {
 	for _, digits := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 7.5, 8, 8.5, 9, 9.5}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1}} {
 		var all []float64
@@ -168,7 +168,7 @@ func unitOf(metric v1alpha1.Metric, largest float64) float64 {
 	return math.Pow(1024, math.Floor(math.Log(largest)/math.Log(1024)))
 }
 
-// leftAxis draws horizontal lines for the values of a metric.
+// leftAxis draws horizontal grid lines with the values of a metric.
 func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 	const left, right = plotLeft, plotWidth - 16
 	for _, v := range s.ticks(unitOf(metric, s.high)) {
@@ -181,7 +181,7 @@ func (c *canvas) leftAxis(s scale, metric v1alpha1.Metric) {
 	}
 }
 
-// clipped shortens a name that is too long.
+// clipped shortens a name that has more than the given number of characters.
 func clipped(name string, most int) string {
 	runes := []rune(name)
 	if len(runes) <= most {
@@ -190,8 +190,8 @@ func clipped(name string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// legend draws the names of series from top downwards, in as many lines as needed. It
-// returns the vertical position below them.
+// legend draws the names of series from top downwards, in as many lines as needed. It returns the vertical
+// position below the legend.
 func (c *canvas) legend(names []string, numbers []int, left, top float64) float64 {
 	x, y := left, top
 	for i, name := range names {

@@ -21,10 +21,10 @@ import (
 type Document struct {
 	// Kind, Namespace and Name identify the object.
 	Kind, Namespace, Name string
-	// Verdict may be empty; Tone is its style.
+	// Tone is the style of Verdict, which may be empty.
 	Verdict string
 	Tone    Tone
-	// Sentence states the outcome in one sentence.
+	// Sentence is the summary of the outcome.
 	Sentence string
 	// Warnings come first in the report, since they qualify everything else.
 	Warnings []string
@@ -37,7 +37,7 @@ type Document struct {
 // Tone is the style of a verdict.
 type Tone string
 
-// The tones.
+// These are the tones.
 const (
 	ToneGood    Tone = "good"
 	ToneBad     Tone = "bad"
@@ -53,7 +53,7 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is one block of a section. At most one field is set; add leaves out empty parts.
+// Part is one block of a section. At most one field is set. [Document.add] leaves out empty parts.
 type Part struct {
 	Text  string
 	Table *Table
@@ -65,7 +65,7 @@ type Part struct {
 type Table struct {
 	Header []string
 	Rows   [][]string
-	// Folded is the title of a folded table; "" for other tables. Folded tables are long.
+	// Folded is the title under which a long table is folded; "" for a table that is not folded.
 	Folded string
 }
 
@@ -73,7 +73,7 @@ type Table struct {
 type Plot struct {
 	// SVG is the picture. It loads no external resources.
 	SVG string
-	// Caption explains the plot.
+	// Caption says what the plot shows.
 	Caption string
 }
 

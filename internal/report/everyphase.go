@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// Runs has a sweep's benchmarks by the number of their run. Those that historyLimit has
-// deleted are missing.
+// Runs has a sweep's benchmarks by the number of their run. Benchmarks that historyLimit has deleted are
+// missing.
 type Runs map[int]*v1alpha1.CephBenchmark
 
 // RunsOf returns the benchmarks that belong to the current run ID of a sweep.
@@ -39,8 +39,8 @@ const everyPhaseText = `The change of every figure except LatencyMax against the
 	`These intervals allow neither for the number of configurations nor for looking early, so they may be narrower than those above. ` +
 	`Bandwidth, IOPS and mean latency of a closed loop are one observation, not three.`
 
-// everyPhase compares each figure of each phase except LatencyMax, whatever the objective is. It
-// mentions the number of runs that it could not include.
+// everyPhase compares every figure of every phase, except LatencyMax, with the baseline. It mentions the
+// number of valid runs whose benchmarks were deleted.
 func everyPhase(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, runs Runs) []Part {
 	if len(runs) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (o observations) add(e sweepspec.Entry, phases []v1alpha1.PhaseResult) {
 		for _, m := range phase.Metrics {
 			value, err := figure.ParseDecimal(m.Value)
 			if err != nil || !(value > 0) || m.Metric == v1alpha1.MetricLatencyMax {
-				continue // A maximum describes only one operation.
+				continue // LatencyMax describes only one operation.
 			}
 			of := v1alpha1.MetricReference{Phase: phase.Name, Metric: m.Metric, Direction: m.Direction}
 			if o[of] == nil {
@@ -117,8 +117,7 @@ func (o observations) table(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// references returns the figures in the order of phases, and within a phase in the usual
-// order of metrics.
+// references returns the figures in the order of phases, directions and metrics.
 func (o observations) references(s *v1alpha1.CephTuningSweep) []v1alpha1.MetricReference {
 	order := figure.Metrics()
 	phaseOf := func(r v1alpha1.MetricReference) int {
@@ -152,8 +151,8 @@ func typical(metric v1alpha1.Metric, runs []stats.Observation) string {
 	return figure.Human(metric, stats.GeometricMean(values))
 }
 
-// change compares the candidate with the baseline of the same blocks, in words. Without an interval
-// it returns only the estimate; "" if no block has runs of both.
+// change compares the candidate with the baseline of the same blocks, in words. Without an interval it
+// returns only the estimate. It returns "" if no block has runs of both configurations.
 func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candidate []stats.Observation) string {
 	pairs, _, err := stats.MakePairs(baseline, candidate)
 	if err != nil || len(pairs) == 0 {
@@ -172,8 +171,8 @@ func change(s *v1alpha1.CephTuningSweep, metric v1alpha1.Metric, baseline, candi
 	return strings.TrimSpace(words + " " + outcome(metric, bounds, fraction(s.Spec.Objective.MinimumEffect, defaultMinimumEffect)))
 }
 
-// outcome says on which side of 1 an interval lies, and whether it is beyond the minimum effect; ""
-// if it contains 1.
+// outcome says whether an interval is on the better or the worse side of 1, and whether it is beyond the
+// minimum effect. It returns "" if the interval contains 1.
 func outcome(metric v1alpha1.Metric, bounds stats.Bounds, least float64) string {
 	above, below := "better", "worse"
 	if metric.LowerIsBetter() {

@@ -14,8 +14,8 @@ var pageTemplate string
 //go:embed style.css
 var styleSheet string
 
-// HTML returns the report as one self-contained page, without scripts or external files. It
-// follows the reader's choice of light or dark, and can be printed.
+// HTML returns the report as one self-contained page, without scripts or external files. The page follows the
+// browser's light or dark mode, and can be printed.
 func (d *Document) HTML() ([]byte, error) {
 	figures, err := d.CSV()
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown returns the report for a pull request or an issue. It has no plots, and folds long
-// tables.
+// Markdown returns the report for a pull request or an issue. The text has no plots, and folds long tables.
 func (d *Document) Markdown() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, Escape(d.Name))

@@ -44,9 +44,9 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	return &Table{Header: header, Rows: rows}
 }
 
-// sessionFigures returns a row for the objective of each candidate in each session, and an empty row for
-// a void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and
-// ln_ratio_sd its standard deviation between groups.
+// sessionFigures returns a row for the objective of each candidate in each session, and an empty row for a
+// void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and ln_ratio_sd
+// is the standard deviation between groups.
 func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntry) [][]string {
 	objective := s.Spec.Objective
 	rows := [][]string{{
@@ -55,7 +55,7 @@ func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntr
 	}}
 	for _, e := range entries {
 		if e.Constraint > 0 {
-			continue // The figure of an absolute constraint is no ratio.
+			continue // The rows are about the objective only.
 		}
 		session := []string{strconv.Itoa(e.Session), string(e.Validity), strconv.Itoa(e.Seconds), strconv.FormatInt(e.MiB, 10)}
 		if e.Void {
@@ -69,8 +69,8 @@ func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntr
 	return rows
 }
 
-// SessionRows returns a table header, and a row for each candidate of each session, or for a void
-// session. It returns nil for a sweep that is not interleaved, and for a ledger of another version.
+// SessionRows returns a table header, and a row for each candidate of each session. A void session has one
+// row. SessionRows returns nil for a sweep that is not interleaved, and for a ledger of another version.
 func SessionRows(s *v1alpha1.CephTuningSweep) (header []string, rows [][]string) {
 	if !sweepspec.IsInterleaved(s.Status.Plan) {
 		return nil, nil

@@ -68,7 +68,7 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 	washOut := s.Evidence.Plan.Timing.WashOut
 	each := s.Evidence.Plan.WindowsOfSwitch()
 	for n, w := range s.Evidence.Record.Switches {
-		i := n * each // the first window of the switch
+		i := n * each // the first window after the switch
 		class, counts := fmt.Sprintf("strip c%d", w.Setting%colours), "counts"
 		if s.Counted == nil || i >= len(s.Counted.Faults) || s.Counted.Faults[i] {
 			class, counts = class+" pale", "does not count"
@@ -88,8 +88,8 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 // longestSession limits the size of a plot; no session lasts this long.
 const longestSession = 6 * time.Hour
 
-// perSecond returns the work of all clients in each second since the session began; nil for an empty
-// session. A row of a client's course covers about a second: its count is spread evenly over that time.
+// perSecond returns the operations or bytes of all clients in each second since the session began; nil for an
+// empty session. A row of a client covers about a second, and its count is spread evenly over that time.
 func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
 	e := s.Evidence
 	seconds := int(min(e.Record.End, longestSession).Seconds())

@@ -17,8 +17,9 @@ import (
 
 const sweepMethod = `Configurations are compared within blocks. A block runs the baseline and each configuration that is still in the race, in random order. A block of many configurations repeats the baseline between them (controlInterval). If moving data would take too long, blocks run in rising and falling order in turn, and blocks of several configurations repeat the baseline at their ends. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. The ratio of a block compares with the baseline at the time of the run, interpolated between the baseline's runs. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). If several configurations raced, the winner and the baseline run in fresh blocks for a confirmation. The winner's verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no confirmation. One run alone decides nothing.`
 
-// Sweep returns the report of a sweep that has ended or is running. It also compares figures beyond
-// the objective. sessions has the archived sessions of the design Interleaved.
+// Sweep returns the report of a sweep that has ended or is running. runs has the sweep's benchmarks, from
+// which the report compares figures beyond the objective. sessions has the archived sessions of the design
+// Interleaved.
 func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.SwitchedSession) (*Document, error) {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
@@ -52,9 +53,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	return d, nil
 }
 
-// intervals explains the intervals of the configurations. A sweep looks at the data several times,
-// also during the confirmation, and its intervals have to hold over all looks together. Only
-// the design Blocks with racing: false has a single look.
+// intervals explains the intervals of the configurations. A sweep evaluates its data several times (looks),
+// also during the confirmation, and its intervals have to hold over all looks together. Only the design
+// Blocks with racing: false has a single look.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
 	if racing != nil && !*racing && !sweepspec.IsInterleaved(s.Status.Plan) {
@@ -93,9 +94,9 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 	return d
 }
 
-// inFigures states the figures of the best configuration, or of the only candidate, and of the
-// baseline in the objective's unit; "" if either figure is missing. The ratio of these two figures
-// differs from the verdict's ratio, which compares runs within blocks, or windows within groups.
+// inFigures states the objective, in its unit, of the baseline and of the best configuration or the only
+// candidate. It returns "" if either value is missing. The ratio of these two values differs from the
+// verdict's ratio, which compares runs within blocks, or windows within groups.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -139,7 +140,7 @@ func rollback(s *v1alpha1.CephTuningSweep) []Part {
 	}
 }
 
-// settingOf returns the Ceph setting that a parameter varies; "" if it varies none.
+// settingOf returns the Ceph setting that a parameter varies; "" if it varies no setting.
 func settingOf(p v1alpha1.Parameter) string {
 	switch {
 	case p.Config != nil && p.Config.Mask != "":
@@ -175,8 +176,8 @@ func better(metric v1alpha1.Metric) string {
 // percentOf formats a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations returns the table of configurations. A row's ratio differs from the ratio of the
-// figures: it compares runs within blocks, or windows within groups.
+// configurations returns the table of configurations. The ratio in a row differs from the ratio of the
+// figures, because it compares runs within blocks, or windows within groups.
 func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
 	objective, runs := s.Spec.Objective, "Runs"
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -201,7 +202,7 @@ func noiseText(n *v1alpha1.Noise) Part {
 		n.Floor, n.Drift, n.SmallestEffect)
 }
 
-// nameOf returns the name of the configuration with an index of the ledger.
+// nameOf returns the name of the configuration with the given index.
 func nameOf(s *v1alpha1.CephTuningSweep, index int) string {
 	for _, c := range s.Status.Configurations {
 		if int(c.Index) == index {
@@ -266,8 +267,8 @@ func constraints(s *v1alpha1.CephTuningSweep) *Table {
 	return table
 }
 
-// restored says whether Ceph has its original settings. A sweep without the condition Restored
-// has changed none, for example because it varies only the load.
+// restored says whether Ceph has its original settings. A sweep without the condition Restored has changed no
+// setting, for example because it varies only the load.
 func restored(s *v1alpha1.CephTuningSweep) string {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionRestored)
 	if c == nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// plotWidth is the width of every plot, plotLeft the left edge of plots with an axis on
-// the left.
+// plotWidth is the width of every plot. plotLeft is the position of the left axis, if the plot has one.
 const (
 	plotWidth = 960
 	plotLeft  = 90
@@ -79,7 +78,8 @@ func ratioPlot(s *v1alpha1.CephTuningSweep) *Plot {
 	}
 	values := []float64{margin, equal, 1 / equal}
 	for _, e := range all {
-		// The interval of very few runs is so wide that the axis would have no room for the others.
+		// An interval of very few runs is so wide that it would leave no room on the axis for the other
+		// intervals.
 		values = append(values, e.ratio, max(e.low, e.ratio/4), min(e.up, e.ratio*4))
 	}
 	x := spanning(values, left, right, true)
@@ -156,14 +156,14 @@ func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float6
 		if i > 0 {
 			c.line("grid", at, top, at, bottom)
 		}
-		if at-last > 48 { // Narrow blocks have no room for every number.
+		if at-last > 48 { // Narrow blocks have no room for every label.
 			c.text("soft", "start", at+3, bottom+16, fmt.Sprintf("block %d", e.Block))
 			last = at
 		}
 	}
 }
 
-// drawRuns draws the runs. It returns the names and numbers of their configurations.
+// drawRuns draws the runs. It returns the names and indices of their configurations, for the legend.
 func drawRuns(c *canvas, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, x, y scale) (names []string, numbers []int) {
 	seen := map[int]bool{}
 	for i, e := range ledger {

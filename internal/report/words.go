@@ -54,7 +54,7 @@ func FigureName(r v1alpha1.MetricReference) string {
 	return name
 }
 
-// Ratio formats a ratio like the summary; "" if unknown.
+// Ratio formats a ratio with three decimals, as in the summary; "" if unknown.
 func Ratio(d v1alpha1.Decimal) string {
 	v, err := figure.ParseDecimal(d)
 	if err != nil {
@@ -63,7 +63,7 @@ func Ratio(d v1alpha1.Decimal) string {
 	return strconv.FormatFloat(v, 'f', 3, 64)
 }
 
-// Interval formats both ends of an interval; "" without one.
+// Interval formats both ends of an interval; "" if an end is unknown.
 func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) string {
 	if low == "" || high == "" {
 		return ""
@@ -71,7 +71,8 @@ func Interval(low, high v1alpha1.Decimal, write func(v1alpha1.Decimal) string) s
 	return write(low) + " to " + write(high)
 }
 
-// LimitOf returns the limit of a constraint, and the format of values that are compared with it.
+// LimitOf returns the limit of a constraint, and the function that formats values for comparison with the
+// limit.
 func LimitOf(c v1alpha1.Constraint) (limit string, write func(v1alpha1.Decimal) string) {
 	figures := func(d v1alpha1.Decimal) string { return figure.HumanDecimal(c.Metric, d) }
 	switch {
@@ -95,7 +96,7 @@ func Unit(metric v1alpha1.Metric) string {
 	}
 }
 
-// Found describes the state of the data at the beginning of a run.
+// Found describes the state of the prefilled data at the beginning of a run.
 func Found(state v1alpha1.DataState) string {
 	switch state {
 	case v1alpha1.DataPrefilled:

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Histogram counts latencies in fio's bins. The width of a bin is 1 ns up to 128 ns, and at most
-// 1/64 of its value above. Counts are exact, so the histograms of several clients add up exactly.
+// Histogram counts latencies in fio's bins. A bin is 1 ns wide up to 128 ns. Above 128 ns, the width of a bin
+// is at most 1/64 of its value. Counts are exact, so the histograms of several clients add up exactly.
 type Histogram struct {
-	// Bins are in rising order, without empty ones. In JSON each is a pair, [nanoseconds, count].
+	// Bins are in rising order, without empty bins. In JSON, each bin is a pair [nanoseconds, count].
 	Bins []Bin `json:"nanosecondBins"`
 }
 
@@ -33,7 +33,7 @@ func (b Bin) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *Bin) UnmarshalJSON(data []byte) error {
-	const longest = 1 << 10 // Two numbers with room for indents; a hostile document may have millions.
+	const longest = 1 << 10 // Two numbers and white space; a hostile document may have millions of numbers.
 	if len(data) > longest {
 		return fmt.Errorf("histogram: a bin is [nanoseconds, count], not %d bytes", len(data))
 	}
@@ -68,8 +68,8 @@ func plainPair(data []byte) (nanoseconds, count int64, ok bool) {
 	return nanoseconds, count, err == nil && second[0] != '+'
 }
 
-// The layout of fio's bins (stat.h: FIO_IO_U_PLAT_BITS and _GROUP_NR): groups of
-// 64, each covering a power of two.
+// These constants describe fio's bins (stat.h: FIO_IO_U_PLAT_BITS and _GROUP_NR). The bins are in groups of
+// 64, and each group covers a power of two.
 const (
 	groupBits = 6
 	groupBins = 1 << groupBits
@@ -77,7 +77,7 @@ const (
 	NumBins = 29 * groupBins
 )
 
-// BinIndex returns the bin that a latency falls into (fio's plat_val_to_idx).
+// BinIndex returns the index of the bin for a latency (fio's plat_val_to_idx).
 func BinIndex(nanoseconds int64) int {
 	if nanoseconds < 2*groupBins {
 		return int(max(nanoseconds, 0))
@@ -87,8 +87,7 @@ func BinIndex(nanoseconds int64) int {
 	return min(index, NumBins-1)
 }
 
-// BinNanoseconds returns the value that is assumed for all operations of a bin: its middle (fio's
-// plat_idx_to_val).
+// BinNanoseconds returns the middle of a bin, which stands for all latencies in it (fio's plat_idx_to_val).
 func BinNanoseconds(index int) int64 {
 	if index < 2*groupBins {
 		return int64(index)
@@ -113,10 +112,10 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Percentile returns the value of the bin that holds the operation of nearest rank, as fio does. That
-// is the first bin at which the share of operations, counted from the first bin, reaches percent.
-// Percentile does not interpolate, so its error is at most half a bin, below 0.8 %, except in the
-// last bin. It returns false for an empty histogram, and for a percentage outside of (0, 100].
+// Percentile returns the value of the first bin at which the share of operations, counted from the first bin,
+// reaches percent. That is the nearest rank, as in fio. Percentile does not interpolate, so its error is at
+// most half a bin, below 0.8 %, except in the last bin. It returns false for an empty histogram, and for a
+// percentage outside of (0, 100].
 func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	total := h.Count()
 	if total == 0 || !(percent > 0 && percent <= 100) {
@@ -137,11 +136,10 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
-// nearestRank returns the smallest rank that covers percent of total operations. It avoids a
-// product of floats, which can be one rank too high if the share is whole: 99.9/100·1000 is just
-// above 999.
+// nearestRank returns the smallest rank that covers percent of total operations. It avoids a product of
+// floats: 99.9/100·1000 is just above 999, so rounding it up would give a rank that is one too high.
 func nearestRank(percent float64, total int64) int64 {
-	const parts = 1e9 // parts of a per cent: more digits than any percentile has
+	const parts = 1e9 // parts of one per cent: a finer resolution than any percentile needs
 	numerator, denominator := uint64(math.Round(percent*parts)), uint64(100*parts)
 	high, low := bits.Mul64(numerator, uint64(total)) //nolint:gosec // A count is not negative.
 	rank, rest := bits.Div64(high, low, denominator)  // percent is at most 100, so this fits.
@@ -160,7 +158,7 @@ func AddHistograms(a, b *Histogram) (*Histogram, error) {
 	return a.merge(b), nil
 }
 
-// merge adds the counts of two histograms, bin by bin.
+// merge adds the counts of two histograms without checking for an overflow.
 func (h *Histogram) merge(o *Histogram) *Histogram {
 	merged := make([]Bin, 0, len(h.Bins)+len(o.Bins))
 	a, b := h.Bins, o.Bins
@@ -179,8 +177,7 @@ func (h *Histogram) merge(o *Histogram) *Histogram {
 	return &Histogram{Bins: merged}
 }
 
-// sort puts the bins in rising order. It returns an error for a duplicate bin, for a value that
-// is not one of fio's bins, for a count below one, and for counts that add up to more than 63 bits.
+// sort puts the bins in rising order. It returns the same errors as [NewHistogram].
 func (h *Histogram) sort() error {
 	if !slices.IsSortedFunc(h.Bins, compareBins) {
 		slices.SortFunc(h.Bins, compareBins)
@@ -190,9 +187,9 @@ func (h *Histogram) sort() error {
 
 func compareBins(a, b Bin) int { return cmp.Compare(a.Nanoseconds, b.Nanoseconds) }
 
-// NewHistogram makes a histogram from bins in any order. The histogram keeps the slice and sorts
-// it. NewHistogram fails if a bin is not one of fio's, is a duplicate, or has a count below one, or
-// if the sum of all counts exceeds 63 bits.
+// NewHistogram makes a histogram from bins in any order. The histogram keeps the slice and sorts it.
+// NewHistogram fails if a bin is not one of fio's, is a duplicate, or has a count below one. It also fails if
+// the sum of all counts exceeds 63 bits.
 func NewHistogram(bins []Bin) (*Histogram, error) {
 	h := &Histogram{Bins: bins}
 	if err := h.sort(); err != nil {

@@ -5,7 +5,7 @@ import "math"
 // Latency is the distribution of one kind of latency.
 type Latency struct {
 	Moments Moments `json:"moments"`
-	// Histogram has exact counts in bins; nil if the tool did not report one.
+	// Histogram has exact counts in bins; nil if the tool did not report a histogram.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	// Percentiles are those that the tool itself printed. They are kept only if the tool reported
 	// no histogram. Unlike histograms, percentiles of several clients cannot be merged.
@@ -22,7 +22,7 @@ type Percentile struct {
 	AtLeast bool `json:"atLeast,omitempty"`
 }
 
-// Percentile returns a percentile from the histogram or, without one, from the tool's own
+// Percentile returns a percentile from the histogram or, without a histogram, from the tool's own
 // percentiles. It does not interpolate: a percentile that the tool did not print is unknown.
 func (l *Latency) Percentile(percent float64) (Percentile, bool) {
 	if l.Histogram != nil {
@@ -39,7 +39,7 @@ func (l *Latency) Percentile(percent float64) (Percentile, bool) {
 // LatencyKind says which part of an operation a latency covers.
 type LatencyKind string
 
-// The kinds of latency.
+// These are the kinds of latency.
 const (
 	// TotalLatency is the time from before submission to completion.
 	TotalLatency LatencyKind = "total"
@@ -47,9 +47,9 @@ const (
 	CompletionLatency LatencyKind = "completion"
 )
 
-// Percentile returns a percentile of the total latency, and its kind. If only percentiles of the
-// completion latency are known, which is fio's default, it returns one of these. The two kinds are
-// not comparable.
+// Percentile returns a percentile of the total latency, and its kind. If only percentiles of the completion
+// latency are known, which is fio's default, Percentile returns a percentile of the completion latency. The
+// two kinds are not comparable.
 func (d *Direction) Percentile(percent float64) (Percentile, LatencyKind, bool) {
 	if d.Latency != nil {
 		if p, ok := d.Latency.Percentile(percent); ok {
@@ -80,8 +80,8 @@ func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
 type Moments struct {
 	Count       int64   `json:"count"`
 	MeanSeconds float64 `json:"meanSeconds"`
-	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not report
-	// a spread. For reads, rados bench does not.
+	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not report a spread.
+	// rados bench does not report it for reads.
 	M2SecondsSquared *float64 `json:"m2SecondsSquared,omitempty"`
 	MinSeconds       *float64 `json:"minSeconds,omitempty"`
 	MaxSeconds       *float64 `json:"maxSeconds,omitempty"`
@@ -107,8 +107,8 @@ func (m Moments) StddevSeconds() (float64, bool) {
 	return math.Sqrt(*m.M2SecondsSquared / float64(m.Count-1)), true
 }
 
-// merge combines moments by the formula of Chan, Golub and LeVeque (1979). Unlike a difference
-// of sums of squares, it does not lose digits.
+// merge combines moments by the formula of Chan, Golub and LeVeque (1979). Unlike a difference of sums of
+// squares, the formula does not lose digits.
 func (m Moments) merge(o Moments) Moments {
 	if m.Count == 0 {
 		return o
@@ -120,7 +120,7 @@ func (m Moments) merge(o Moments) Moments {
 	delta := o.MeanSeconds - m.MeanSeconds
 	merged := Moments{
 		Count: m.Count + o.Count,
-		// The weights add up to one. The form mean + delta·share would depend on the order.
+		// This form does not depend on the order of the arguments, unlike mean + delta·share.
 		MeanSeconds: m.MeanSeconds*(n/(n+on)) + o.MeanSeconds*(on/(n+on)),
 		MinSeconds:  both(m.MinSeconds, o.MinSeconds, math.Min),
 		MaxSeconds:  both(m.MaxSeconds, o.MaxSeconds, math.Max),

@@ -9,21 +9,21 @@ import (
 	"slices"
 )
 
-// unevenShare is the share of the window that every client has to run for the load to count
-// as even.
+// unevenShare is the share of the longest client's time for which every client has to run. Otherwise the load
+// counts as uneven.
 const unevenShare = 0.95
 
 // Merge combines the results of several clients that started together and had the same load.
 //
-// It adds operations and bytes, combines moments without loss, and adds histograms bin by bin.
-// Seconds is the window, the longest of the clients' times, because the cluster's rate is the total
-// over that window. Merge never averages rates or percentiles. If one of the results lacks a
-// histogram, so does the merged result, with a warning. Merge omits a version and settings that
-// differ. It fails if tools or formats differ, or if a sum exceeds 63 bits.
+// It adds operations and bytes, combines moments without loss, and adds histograms bin by bin. Seconds is the
+// longest of the clients' times (the window), because the cluster's rate is the total over that window. Merge
+// never averages rates or percentiles. If only some results have a histogram, the merged result has no
+// histogram, but a warning. Merge omits a version and settings in which the results differ. It fails if tools
+// or formats differ, or if a sum exceeds 63 bits.
 //
-// The order of the results does not matter, except for floating-point rounding. Nor does it
-// matter whether they are merged at once or in steps. Merge does not change its arguments, but its
-// result may share memory with them. Merge returns a single argument itself.
+// The merged result does not depend on the order of the arguments, except for floating-point rounding.
+// Merging in several steps gives the same result as merging in one call. Merge does not change its arguments,
+// but its result may share memory with them. Merge returns a single argument itself.
 func Merge(results ...*Result) (*Result, error) {
 	if len(results) == 0 {
 		return nil, errors.New("merge: there are no results")
@@ -63,8 +63,8 @@ func merge2(a, b *Result) (*Result, error) {
 	return merged, nil
 }
 
-// Total combines all directions that did I/O into one, as [Merge] combines clients: the bandwidth
-// of a phase that reads and writes is the sum of both. It returns nil for a result without
+// Total merges all directions that did I/O into one. Operations and bytes are sums, so the bandwidth of a
+// phase that reads and writes is that of both directions together. Total returns nil for a result without
 // directions.
 func (r *Result) Total() (*Direction, error) {
 	var total *Direction
@@ -150,8 +150,8 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 	return merged, warnings, nil
 }
 
-// mergeLatencies merges the latencies of two clients. Its second result reports whether the merged
-// latency lacks a histogram or percentiles that one of the two has, or is nil although one is not.
+// mergeLatencies merges the latencies of two clients. Its second result reports a loss: a client has a
+// histogram, percentiles or latencies that the merged latency lacks.
 func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
 	if a == nil || b == nil {
 		return nil, a != nil || b != nil, nil

@@ -1,10 +1,10 @@
 // Package result defines a tool-independent record of the measurements of one benchmark run.
 //
-// It follows three rules. Every quantity has its unit in its name. A quantity that a tool did
-// not report is absent (a nil pointer, a missing column, a gap in a series), never zero.
-// Totals are stored in a form that can be merged without loss: operations, bytes, moments and
-// histograms. Rates and percentiles are derived from them on demand. Two exceptions: a [Series] has
-// rates, and a [Latency] without a histogram has the tool's own percentiles.
+// It follows three rules. Every quantity has its unit in its name. A quantity that a tool did not report is
+// absent (a nil pointer, a missing column, a gap in a series), never zero. Totals are stored in a form that
+// can be merged without loss: operations, bytes, moments and histograms. Rates and percentiles are computed
+// from these on demand. Two exceptions: a [Series] has rates, and a [Latency] without a histogram has the
+// tool's own percentiles.
 package result
 
 import "slices"
@@ -16,50 +16,48 @@ const SchemaVersion = 1
 // Tool names the program that did the I/O. Other packages call it the engine.
 type Tool string
 
-// The tools whose output the engines can parse.
+// These are the known tools.
 const (
 	ToolRadosBench Tool = "rados bench"
 	ToolRBDBench   Tool = "rbd bench"
 	ToolFIO        Tool = "fio"
 )
 
-// HasRollingRows reports whether the rates in the rows that the tool prints are means over several
-// seconds, in which a warm-up looks like a trend.
+// HasRollingRows reports whether the tool prints rates as means over several seconds. In such means, a
+// warm-up looks like a trend.
 func (t Tool) HasRollingRows() bool { return t == ToolRBDBench }
 
-// Result is what one or more clients measured in one phase.
+// Result holds the measurements of one or more clients in one phase.
 type Result struct {
 	// SchemaVersion is always [SchemaVersion] in a valid result.
 	SchemaVersion int `json:"schemaVersion"`
 	// Source is the origin of the numbers.
 	Source Source `json:"source"`
-	// Clients is the number of outputs that were merged into this result; 1 for a parsed
-	// result.
+	// Clients is the number of clients whose results were merged into this result; 1 for the output of one
+	// client.
 	Clients int `json:"clients"`
 
-	// Each direction is nil without I/O. Mixed has reads and writes that the tool reported only
-	// together.
+	// A direction without I/O is nil. Mixed has reads and writes that the tool reported only together.
 	Read  *Direction `json:"read,omitempty"`
 	Write *Direction `json:"write,omitempty"`
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
 
-	// Warnings are facts that a reader of the numbers has to know. A merged result has them sorted
-	// by code, message and line.
+	// Warnings are facts that a reader of the numbers has to know. In a merged result, they are sorted by
+	// code, message and line.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // Source is the provenance of a result.
 type Source struct {
 	Tool Tool `json:"tool"`
-	// ToolVersion is the version that the tool printed; "" if it printed none (rados bench
-	// and rbd bench never do), or if merged results have different versions.
+	// ToolVersion is the version that the tool printed. It is "" for rados bench and rbd bench, which print
+	// no version, and if merged results have different versions.
 	ToolVersion string `json:"toolVersion,omitempty"`
 	// Format names the format of the output that was parsed.
 	Format string `json:"format"`
-	// Settings are the parameters that the tool itself reported, verbatim. Their names are mostly
-	// the tool's own. Parameters that it did not report are missing, and so are parameters in
-	// which merged results differ.
+	// Settings are the parameters that the tool reported, verbatim, mostly under the tool's own names.
+	// Parameters in which merged results differ are missing.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -69,8 +67,8 @@ type Direction struct {
 	Operations int64 `json:"operations"`
 	// Bytes is the number of bytes that the operations moved.
 	Bytes int64 `json:"bytes"`
-	// Seconds is the duration of the I/O. For several clients, which started together, it is
-	// the window from the start to the end of the last client.
+	// Seconds is the duration of the I/O. For several clients, it is the window: the time from their common
+	// start to the end of the last client.
 	Seconds float64 `json:"seconds"`
 	// ShortestSeconds is the time of the client that finished first. For one client it equals
 	// Seconds. If it is far below Seconds, the window ends with less load than requested.
@@ -83,9 +81,9 @@ type Direction struct {
 	SubmissionLatency *Latency `json:"submissionLatency,omitempty"`
 	CompletionLatency *Latency `json:"completionLatency,omitempty"`
 
-	// Series is the course of the run over time; nil if the tool did not report one.
+	// Series has the figures over time; nil if the tool did not report a time series.
 	Series *Series `json:"series,omitempty"`
-	// LatencyWindows are the latencies in windows of the run; nil unless the tool logged each
+	// LatencyWindows are the latency histograms of parts of the run; nil unless the tool logged each
 	// operation.
 	LatencyWindows []LatencyWindow `json:"latencyWindows,omitempty"`
 }
@@ -93,29 +91,26 @@ type Direction struct {
 // WarningCode is the stable name of a kind of warning.
 type WarningCode string
 
-// The warnings.
+// These are the codes of warnings.
 const (
-	// WarnUnrecognizedLine is a line, or the end of one, that is not part of the format.
+	// WarnUnrecognizedLine says that a line, or its end, does not belong to the format.
 	WarnUnrecognizedLine WarningCode = "UnrecognizedLine"
-	// WarnToolMessage is a message of the tool between its figures.
+	// WarnToolMessage says that the tool printed a message between its figures.
 	WarnToolMessage WarningCode = "ToolMessage"
-	// WarnRoundedBytes says that bytes come from a rounded print-out.
+	// WarnRoundedBytes says that the tool printed rounded bytes.
 	WarnRoundedBytes WarningCode = "RoundedBytes"
-	// WarnRoundedLatency says that latencies come from a rounded print-out.
+	// WarnRoundedLatency says that the tool printed rounded latencies.
 	WarnRoundedLatency WarningCode = "RoundedLatency"
-	// WarnUncheckedErrors says that the tool does not report I/O errors, so that some may have
-	// occurred.
+	// WarnUncheckedErrors says that the tool does not check for I/O errors, so errors may have occurred.
 	WarnUncheckedErrors WarningCode = "UncheckedErrors"
 	// WarnShortIO says that operations were short or dropped.
 	WarnShortIO WarningCode = "ShortIO"
 	// WarnSnapshots says that earlier, cumulative reports in the same output were skipped.
 	WarnSnapshots WarningCode = "Snapshots"
-	// WarnSeriesDropped says that a course over time, or a part of it, existed, but could not be
-	// kept.
+	// WarnSeriesDropped says that a time series, or a part of it, could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
-	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles
-	// that the result of a client has: not every client has a histogram, and percentiles cannot be
-	// merged.
+	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles that a
+	// client's result has. Percentiles cannot be merged, and not every client has a histogram.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.
@@ -123,7 +118,7 @@ const (
 	// WarnRampIncluded says that a mean latency covers the whole run including the ramp, because
 	// the tool reported no mean without the ramp.
 	WarnRampIncluded WarningCode = "RampIncluded"
-	// WarnUnevenClients says that some clients ended long before others.
+	// WarnUnevenClients says that some clients ended long before the last client.
 	WarnUnevenClients WarningCode = "UnevenClients"
 )
 
@@ -131,7 +126,7 @@ const (
 type Warning struct {
 	Code    WarningCode `json:"code"`
 	Message string      `json:"message"`
-	// Line is the line of the output that the warning concerns, from 1; 0 for none.
+	// Line is the line of the output that the warning concerns, from 1; 0 for no line.
 	Line int `json:"line,omitempty"`
 }
 
@@ -145,7 +140,7 @@ func (d *Direction) OperationsPerSecond() float64 { return float64(d.Operations)
 // DirectionName names a direction, as in the JSON form.
 type DirectionName string
 
-// The directions, in the order in which they are always listed.
+// These are the directions, in the order in which they are always listed.
 const (
 	Read  DirectionName = "read"
 	Write DirectionName = "write"
@@ -195,7 +190,7 @@ func (r *Result) place(name DirectionName) **Direction {
 	return nil
 }
 
-// Warn adds a warning, once.
+// Warn adds a warning, unless the result has it already.
 func (r *Result) Warn(w Warning) {
 	if !slices.Contains(r.Warnings, w) {
 		r.Warnings = append(r.Warnings, w)

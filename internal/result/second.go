@@ -2,8 +2,8 @@ package result
 
 import "fmt"
 
-// Second is the work of one client in about a second. Times are by the client's clock, since the
-// start of its tool.
+// Second is the work of one client in about a second. Times count from the start of the client's tool, by the
+// client's clock.
 type Second struct {
 	FromNanoseconds int64 `json:"fromNanoseconds"`
 	ToNanoseconds   int64 `json:"toNanoseconds"`
@@ -16,12 +16,12 @@ type Second struct {
 
 // Done counts finished operations.
 type Done struct {
-	// Operations may be 0, which is a stall. Bytes is the number of bytes that the operations
-	// moved. LatencySeconds is the sum of their latencies; 0 if the tool reports none.
+	// Operations may be 0, which is a stall. Bytes is the number of bytes that the operations moved.
+	// LatencySeconds is the sum of the operations' latencies; 0 if the tool reports no latencies.
 	Operations     float64 `json:"operations"`
 	Bytes          float64 `json:"bytes"`
 	LatencySeconds float64 `json:"latencySeconds"`
-	// Latencies is the histogram of the operations' latencies; nil if the tool reports none.
+	// Latencies is the histogram of the operations' latencies; nil if the tool reports no histogram.
 	Latencies *Histogram `json:"latencies,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Series is the course of a run in consecutive intervals, column by column.
+// Series has the figures of a run over time, in consecutive intervals. Each column is a slice.
 //
 // An interval that the tool did not report is missing, so there is a gap between its
 // neighbours. An interval in which nothing completed has rate 0. A column that the tool does
@@ -22,24 +22,23 @@ type Series struct {
 	// running means.
 	OperationsPerSecond []float64 `json:"operationsPerSecond,omitempty"`
 	BytesPerSecond      []float64 `json:"bytesPerSecond,omitempty"`
-	// MeanLatencySeconds is the mean total latency of the operations that completed in the
-	// interval, and 0 without operations. The means, weighted by operations, add up to the sum of
-	// all latencies. Adjacent intervals may share one mean if the tool printed too few digits for
-	// each.
+	// MeanLatencySeconds is the mean total latency of the operations that completed in the interval, and 0
+	// without operations. The means, weighted by operations, add up to the sum of all latencies. Adjacent
+	// intervals may share one mean if the tool printed too few digits to compute a mean for each.
 	MeanLatencySeconds []float64 `json:"meanLatencySeconds,omitempty"`
 }
 
 // Boundaries is the origin of interval boundaries.
 type Boundaries string
 
-// The kinds of boundaries.
+// These are the kinds of boundaries.
 const (
 	// MeasuredBoundaries come from the tool's own clock.
 	MeasuredBoundaries Boundaries = "measured"
 	// NominalBoundaries are whole seconds that the tool printed, or multiples of its reporting
 	// period. The true boundaries are slightly later.
 	NominalBoundaries Boundaries = "nominal"
-	// AlignedBoundaries are whole seconds, to which several series were aligned.
+	// AlignedBoundaries are whole seconds, to which [Series.PerSecond] aligned the series.
 	AlignedBoundaries Boundaries = "aligned"
 )
 
@@ -66,18 +65,18 @@ const maxSeriesSeconds = 1e6
 // The clocks of the tools are accurate to a millisecond.
 const coverage = 0.998
 
-// PerSecond aligns the series to whole seconds. It omits a second if more than two milliseconds of
-// it lie outside of all intervals, so it invents nothing. A second that several intervals share
-// gets their mean. Rates are weighted by time within the second, and latencies by operations; if
-// these are unknown, by time. If nothing completed in some second, the result has no latencies.
-// PerSecond returns nil if the series covers no whole second.
+// PerSecond aligns the series to whole seconds. It omits a second if more than two milliseconds of it lie
+// outside of all intervals. If several intervals share a second, the second gets the mean of their rates,
+// weighted by time. Its latency is the mean weighted by operations, or by time if operations are unknown. If
+// nothing completed in one of the seconds, the result has no latencies. PerSecond returns nil if the series
+// covers no whole second.
 func (s *Series) PerSecond() *Series {
 	aligned := s.emptyLike()
 	for i := range s.Len() {
 		from, to := math.Floor(s.StartSeconds[i]), math.Ceil(s.EndSeconds[i])
 		for second := from; second < to; second++ {
 			if n := aligned.Len(); n > 0 && aligned.StartSeconds[n-1] == second {
-				continue // The call of gather for an earlier interval has added this second.
+				continue // An earlier interval has already added this second.
 			}
 			aligned.gather(s, i, second)
 		}
@@ -99,13 +98,14 @@ func (s *Series) emptyLike() *Series {
 	return e
 }
 
-// columns lists the columns of values, so that they can be treated alike.
+// columns lists the columns of values, so that loops can treat them alike.
 func (s *Series) columns() [3]*[]float64 {
 	return [3]*[]float64{&s.OperationsPerSecond, &s.BytesPerSecond, &s.MeanLatencySeconds}
 }
 
-// gather appends one whole second to s if another series covers that second, from the interval with
-// index first on. If nothing completed in the second, gather removes the latencies from s.
+// gather appends one whole second to s, computed from the intervals of another series, from index first on.
+// It appends nothing unless these intervals cover the second. If nothing completed in the second, gather
+// removes the latencies of all seconds from s.
 func (s *Series) gather(from *Series, first int, second float64) {
 	var covered, operations, bytes, latency, weight float64
 	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {
@@ -148,8 +148,8 @@ func (s *Series) gather(from *Series, first int, second float64) {
 	}
 }
 
-// For each second that both aligned series have, matchSeconds calls visit with its index in a and its
-// index in b.
+// matchSeconds calls visit for each second that both aligned series have, with the second's index in a and in
+// b.
 func matchSeconds(a, b *Series, visit func(i, j int)) {
 	for i, j := 0, 0; i < a.Len() && j < b.Len(); {
 		switch {
@@ -164,9 +164,9 @@ func matchSeconds(a, b *Series, visit func(i, j int)) {
 	}
 }
 
-// AddSeries adds the rates of two clients that started together, second by second, and weights
-// their latencies by operations. The result has the complete seconds and the columns that both
-// have; nil without any.
+// AddSeries adds the rates of two clients that started together, second by second, and weights their
+// latencies by operations. The sum has the complete seconds and the columns that both series have; nil
+// without a common second or column.
 func AddSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil
@@ -176,7 +176,7 @@ func AddSeries(a, b *Series) *Series {
 		return nil
 	}
 	sum := &Series{Boundaries: AlignedBoundaries}
-	// The common latency is known only if both have operations, which are the weights.
+	// The mean latency needs the operations of both series, which are the weights.
 	latency := a.MeanLatencySeconds != nil && b.MeanLatencySeconds != nil &&
 		a.OperationsPerSecond != nil && b.OperationsPerSecond != nil
 	matchSeconds(a, b, func(i, j int) {
@@ -197,9 +197,9 @@ func AddSeries(a, b *Series) *Series {
 	return sum.orNil()
 }
 
-// JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth and
-// of operations. The result has the seconds that both have; nil without any. If both have a column,
-// it comes from a.
+// JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth and of
+// operations. The result has the seconds that both series have; nil without a common second. A column that
+// both series have comes from a.
 func JoinSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Validate returns an error for impossible values in a result, such as a number
-// that is negative, infinite or NaN. A direction without operations is an error
-// too: it has to be absent.
+// Validate returns an error for impossible values in a result, such as a number that is negative, infinite or
+// NaN. A direction without operations is an error too: it has to be nil.
 func (r *Result) Validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:
@@ -32,7 +31,7 @@ func (r *Result) Validate() error {
 	return nil
 }
 
-// validateText returns an error for text that JSON would change.
+// validateText returns an error for text that is not UTF-8, because JSON would change it.
 func (r *Result) validateText() error {
 	texts := []string{string(r.Source.Tool), r.Source.ToolVersion, r.Source.Format}
 	for name, value := range r.Source.Settings {

@@ -9,16 +9,15 @@ import (
 type LatencyWindow struct {
 	StartSeconds float64 `json:"startSeconds"`
 	EndSeconds   float64 `json:"endSeconds"`
-	// Histogram counts the operations that completed in the window; it has no bins if none
-	// did.
+	// Histogram counts the operations that completed in the window. Without such operations, it has no bins.
 	Histogram *Histogram `json:"histogram"`
 }
 
 // maxWindows is the maximum number of windows of a run: a day of five-second windows.
 const maxWindows = 24 * 3600 / 5
 
-// AddLatencyWindows adds the windows of clients or jobs that started together, window by
-// window. The result has the windows that both have; nil without any.
+// AddLatencyWindows adds the windows of clients or jobs that started together, window by window. The result
+// has the windows that both arguments have; nil without a common window.
 func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	var sum []LatencyWindow
 	for _, w := range a {
@@ -35,8 +34,8 @@ func AddLatencyWindows(a, b []LatencyWindow) ([]LatencyWindow, error) {
 	return sum, nil
 }
 
-// LatencyWithin adds up the windows that end after fromSeconds and not after toSeconds; nil
-// without any.
+// LatencyWithin adds up the histograms of the windows that end after fromSeconds, but not after toSeconds;
+// nil without such a window.
 func (d *Direction) LatencyWithin(fromSeconds, toSeconds float64) (*Histogram, error) {
 	var sum *Histogram
 	for _, w := range d.LatencyWindows {

@@ -22,11 +22,11 @@ type ClusterInfo struct {
 	FSID string
 	// Phase, State and Message are copied from Rook's status.
 	Phase, State, Message string
-	// Reconciled reports whether, as far as known, Rook has seen the latest spec.
+	// Reconciled reports whether Rook has probably handled the latest spec: see progressWithin.
 	Reconciled bool
 	// Deleting reports whether the CephCluster is being removed.
 	Deleting bool
-	// Image is the image in the spec, RunningImage the image whose version Rook has detected.
+	// Image is the Ceph image in the spec. RunningImage is the image whose version Rook last detected.
 	Image, RunningImage string
 	// CephVersions counts daemons by version, such as {"18.2.7": 5}.
 	CephVersions map[string]int
@@ -35,17 +35,17 @@ type ClusterInfo struct {
 	RookVersion string
 	// Network describes how clients reach the daemons.
 	Network Network
-	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may remove OSDs.
+	// RemovesOSDs is removeOSDsIfOutAndSafeToRemove: Rook may remove OSDs that are out.
 	RemovesOSDs bool
-	// CephConfig has the options of spec.cephConfig, which Rook sets again at each reconcile, by
-	// section and option.
+	// CephConfig has the options of spec.cephConfig, by section and option. Rook sets these options again
+	// at each reconcile.
 	CephConfig map[string]map[string]string
 }
 
 // Network is the part of a CephCluster's network spec that clients need.
 type Network struct {
-	// Multus reports whether the daemons have an additional network. PublicSelector names it
-	// if it is the public network.
+	// Multus reports whether the daemons have an additional network. PublicSelector names that network if
+	// it is the public network.
 	Multus         bool
 	PublicSelector string
 	// RequireMsgr2, Encryption and Compression are requirements for connections.
@@ -150,10 +150,9 @@ func clusterInfo(o *unstructured.Unstructured, read cephCluster, now time.Time) 
 	}
 }
 
-// progressWithin is the time within which Rook reports progress after a change of the spec and
-// after each report. When Rook is done, it writes the observed generation once. If that write
-// conflicts with another, the generation stays outdated until the spec changes again: perhaps for
-// weeks, in a healthy cluster. So after this time without progress, Rook counts as done.
+// progressWithin is the time without reported progress after which Rook counts as done. Rook writes the
+// observed generation only once, when it is done. If that write conflicts with another, the generation
+// stays outdated until the spec changes again: perhaps for weeks, in a healthy cluster.
 const progressWithin = 2 * time.Minute
 
 // lastProgress returns the time of the last change to the object outside its status, or of
@@ -203,8 +202,8 @@ func (a *Access) rookVersion(ctx context.Context, namespace string) string {
 	return ""
 }
 
-// Unsettled says why Rook is not done with the cluster, so that the cluster should not be measured
-// now; "" if it may be measured.
+// Unsettled says why the cluster should not be measured now, because Rook is not done with it; "" if it may
+// be.
 func (i ClusterInfo) Unsettled() string {
 	switch {
 	case i.Deleting:

@@ -24,15 +24,15 @@ const (
 	monitorsName = "rook-ceph-config"
 	keyMonHost   = "mon_host"
 
-	// keyNamePrefix begins the name of the Secret with the key of a CephClient. A
-	// CephClient whose secretName says otherwise (Rook 1.18) cannot be used: a Role
-	// has to name the Secrets that may be read.
+	// keyNamePrefix begins the name of the Secret with the key of a CephClient. A CephClient whose
+	// secretName sets another name (Rook 1.18) cannot be used, because the operator's Role names the
+	// Secrets that it may read.
 	keyNamePrefix = "rook-ceph-client-"
 	keyUser       = "userID"
 	keyUserKey    = "userKey"
 
-	// connectionTTL is the lifetime of a cached connection. A moved monitor or a replaced key may
-	// go unnoticed for this long. If Ceph refuses the old key, Forget drops the connection earlier.
+	// connectionTTL is the lifetime of a cached connection. The operator may miss a moved monitor or a
+	// replaced key for this long. If Ceph refuses the old key, Forget drops the connection earlier.
 	connectionTTL = 30 * time.Second
 )
 
@@ -119,8 +119,8 @@ func (c *Connections) find(ctx context.Context, cluster settings.Cluster, key cl
 	return found, nil
 }
 
-// image returns the Ceph image of a cluster, for the error about a key that cannot be read;
-// "" if unknown, which does not prevent a connection.
+// image returns the Ceph image of a cluster; "" if unknown. The image is only for the error when `ceph` is
+// too old to read the key.
 func (c *Connections) image(ctx context.Context, cluster settings.Cluster) string {
 	var read cephCluster
 	if err := get(ctx, c.reader, object(kindCluster, cluster.Namespace, cluster.Name), &read); err != nil {

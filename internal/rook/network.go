@@ -24,10 +24,10 @@ type PodNetwork struct {
 	Annotations map[string]string
 }
 
-// PodNetwork returns the network settings of a pod that reaches the daemons. It never uses the
-// host network: pods can reach daemons on a node's address from the pod network, and
-// restricted namespaces refuse host networking. With Multus, the OSDs are only on the public
-// network, so the pod has to join it.
+// PodNetwork returns the network settings of a pod that reaches the daemons. It never uses the host
+// network: pods can reach daemons on a node's address from the pod network, and restricted namespaces
+// refuse host networking. With a public network of Multus, the OSDs are only on that network, so the pod
+// has to join it.
 func (i ClusterInfo) PodNetwork() (PodNetwork, error) {
 	if !i.Network.Multus || i.Network.PublicSelector == "" {
 		return PodNetwork{}, nil
@@ -43,11 +43,11 @@ func (i ClusterInfo) PodNetwork() (PodNetwork, error) {
 	return PodNetwork{Annotations: map[string]string{multusAnnotation: selection}}, nil
 }
 
-// multusSelection rewrites the CephCluster's selector so that a pod in another namespace can use it:
-// in the CephCluster, a name without a namespace refers to the CephCluster's own.
+// multusSelection adds the CephCluster's namespace to a selector without a namespace, because a pod in
+// another namespace uses the selector.
 func multusSelection(selector, namespace string) (string, error) {
 	selector = strings.TrimSpace(selector)
-	if strings.HasPrefix(selector, "{") { // Rook takes it without brackets, Multus does not
+	if strings.HasPrefix(selector, "{") { // Rook accepts an object without brackets, Multus does not.
 		selector = "[" + selector + "]"
 	}
 	if strings.HasPrefix(selector, "[") {
@@ -77,10 +77,9 @@ func multusJSON(selector, namespace string) (string, error) {
 	return string(text), err
 }
 
-// ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides the
-// monitors and the key. They are needed because monitors send these options only after the first
-// connection. A requirement of version 2 of the protocol needs no line: Rook then lists only the
-// addresses of version 2.
+// ConfLines returns the lines that clients of a cluster need in [global] of ceph.conf besides the monitors
+// and the key. They are needed because monitors send these options only after the first connection.
+// RequireMsgr2 needs no line, because Rook then lists only the monitors' v2 addresses.
 func (i ClusterInfo) ConfLines() []string {
 	var lines []string
 	if i.Network.Encryption {

@@ -11,8 +11,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// RestartOSD deletes the pod of an OSD, so that Kubernetes starts another. It does not
-// wait for the new pod, and does not check whether the cluster can spare the OSD.
+// RestartOSD deletes the pod of an OSD, so that Kubernetes starts a new one. It does not wait for the new
+// pod, and does not check whether the cluster can spare the OSD.
 func (a *Access) RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error {
 	var pods corev1.PodList
 	err := a.reader.List(ctx, &pods, client.InNamespace(ref.Namespace), client.MatchingLabels{

@@ -28,13 +28,13 @@ type Owned struct {
 	PoolParameters map[string]map[string]string
 	// PoolObjects has the names of the CephBlockPools, by Ceph's name of the pool.
 	PoolObjects map[string]string
-	// CephConfig has the options that the CephCluster sets, by section and option. If a value is in
-	// a Secret, cephtune does not read it: a text names the Secret and its key instead.
+	// CephConfig has the options that the CephCluster sets, by section and option. cephtune does not read
+	// values in Secrets: instead of such a value, a text names the Secret and its key.
 	CephConfig map[string]map[string]string
 }
 
-// ownedConfig is the part of a CephCluster that sets options. Rook sets options from Secrets
-// first, so the others take precedence.
+// ownedConfig is the part of a CephCluster that sets options. Rook sets the options from Secrets first, so
+// those of cephConfig take precedence.
 type ownedConfig struct {
 	Spec struct {
 		CephConfig           map[string]map[string]string    `json:"cephConfig"`
@@ -63,9 +63,9 @@ type ownedPool struct {
 	} `json:"spec"`
 }
 
-// Owned reads the settings that Rook applies in a cluster. It uses all CephBlockPools in the
-// namespace, because Rook allows only one CephCluster there. It skips those being deleted,
-// since Rook sets nothing for them.
+// Owned reads the settings that Rook applies in a cluster. It uses all CephBlockPools in the namespace,
+// because Rook allows only one CephCluster there. It skips pools that are being deleted, because Rook sets
+// nothing for them.
 func (a *Access) Owned(ctx context.Context, ref v1alpha1.ClusterReference) (Owned, error) {
 	o := object(kindCluster, ref.Namespace, ref.Name)
 	config := ownedConfig{}

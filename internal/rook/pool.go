@@ -31,9 +31,9 @@ const (
 
 	// poolFinalizer is Rook's finalizer on pools.
 	poolFinalizer = "cephblockpool.ceph.rook.io"
-	// releaseAfter is the minimum time between the request to delete a pool that Ceph does not
-	// have and the removal of Rook's finalizer. It is longer than any reconcile that Rook began
-	// before the request.
+	// releaseAfter is the minimum time between the request to delete a pool and the removal of Rook's
+	// finalizer, if Ceph does not have the pool. After this time, any reconcile that Rook began before the
+	// request has ended.
 	releaseAfter = time.Minute
 
 	defaultMetadataSize = 3
@@ -46,13 +46,12 @@ const (
 // ScratchUse identifies the user of a scratch pool.
 type ScratchUse struct {
 	Owner objectref.Ref
-	// Key distinguishes pools of one owner with the same spec; "" if the owner has only one at a
-	// time.
+	// Key distinguishes pools of one owner with the same spec; "" if the owner has only one pool at a time.
 	Key string
-	// Continues reports that earlier users with the same key have measured on the pool, so that
-	// a new pool cannot replace it.
+	// Continues reports that earlier runs with the same key have used the pool, so that a new pool cannot
+	// replace it.
 	Continues bool
-	// Data reports that the users also share data, which the first of them has prefilled.
+	// Data reports that the runs also share data, which the first run has prefilled.
 	Data bool
 }
 
@@ -64,16 +63,16 @@ type blockPool struct {
 	} `json:"status"`
 }
 
-// EnsureScratchPool has Rook create the scratch pool, including a metadata pool if it is
-// erasure-coded. The spec has to name its numbers of PGs, as placement.Sized does, because the
-// autoscaler is off. The method is idempotent. It returns true when Rook says Ready, and before
-// that the obstacle. Call VerifyPool afterwards: Rook says Ready even if Ceph refused a parameter.
+// EnsureScratchPool has Rook create the scratch pool and, if that is erasure-coded, a metadata pool. The
+// spec has to contain its numbers of PGs (see placement.Sized), because the autoscaler is off. The method
+// is idempotent. It returns true when Rook reports Ready, and before that the obstacle. Call VerifyPool
+// afterwards: Rook reports Ready even if Ceph refused a parameter.
 //
-// An *Error says that the name is taken, that the pool was created for another spec or other runs,
-// that the pool of a continuing use was removed or recreated, or that the operator lacks a right.
-// The method never touches a CephBlockPool without the operator's annotations. It also never adopts
-// a pool that exists in Ceph without a CephBlockPool, because Rook would take it over and finally
-// remove it. The OSD map serves this check, and must have been read after the previous scratch pool
+// It returns an *Error if the name is taken, if the pool was created for another spec or other runs, or if
+// the operator lacks a right. It also returns an *Error if use.Continues is set, but the pool was removed
+// or recreated. The method never touches a CephBlockPool without the operator's annotations. It also never
+// adopts a pool that exists in Ceph without a CephBlockPool, because Rook would take that pool over and
+// finally remove it. For this check, the OSD map must have been read after the previous scratch pool
 // disappeared.
 func (a *Access) EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error) {
 	ready = true
@@ -146,7 +145,7 @@ func (a *Access) create(ctx context.Context, pool scratchPool, key client.Object
 		annotationSpec:     digest,
 	})
 	o.Object["spec"] = pool.spec
-	// If another client created the pool first, the next pass reads its annotations.
+	// If another client created the pool first, the next call of ensure reads the pool's annotations.
 	if err := a.writer.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", explain(err, "create", kindBlockPool, key)
 	}
@@ -180,16 +179,16 @@ func (a *Access) HasScratchPool(ctx context.Context, cluster settings.Cluster, o
 	return err == nil && owns(owner, o) && o.GetDeletionTimestamp() == nil, nil
 }
 
-// DeleteScratchPool has Rook remove the owner's scratch pools. It returns true when the owner has
-// neither the data pool nor the metadata pool, and before that the obstacle. It leaves pools of
-// others alone; they are not an obstacle.
+// DeleteScratchPool has Rook remove the owner's scratch pools. It returns true when the owner has neither
+// the data pool nor the metadata pool, and before that the obstacle. Pools of other owners stay, and are
+// not an obstacle.
 //
-// The metadata pool is removed before the data pool. It contains the images. Rook does not remove it
-// while images exist, and an image can be removed only while its data pool exists.
+// The metadata pool is removed first, because it contains the images. Rook does not remove it while images
+// exist, and an image can be removed only while its data pool exists.
 //
-// Rook waits for ever when it has to remove a pool that it could never create. If the OSD map does
-// not have such a pool a minute after the request to delete it, DeleteScratchPool removes Rook's
-// finalizer. The OSD map must be current, or nil: then the finalizer stays.
+// Rook waits forever when it has to remove a pool that it could never create. If the OSD map still lacks
+// the pool a minute after the request to delete it, DeleteScratchPool removes Rook's finalizer. The OSD map
+// must be current. With a nil OSD map, the finalizer stays.
 func (a *Access) DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error) {
 	for _, name := range []string{settings.ScratchPool, settings.ScratchDataPool} {
 		waiting, err := a.remove(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, owner, osdMap)
@@ -237,7 +236,7 @@ func (a *Access) release(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// blocked returns Rook's message about a blocked deletion. Rook retries every ten seconds.
+// blocked returns Rook's message about a blocked deletion, which Rook retries every ten seconds.
 func blocked(key client.ObjectKey, pool blockPool) string {
 	for _, c := range pool.Status.Conditions {
 		if (c.Type == "PoolDeletionIsBlocked" || c.Type == "DeletionIsBlocked") && c.Status == metav1.ConditionTrue {
@@ -282,8 +281,8 @@ type scratchPool struct {
 	spec map[string]any // with the types of decoded JSON
 }
 
-// digest returns a digest of the spec and of the use's key. The stored spec cannot be compared
-// directly, because Rook adds fields of its own.
+// digest returns a digest of the spec and the use's key. The stored spec cannot be compared directly,
+// because Rook adds fields to it.
 func (p scratchPool) digest(key string) (string, error) {
 	text, err := json.Marshal(p.spec)
 	if err != nil {

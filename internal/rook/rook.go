@@ -1,7 +1,7 @@
-// Package rook is the operator's interface to Rook: it finds the connection to a CephCluster, reads
-// its state and the settings that Rook sets in Ceph, makes Rook create and remove scratch pools,
-// and deletes the pods of OSDs to restart them. It reads objects directly from the API server,
-// never from a cache. So it needs no right to watch in Rook's namespaces.
+// Package rook is the operator's interface to Rook. It finds the connection to a CephCluster, and reads its
+// state and the settings that Rook sets in Ceph. It makes Rook create and remove scratch pools, and deletes
+// the pods of OSDs to restart them. It reads objects directly from the API server, never from a cache. So
+// it needs no right to watch in Rook's namespaces.
 package rook
 
 import (
@@ -25,9 +25,8 @@ const (
 	kindBlockPool = "CephBlockPool"
 	kindClient    = "CephClient"
 
-	// These are phases of Rook's objects. Ready: Rook is done. Connected: Rook has reached an
-	// external cluster. Progressing, which is also the type of a condition: Rook works on the
-	// object.
+	// These are phases of Rook's objects. Ready: Rook is done. Connected: Rook has reached an external
+	// cluster. Progressing: Rook works on the object. Progressing is also the type of a condition.
 	phaseReady       = "Ready"
 	phaseConnected   = "Connected"
 	phaseProgressing = "Progressing"
@@ -58,7 +57,7 @@ const (
 	ReasonNetworkUnknown = "NetworkUnknown"
 )
 
-// Error is an error that waiting alone rarely mends. Its message says what is wrong, and what a user
+// Error is an error that rarely disappears without action. Its message says what is wrong, and what a user
 // can do, if anything.
 type Error struct {
 	Reason, Message string

@@ -13,10 +13,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// VerifyPool compares the wanted scratch pool with the pool in Ceph, and returns each
-// difference as a sentence, in a fixed order. A number of PGs that is still changing counts as
-// a difference. VerifyPool compares values by meaning, since Ceph stores "8K" as 8192 and a
-// flag's "1" as the flag. It does not compare failure domain and device class.
+// VerifyPool compares the wanted scratch pool with the pool in Ceph, and returns each difference as a
+// sentence, in a fixed order. A number of PGs that is still changing counts as a difference. VerifyPool
+// compares values by meaning, because Ceph stores "8K" as 8192, and shows a flag with the value "1" as set.
+// It does not compare failure domain and device class.
 func VerifyPool(want v1alpha1.ScratchPool, pools []ceph.Pool) []string {
 	if want.ErasureCoded == nil {
 		size := defaultMetadataSize
@@ -62,10 +62,10 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 	return differences
 }
 
-// Overtaken reports whether a scratch pool that Rook calls Ready has settled at the wrong
-// number of PGs, with its autoscaler off. Rook creates a pool first and then sets its options,
-// one by one: in between, the autoscaler, which runs once a minute, may change the number.
-// That is never corrected, so the pool has to be created again.
+// Overtaken reports whether a scratch pool that Rook calls Ready has settled at the wrong number of PGs,
+// with its autoscaler off. Rook creates a pool first and then sets its options, one by one. In between, the
+// autoscaler, which runs once a minute, may change the number of PGs. Rook never corrects that number, so
+// the pool has to be created again.
 func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 	if want.ErasureCoded == nil {
 		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)
@@ -158,8 +158,8 @@ func truth(value string) (set, ok bool) {
 	return false, false
 }
 
-// parseNumber parses a number with an optional unit from K to E. Units with a trailing i have
-// base 1024; the others have the given base.
+// parseNumber parses a number with an optional unit from K to E. Units with a trailing i have base 1024;
+// other units have the given base.
 func parseNumber(text string, base float64) (float64, bool) {
 	text = strings.TrimSuffix(text, "B")
 	if short, ok := strings.CutSuffix(text, "i"); ok {

@@ -12,12 +12,12 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// cutRoom is the number of bytes reserved for the line that reports the cut.
+// cutRoom is the number of bytes reserved for the line that says how many bytes were cut out.
 const cutRoom = 64
 
 // capture keeps the beginning and the end of a command's output in bounded memory.
 type capture struct {
-	half int // Maximum bytes of head, and also of tail.
+	half int // maximum bytes of the head, and of the tail in the text
 
 	mu         sync.Mutex
 	head, tail []byte
@@ -35,22 +35,22 @@ func (c *capture) Write(p []byte) (int, error) {
 	room := min(c.half-len(c.head), len(p))
 	c.head = append(c.head, p[:room]...)
 	c.tail = append(c.tail, p[room:]...)
-	// The tail is trimmed only when it has twice its final length, so that each byte is copied
-	// once.
+	// The tail is trimmed only when it has twice its final length, so that each byte is moved at most once.
 	if len(c.tail) >= 2*c.half {
 		c.left += int64(c.trim(c.half))
 	}
 	return n, nil
 }
 
-// trim cuts the tail to a length and returns the number of bytes removed.
+// trim removes the beginning of the tail, so that at most length bytes remain. It returns the number of bytes
+// removed.
 func (c *capture) trim(length int) int {
 	excess := max(0, len(c.tail)-length)
 	c.tail = append(c.tail[:0], c.tail[excess:]...)
 	return excess
 }
 
-// text returns the output, cut in the middle.
+// text returns the output. If bytes were dropped, a line in the middle says how many.
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,8 @@ func (c *capture) text() string {
 	return clean(c.head) + fmt.Sprintf("\n[… %d bytes …]\n", c.left) + clean(c.tail)
 }
 
-// lastLines returns whole lines from the end, at most limit bytes. If the last line alone is
-// longer, it returns the end of that line.
+// lastLines returns the last whole lines of the text, in at most limit bytes. If the last line alone has more
+// than limit bytes, it returns the end of that line.
 func (c *capture) lastLines(limit int) string {
 	text := strings.TrimRightFunc(c.text(), unicode.IsSpace)
 	if len(text) <= limit {
@@ -74,8 +74,8 @@ func (c *capture) lastLines(limit int) string {
 	return strings.ToValidUTF8(text[len(text)-limit:], "")
 }
 
-// streams has an engine's standard output and standard error. They are captured separately, because
-// results are parsed from standard output alone. So the order of lines between the two is lost.
+// streams captures an engine's standard output and standard error separately. The order of lines between the
+// two streams is lost.
 type streams struct{ stdout, stderr *capture }
 
 func newStreams() *streams {
@@ -85,17 +85,16 @@ func newStreams() *streams {
 // text returns both outputs, standard error last.
 func (s *streams) text() string { return s.stdout.text() + s.stderr.text() }
 
-// lastLines returns the last lines of both streams, at most limit bytes. Standard error gets up to
-// three quarters of them.
+// lastLines returns the last lines of both streams, in at most limit bytes. Standard error gets up to three
+// quarters of the bytes.
 func (s *streams) lastLines(limit int) string {
 	why := s.stderr.lastLines(limit * 3 / 4)
 	what := s.stdout.lastLines(limit - len(why) - len("\n"))
 	return strings.Trim(what+"\n"+why, "\n")
 }
 
-// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. The
-// text is never longer than the bytes: an invalid byte becomes a space, because U+FFFD, as in JSON,
-// would take three bytes.
+// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. Invalid bytes and
+// carriage returns become spaces. U+FFFD would take three bytes, so the text could exceed its limit.
 func clean(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -110,8 +109,8 @@ func clean(b []byte) string {
 	}, string(b))
 }
 
-// boundedWriter writes a limited number of bytes, discards the rest, and remembers the first error.
-// Write itself never fails, because an engine must never wait for the reader of its output.
+// boundedWriter writes up to left bytes, discards the rest, and remembers the first error. Write never
+// returns an error. An error would end the copying of the output, and the full pipe would block the engine.
 type boundedWriter struct {
 	w    io.Writer
 	left int64
@@ -132,7 +131,7 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// complete returns an error unless everything was written.
+// complete returns an error unless all bytes were written.
 func (b *boundedWriter) complete() error {
 	if b.lost {
 		return errors.New("it is too long")

@@ -22,18 +22,17 @@ import (
 
 // The limits of a client's requests.
 const (
-	// requestTimeout limits a request and its answer, whatever the caller's context allows. For a
-	// snapshot, it is added to the requested wait.
+	// requestTimeout limits a request and its answer, even if the caller's context allows more time. A
+	// snapshot may take the requested wait in addition.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes is more than the size of a session's snapshot: at most one task of each run
-	// fails, and the status of any other task has less than 256 bytes.
+	// maxAnswerBytes exceeds the size of any snapshot: in each run, at most one task fails, with a status of
+	// up to 4 KiB. Any other status has less than 256 bytes.
 	maxAnswerBytes  = maxTasks * 256
 	maxRefusalBytes = 8 << 10
 	maxHeaderBytes  = 16 << 10
 )
 
-// answerLimits limits the memory of an answer. The manager keeps the snapshots of all runners, up
-// to 64.
+// answerLimits limits the memory of an answer, because the manager keeps the snapshots of up to 64 runners.
 func answerLimits() limits.Limits {
 	return limits.Limits{TextBytes: maxAnswerBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * maxAnswerBytes, Depth: 8}
 }
@@ -47,12 +46,12 @@ type client struct {
 
 var _ Client = (*client)(nil)
 
-// Dial returns a client of the runner at an address, host:port. key is the key of the session. The
-// client connects with its first request and then reuses its connections, so that it sends a start
-// signal without delay. So keep the client for as long as the runner is needed.
+// Dial returns a client of the runner at an address (host:port). key is the key of the session. The client
+// connects with its first request. Later requests reuse the connection, so that a start signal needs no
+// handshake. Keep the client for as long as the runner is needed.
 //
-// A request that the runner refuses is an [*Error], see [HasCode]. With any other error, the
-// request may or may not have been executed.
+// If the runner refuses a request, the error is an [*Error], see [HasCode]. After any other error, the runner
+// may or may not have executed the request.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
@@ -72,7 +71,7 @@ func Dial(address string, key []byte) (Client, error) {
 				TLSHandshakeTimeout: requestTimeout / 2,
 				// One connection waits for changes, one sends commands, and one is spare.
 				MaxIdleConnsPerHost: 3,
-				IdleConnTimeout:     4 * time.Minute, // Shorter than the runner's own timeout.
+				IdleConnTimeout:     4 * time.Minute, // The runner closes idle connections after 5 min.
 				DisableCompression:  true,            // Reports are compressed already.
 
 				MaxResponseHeaderBytes: maxHeaderBytes,
@@ -107,8 +106,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	sent := &atomic.Pointer[time.Time]{}
 	now := time.Now()
 	sent.Store(&now)
-	// The earliest start is when the connection exists, not when Start was called: the client may
-	// have to connect first.
+	// The engine cannot start before the connection exists, and connecting may take a while. So the earliest
+	// start is the time of the connection, not of the call.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		now := time.Now()
 		sent.Store(&now)
@@ -122,9 +121,8 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
 }
 
-// bound computes when an engine began. The earliest time is that of the request. The latest is the
-// time of the answer minus the running time that the runner reports. If that latest time is before
-// the request, bound uses the time of the request.
+// bound computes the interval in which an engine began. NotBefore is the time of the request. NotAfter is the
+// time of the answer minus the engine's running time, or NotBefore if that is later.
 func bound(sent, received time.Time, running time.Duration) Started {
 	began := received.Add(-max(running, 0))
 	if began.Before(sent) {
@@ -162,8 +160,8 @@ func (c *client) Finish(ctx context.Context) error {
 
 func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id) + verb }
 
-// exchange sends a value as JSON, and decodes the answer; nil stands for no value, or no answer to
-// decode.
+// exchange sends value as JSON, and decodes the answer to into. If value is nil, the request has no body. If
+// into is nil, exchange discards the answer.
 func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any) error {
 	var body []byte
 	if value != nil {
@@ -173,7 +171,7 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 		}
 	}
 	return c.request(ctx, wait, method, path, body, func(answer io.Reader) error {
-		if into == nil { // An unread body would close the connection.
+		if into == nil { // The connection can be reused only if the body was read.
 			_, err := readBounded(answer, maxRefusalBytes)
 			return err
 		}
@@ -181,7 +179,7 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 	})
 }
 
-// request sends a request, and reads the answer if the runner accepted it.
+// request sends a request. If the status of the answer is 200 OK, it calls read with the body.
 func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte, read func(io.Reader) error) (err error) {
 	ctx, stop := context.WithTimeout(ctx, wait+requestTimeout)
 	defer stop()
@@ -204,8 +202,8 @@ func (c *client) request(ctx context.Context, wait time.Duration, method, path s
 	return nil
 }
 
-// refusal returns the runner's reason for refusing a request, or an error for an answer that is not
-// from a runner.
+// refusal returns the runner's reason for refusing a request. If the answer is not from a runner, it returns
+// an error with the beginning of the answer.
 func (c *client) refusal(response *http.Response, path string) error {
 	data, err := readBounded(response.Body, maxRefusalBytes)
 	if err != nil {

@@ -15,21 +15,20 @@ import (
 
 // Course is the work of an engine, second by second.
 type Course struct {
-	// Rows are in the order of time. Their times count from the start of the engine.
+	// Rows are in chronological order. Their times count from the start of the engine.
 	Rows []result.Second
-	// Began has the earliest and the latest time at which the engine can have started, by the
-	// manager's clock.
+	// Began bounds the time at which the engine started, by the manager's clock.
 	Began Started
 }
 
-// The limits of courses. An answer without room for all rows omits the later ones, which the client
-// then requests.
+// The limits of courses. If an answer has no room for all rows, the client sends further requests for the
+// rest.
 const (
 	maxSeconds       = 6 * 3600 // rows of a task
 	maxSecondsAnswer = 1000     // rows of an answer
-	// maxBins is the maximum number of histogram bins, of 16 bytes each, in the rows of a task that the
-	// manager has not received. It is enough for an hour with 290 bins a second. Rows beyond that have no
-	// histograms.
+	// maxBins is the maximum number of histogram bins in those rows of a task that the manager has not
+	// received yet. A bin takes 16 bytes. The maximum is enough for an hour with 290 bins a second. Rows
+	// beyond the maximum have no histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )
@@ -42,19 +41,19 @@ func courseLimits() limits.Limits {
 // answeredCourse is the answer to a request for a course.
 type answeredCourse struct {
 	Rows []result.Second `json:"rows"`
-	// RunningNanoseconds is the time since the engine was started.
+	// RunningNanoseconds is the time since the engine started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
-	// More reports that the answer had no room for further rows.
+	// More says that the task has further rows, for which the answer has no room.
 	More bool `json:"more,omitempty"`
 }
 
-// addSecond stores a row. The runner reads output as it is printed, so a row ends when its line
-// arrives, unless the line has a timestamp.
+// addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a timestamp it ends
+// now, because the runner reads each line as soon as the engine has printed it.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entry.since.IsZero() {
-		return // The line came before the engine was known to run.
+		return // The start of the engine is not recorded yet.
 	}
 	now := time.Now()
 	ended := now.Sub(r.entry.since)
@@ -63,7 +62,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
-	if !counted.Taken.IsZero() { // Earlier rows, such as those of a ramp, may be missing.
+	if !counted.Taken.IsZero() { // A gap may precede the row, such as a ramp without rows.
 		ended -= counted.Delay(now)
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
@@ -89,7 +88,7 @@ func binsOf(row *result.Second) int {
 	return n
 }
 
-// answerOf returns the rows that fit into an answer, at least one.
+// answerOf returns the first rows that fit into an answer; at least one, unless rows is empty.
 func answerOf(rows []result.Second) []result.Second {
 	rows = rows[:min(len(rows), maxSecondsAnswer)]
 	bins := 0
@@ -101,8 +100,8 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns rows of a task, beginning with row number from. The manager has received the rows
-// whose numbers are below the parameter received.
+// course returns the rows of a task, beginning with number from. It drops the histograms of the rows below
+// number received, because the manager has received them.
 func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +119,8 @@ func (s *session) course(id string, received, from int) (answeredCourse, *Error)
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// drop drops the histograms of rows that the manager has received. Otherwise, the rows of a long
-// session of a sweep for a percentile would exceed maxBins, and later rows would have no histograms.
+// drop drops the histograms of the rows below number received. Otherwise a long session of a sweep that
+// compares percentiles would exceed maxBins, and its later rows would have no histograms.
 func (e *entry) drop(received int) {
 	for ; e.plain < received; e.plain++ {
 		e.bins -= binsOf(&e.course[e.plain])
@@ -129,8 +128,7 @@ func (e *entry) drop(received int) {
 	}
 }
 
-// Course implements [Client]. If an answer has room for only a part of the rows, the client
-// requests the rest.
+// Course implements [Client]. It sends further requests until it has all rows.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
 	course, err := c.coursePart(ctx, id, from, from)
 	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
@@ -142,7 +140,7 @@ func (c *client) Course(ctx context.Context, id string, from int) (Course, error
 	return course.Course, err
 }
 
-// coursePart has the rows of one answer. more reports whether the runner has further rows.
+// coursePart has the rows of one answer. The field more says that the runner has further rows.
 type coursePart struct {
 	Course
 	more bool
@@ -150,7 +148,7 @@ type coursePart struct {
 
 func (c *client) coursePart(ctx context.Context, id string, received, from int) (coursePart, error) {
 	var answer answeredCourse
-	var arrived time.Time // Before the rows are decoded, which takes a while if several clients answer at once.
+	var arrived time.Time // Taken before decoding, which takes a while if several clients answer simultaneously.
 	sent := time.Now()
 	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}, "received": {strconv.Itoa(received)}}.Encode())
 	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error {

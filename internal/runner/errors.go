@@ -9,10 +9,10 @@ import (
 // Code is the reason why a runner refuses a request, as one word.
 type Code string
 
-// The codes. A client that repeats Start after a lost answer gets AlreadyStarted if the first
-// request was executed. The other requests succeed again when repeated.
+// The codes. If the answer to Start was lost although the runner executed the request, a repeated Start gets
+// AlreadyStarted. All other requests can be repeated.
 const (
-	// Invalid: the runner does not understand the request.
+	// Invalid: the request is malformed, or asks for something that the runner cannot or must not do.
 	Invalid Code = "Invalid"
 	// Unauthorized: the request does not carry the token of this session.
 	Unauthorized Code = "Unauthorized"
@@ -24,8 +24,8 @@ const (
 	Different Code = "Different"
 	// Full: the runner has reached its maximum number of tasks, or of report bytes.
 	Full Code = "Full"
-	// NotReady: the task is not in state Ready and so cannot start, or its engine has not begun and
-	// so has no course yet.
+	// NotReady: the task cannot start, because its state is not Ready; or it has no course, because its
+	// engine does not run yet.
 	NotReady Code = "NotReady"
 	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"
@@ -33,9 +33,9 @@ const (
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"
-	// Finished: the runner is ending, mostly because the manager has called Finish.
+	// Finished: the runner is ending and accepts no further task.
 	Finished Code = "Finished"
-	// Internal: the runner failed.
+	// Internal: the runner could not complete the request.
 	Internal Code = "Internal"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// carryOut runs a task to its end: the preparation steps, the wait for the start signal, and
-// the engine. It makes the report before other goroutines can see that the task has ended.
+// carryOut executes a task: the preparation steps, the wait for the start signal, and the engine. It makes
+// the report before other goroutines can see that the task has ended.
 func (s *session) carryOut(ctx context.Context, e *entry) {
 	r := &execution{session: s, entry: e, report: task.Report{Client: s.client}, output: newStreams()}
 	r.report.ID = e.task.ID
@@ -30,8 +30,8 @@ func (s *session) carryOut(ctx context.Context, e *entry) {
 	r.end(err)
 }
 
-// execution is one running task. Its steps return a [*failure], or, if the task was cancelled, the
-// cause of the context.
+// execution is one running task. Its methods return a [*failure], or the cause of the context if the task was
+// cancelled.
 type execution struct {
 	*session
 	entry  *entry
@@ -44,8 +44,8 @@ type failure struct{ task.Failure }
 // Error implements error.
 func (f *failure) Error() string { return f.Message }
 
-// base returns the task's folder. It contains the working directory of the task's commands,
-// and files that must not be in the working directory.
+// base returns the task's folder. It contains the working directory of the commands and, outside that
+// directory, the engine's standard output.
 func (r *execution) base() string { return filepath.Join(r.session.folder, r.entry.task.ID) }
 
 func (r *execution) folder() (string, error) {
@@ -147,7 +147,7 @@ func notStarted(c task.Command, err error) error {
 	return &failure{task.Failure{Reason: task.NotStarted, Message: fmt.Sprintf("%s could not be started: %v", c.Argv[0], err), Command: c.Argv}}
 }
 
-// tooLate returns the error for a command that did not start, because ctx was done.
+// tooLate returns the error for a command that was not started, because ctx was done.
 func tooLate(ctx context.Context, c task.Command) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, errDeadline) {
@@ -156,7 +156,8 @@ func tooLate(ctx context.Context, c task.Command) error {
 	return &failure{task.Failure{Reason: task.DeadlineExceeded, Message: fmt.Sprintf("%s was not run: %v", c.Argv[0], cause), Command: c.Argv}}
 }
 
-// judge returns an error unless the command succeeded.
+// judge returns an error unless the command succeeded. The parameter code is the reason for an exit code that
+// is not accepted.
 func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
 	took := e.at.Sub(p.since).Round(time.Millisecond)
 	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)
@@ -242,8 +243,7 @@ func (r *execution) runTool(ctx context.Context, dir string, stdout io.Writer) e
 	return r.judge(m.Command, p, exit, r.output, task.ToolFailed)
 }
 
-// endedByItself returns the error for an engine that ended although it should run until it is
-// stopped.
+// endedByItself returns the failure of an engine that ended although it had to run until it was stopped.
 func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	return &failure{task.Failure{
 		Reason:  task.FailureReason(parse.EndedEarly),
@@ -252,7 +252,7 @@ func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	}}
 }
 
-// end makes the report, and then publishes the end of the task.
+// end makes the report, publishes the end of the task, and writes the report to the log.
 func (r *execution) end(err error) {
 	r.report.State, r.report.Failure = task.Done, nil
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -270,14 +270,14 @@ func (r *execution) end(err error) {
 	r.publish(encoded)
 	r.note("task %s: %s", r.report.ID, r.report.State)
 	if r.entry.task.Measure == nil && r.report.State == task.Done && !r.alone {
-		return // The manager can fetch the whole report.
+		return // The manager can fetch this report, so the log keeps its room for other reports.
 	}
 	if err := r.frames.write(r.report.ID, encoded); err != nil {
 		r.note("task %s: its report cannot be written to the log: %v", r.report.ID, err)
 	}
 }
 
-// publish makes the end of the task and its report visible.
+// publish makes the end of the task and its report visible to other goroutines.
 func (r *execution) publish(encoded []byte) {
 	r.update(func(status *task.Status) {
 		*status = r.report.Status

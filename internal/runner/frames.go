@@ -17,16 +17,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A frame is a report in a log. Readers find frames even if the log has other text around and
-// between their lines, or a prefix before each line, and if lines at the beginning or the end of
-// the log are lost.
+// A frame is a report in a log. Readers find a complete frame even if other text surrounds its lines, or a
+// prefix precedes each line. They also find it if the log has lost lines at its beginning or its end.
 //
 //	cephtune-report-1 begin id=ID bytes=N sha256=HEX lines=N
 //	cephtune-report-1 data BASE64
 //	cephtune-report-1 end id=ID
 //
-// The data is the report's JSON, compressed by gzip; length and digest are those of the compressed
-// bytes. If the log has no room for a report, one line replaces its frame:
+// The data is the report's JSON, compressed by gzip. The values of bytes and sha256 describe the compressed
+// data. If the log has no room for a frame, one line replaces it:
 //
 //	cephtune-report-1 omitted id=ID bytes=N
 const (
@@ -36,21 +35,21 @@ const (
 	frameEnd     = "end id=%s"
 	frameOmitted = "omitted id=%s bytes=%d"
 
-	// frameLineBytes is the maximum number of bytes in a data line before base64. The encoded line
-	// with its prefix is shorter than 8 KiB, well below the 16 KiB at which container runtimes split
-	// lines.
+	// frameLineBytes is the maximum number of bytes in a data line before base64. The encoded line with its
+	// prefix is shorter than 8 KiB. Container runtimes split lines at 16 KiB.
 	frameLineBytes = 6000
 )
 
-// frameWriter writes each frame for which its limit has room, and a line for each that it omits.
+// frameWriter writes frames within a limit; left is the rest of the limit in bytes. One line replaces each
+// frame that exceeds the rest.
 type frameWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
 	left int
 }
 
-// newFrameWriter returns a writer for at most [task.MaxReportBytes] of frames, because
-// kubelets rotate logs at 10 MiB by default.
+// newFrameWriter returns a writer for at most [task.MaxReportBytes] of frames. The limit is below the 10 MiB
+// at which kubelets rotate a log by default.
 func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{w: w, left: task.MaxReportBytes} }
 
 func (f *frameWriter) write(id string, encoded []byte) error {
@@ -66,7 +65,7 @@ func (f *frameWriter) write(id string, encoded []byte) error {
 	return err
 }
 
-// WriteFrame writes a report as a runner does. It is for tests of log readers.
+// WriteFrame writes a report as a frame, for tests of log readers.
 func WriteFrame(w io.Writer, report *task.Report) error {
 	encoded, err := encodeReport(report)
 	if err != nil {
@@ -88,9 +87,9 @@ func encodeFrame(id string, encoded []byte) []byte {
 	return b.Bytes()
 }
 
-// notesWriter writes lines for humans into the log that contains the frames. It replaces frameMagic
-// in them, so that no line can be mistaken for part of a frame: notes repeat the output of engines
-// and the requests of unauthenticated peers.
+// notesWriter writes lines for humans into the log that contains the frames. Such lines may repeat the output
+// of engines or the requests of unauthenticated peers. notesWriter replaces frameMagic in them, so that no
+// line can pass for a part of a frame.
 type notesWriter struct{ w io.Writer }
 
 // Write implements io.Writer.
@@ -106,9 +105,10 @@ func (n notesWriter) Write(p []byte) (int, error) {
 type FrameError struct {
 	// ID is the task's ID.
 	ID string
-	// Line is the number of the frame's first line, from 1.
+	// Line is the number, from 1, of the log line that begins the frame. If that line is lost, Line is the
+	// number of the line that ends the frame.
 	Line int
-	// Problem is the reason.
+	// Problem completes the sentence that begins with "the report of task ID".
 	Problem string
 }
 
@@ -117,7 +117,7 @@ func (e *FrameError) Error() string {
 	return fmt.Sprintf("line %d of the log: the report of task %s %s", e.Line, e.ID, e.Problem)
 }
 
-// The limits of the memory for reading a log.
+// The limits for reading a log.
 const (
 	maxFrames       = maxTasks
 	maxFrameErrors  = 100
@@ -125,10 +125,9 @@ const (
 	maxLogLineBytes = 16 << 10
 )
 
-// ReadFrames returns the reports in a log, in the log's order. The error contains one [*FrameError]
-// for each of the first maxFrameErrors reports that are damaged, truncated or omitted; the other
-// reports are still returned.
-// After a read error, ReadFrames returns the reports before it, and the error.
+// ReadFrames returns the reports in a log, in the log's order. It skips reports that are damaged, truncated
+// or omitted. The error contains one [*FrameError] for each of the first maxFrameErrors of these reports. If
+// reading fails, ReadFrames returns the reports before the failure, and the error.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
 	in := bufio.NewReaderSize(r, maxLogLineBytes)
@@ -138,7 +137,7 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 		if text, found := frameText(line); found {
 			reader.line(text)
 		}
-		for errors.Is(err, bufio.ErrBufferFull) { // No line of a frame is this long.
+		for errors.Is(err, bufio.ErrBufferFull) { // A line that exceeds the buffer does not belong to a frame.
 			_, err = in.ReadSlice('\n')
 		}
 		if errors.Is(err, io.EOF) {
@@ -153,14 +152,14 @@ func ReadFrames(r io.Reader) ([]task.Report, error) {
 	return reader.reports, errors.Join(reader.errs...)
 }
 
-// frameText returns the text after frameMagic, and whether the line contains frameMagic. A
-// timestamp or a pod name may precede it.
+// frameText returns the text after frameMagic, and whether the line contains frameMagic. A timestamp or a pod
+// name may precede frameMagic.
 func frameText(line []byte) (string, bool) {
 	_, text, ok := bytes.Cut(line, []byte(frameMagic))
 	return strings.TrimRight(string(text), "\r\n"), ok
 }
 
-// frameReader collects the lines of one frame after another.
+// frameReader reads frames line by line, one frame after another.
 type frameReader struct {
 	number  int
 	reports []task.Report
@@ -202,7 +201,7 @@ func (f *frameReader) end(id string) {
 	switch {
 	case f.open && id == f.id:
 		f.finish()
-	// The end of a frame that has failed already has the same ID, and is ignored.
+	// A frame that has failed keeps its ID in f.id, so this switch ignores the frame's end line.
 	case id != f.id:
 		f.fail("is cut off by the next one")
 		f.id, f.begin, f.open = id, f.number, true

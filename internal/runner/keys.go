@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// secrets are derived from the key of a session, by the manager and by the runner.
+// secrets holds the secrets that the manager and the runner each derive from the key of the session.
 type secrets struct {
-	// token authenticates a request.
+	// token authenticates the manager's requests.
 	token string
 	// private is the private key of the runner's certificate.
 	private ed25519.PrivateKey
 }
 
-// deriveSecrets derives the secrets by HKDF, each for a purpose of its own, so that neither
-// reveals the other.
+// deriveSecrets derives both secrets by HKDF. Each has its own label, so that neither secret reveals the
+// other.
 func deriveSecrets(key []byte) (*secrets, error) {
 	if len(key) != KeyBytes {
 		return nil, fmt.Errorf("the key of the session has %d bytes, want %d", len(key), KeyBytes)
@@ -40,14 +40,14 @@ func deriveSecrets(key []byte) (*secrets, error) {
 	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// serverTLS returns a configuration with a self-signed certificate. The manager recognises the
-// certificate by its public key, which it derives too.
+// serverTLS returns a configuration with a self-signed certificate. The manager recognises the certificate by
+// its public key, because the manager derives the same key.
 func (s *secrets) serverTLS() (*tls.Config, error) {
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "cephtune runner"},
-		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), // The manager ignores both: clocks may differ.
+		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), // The manager ignores both times, because clocks may differ.
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, s.private.Public(), s.private)
@@ -64,8 +64,8 @@ func (s *secrets) serverTLS() (*tls.Config, error) {
 // errWrongKey says that the server does not have the key of the session.
 var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
 
-// clientTLS accepts only a certificate with the key of the session. Issuer, name and expiry do
-// not matter.
+// clientTLS returns a configuration that accepts only a certificate with the key derived from the session's
+// key. Issuer, name and expiry do not matter.
 func (s *secrets) clientTLS() *tls.Config {
 	want, _ := s.private.Public().(ed25519.PublicKey)
 	return &tls.Config{

@@ -14,10 +14,10 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// readMeasured parses the results of an engine that succeeded, from its standard
-// output or from a file in its working directory.
+// readMeasured parses the results of an engine that ended as planned, from its standard output or from a file
+// in its working directory.
 func readMeasured(dir string, m *task.Measurement, stdout *os.File, stderr string) (_ *result.Result, err error) {
-	root, err := os.OpenRoot(dir) // OpenRoot, because file names come from the task.
+	root, err := os.OpenRoot(dir) // OpenRoot confines the file names, which come from the task, to dir.
 	if err != nil {
 		return nil, badOutput("the output of %s cannot be read: %v", m.Argv[0], err)
 	}
@@ -57,10 +57,10 @@ func openOutput(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// withMessages appends an engine's standard error to its output. rbd bench reports a failed last
-// flush only on standard error, and exits with success. The streams are not interleaved as written:
-// an engine writes its output in blocks, so a message could split a number. withMessages does not
-// change JSON output, which contains its own errors.
+// withMessages appends an engine's standard error to its output: rbd bench reports a failed last flush only
+// on standard error, and exits with success. The messages come last, because an engine writes its output in
+// blocks and a message between two blocks could split a number. withMessages does not change JSON output,
+// which contains its own errors.
 func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	if stderr == "" || strings.HasSuffix(format, "-json") {
 		return output
@@ -68,8 +68,8 @@ func withMessages(format string, output io.Reader, stderr string) io.Reader {
 	return io.MultiReader(output, strings.NewReader("\n"+stderr))
 }
 
-// parseOutput parses the output of an engine that succeeded. Success alone does not make a valid
-// result: the output must be complete, and the I/O must have lasted long enough.
+// parseOutput parses the output of an engine. A successful exit does not make a result valid: the output must
+// be complete, and the I/O must have lasted long enough.
 func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
 	format, ok := engine.Lookup(m.Format)
 	if !ok { // The format was checked when the task arrived.

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// process is a running command, which leads its own process group.
+// process is a running command, the leader of its own process group.
 type process struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // Closed when the leader has ended.
@@ -26,11 +26,10 @@ type process struct {
 
 // exit describes how a command ended.
 type exit struct {
-	// code is the exit code, or -1 if a signal ended the command or it was abandoned.
+	// code is the exit code, or -1 if a signal ended the command or the command was abandoned.
 	code   int
 	signal syscall.Signal
-	// stopped is the cause for which the runner ended the command; nil if the runner did not end
-	// it.
+	// stopped is the reason why the runner ended the command; nil if the runner did not end the command.
 	stopped error
 	// abandoned reports that the command did not end even after SIGKILL, for example because it
 	// waits for a lost disk.
@@ -45,13 +44,13 @@ const (
 	killGrace = 10 * time.Second
 	// abandonAfter is the time between SIGKILL and giving up.
 	abandonAfter = 10 * time.Second
-	// drainAfter is how long the runner reads output after the end of a process group.
+	// drainAfter is how long the runner continues to read output after the leader's end.
 	drainAfter = time.Second
 )
 
-// startProcess runs a command without a shell. The command writes into pipes, which the runner
-// copies to the writers. So the limits of the writers hold, whereas a file would grow without
-// limit. If both writers are the same, the command gets a single pipe, which keeps the order.
+// startProcess runs a command without a shell. The command writes into pipes, and the runner copies their
+// contents to the writers. A file would grow without limit, but a writer can discard output. If both writers
+// are the same, both outputs share one pipe, so that their lines stay in order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if err != nil {
@@ -82,18 +81,18 @@ func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *proc
 	}
 	p.since = time.Now()
 	for i, to := range writers {
-		p.copies.Go(func() { _, _ = io.Copy(to, p.pipes[i]) }) // The writers do not fail, and a broken pipe ends the copy.
+		p.copies.Go(func() { _, _ = io.Copy(to, p.pipes[i]) }) // The writers do not fail. If reading the pipe fails, the copy ends.
 	}
 	go func() {
 		defer close(p.exited)
-		_ = p.cmd.Wait() // The process state has the result.
+		_ = p.cmd.Wait() // ProcessState has the result.
 	}()
 	return p, nil
 }
 
 func closeAll(files []*os.File) {
 	for _, file := range files {
-		_ = file.Close() // Closing a pipe loses nothing.
+		_ = file.Close() // A failed close of a pipe loses no data.
 	}
 }
 
@@ -106,8 +105,9 @@ func environment() []string {
 	return env
 }
 
-// wait returns when the command and its whole process group have ended. When ctx is done, wait
-// sends SIGTERM, and SIGKILL after the grace. It gives up after a further abandonAfter.
+// wait waits for the end of the command, and then kills the rest of its process group. When ctx is done, wait
+// sends SIGTERM, and after the grace SIGKILL. If the command has not ended after a further abandonAfter, wait
+// gives up.
 func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 	e := exit{}
 	select {
@@ -121,7 +121,7 @@ func (p *process) wait(ctx context.Context, grace time.Duration) exit {
 		}
 	}
 	e.at = time.Now()
-	// Processes that outlive the leader must not disturb the next measurement.
+	// Processes of the group that outlive the leader must not disturb the next measurement.
 	p.signal(syscall.SIGKILL)
 	p.drain()
 	if e.abandoned {
@@ -148,11 +148,11 @@ func waitFor(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// signal sends a signal to the whole group. A group that has ended ignores it.
+// signal sends a signal to the whole group. If the group has ended, signal does nothing.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// drain reads the rest of the pipes. It does not wait for a process that left the group, because
-// such a process could keep the pipes open for ever.
+// drain reads the rest of the pipes, for at most drainAfter: a process that left the group could keep the
+// pipes open for ever.
 func (p *process) drain() {
 	for _, pipe := range p.pipes {
 		_ = pipe.SetReadDeadline(time.Now().Add(drainAfter)) // Pipes support deadlines.
@@ -161,8 +161,8 @@ func (p *process) drain() {
 	closeAll(p.pipes)
 }
 
-// reap waits for the killed group's zombies, so that they leave the process table. As the first
-// process of its container, the runner inherits all orphans; elsewhere it inherits none, and
+// reap waits for the killed group's zombies, so that they leave the process table. The runner inherits
+// orphaned processes if it is the first process of its container. Otherwise it inherits no processes, and
 // reap does nothing.
 func (p *process) reap() {
 	for range 100 {
@@ -171,7 +171,7 @@ func (p *process) reap() {
 		case errors.Is(err, syscall.EINTR), pid > 0:
 		case err != nil: // ECHILD: no children are left.
 			return
-		default: // They were killed and are about to end.
+		default: // The remaining processes were killed and are about to end.
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -182,7 +182,7 @@ func (e exit) accepted(c task.Command) bool {
 	return e.stopped == nil && e.signal == 0 && (e.code == 0 || slices.Contains(c.Accept, e.code))
 }
 
-// String describes the end of the command, as the end of a sentence.
+// String returns the rest of a sentence that begins with the command, such as "ended with exit code 1".
 func (e exit) String() string {
 	switch {
 	case e.abandoned:

@@ -9,38 +9,36 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// The limits of progress lines in the log. Kubelets keep 10 MiB of a log, and progress must not
-// displace reports. So after maxProgress lines, which is some hours of a session, lines become
-// rarer.
+// The limits of progress lines in the log. Kubelets keep 10 MiB of a log, and progress must not displace
+// reports. So the lines become rarer after maxProgress lines, almost three hours of measurements.
 const (
-	progressEvery  = time.Second      // between lines, up to maxProgress
-	progressSeldom = 10 * time.Second // between later lines
+	progressEvery  = time.Second      // between lines, up to maxProgress lines
+	progressSeldom = 10 * time.Second // between further lines
 	maxProgress    = 10_000           // lines of a session, about a MiB
 )
 
-// maxProgressLine is longer than any progress line of an engine.
+// maxProgressLine exceeds the length of any engine's progress line.
 const maxProgressLine = 4 << 10
 
-// progressWriter reads an engine's output while the engine runs, and logs the engine's rate. It
-// accepts all output and never fails: an engine must never wait for the reader of its output.
+// progressWriter reads an engine's output while the engine runs, and logs the engine's rate. It accepts all
+// output and never fails, because a failure would block the engine.
 type progressWriter struct {
 	live  parse.Live
 	task  string
 	since time.Time
 	now   func() time.Time
-	// report writes a line; count is the session's number of progress lines so far.
+	// report writes a line to the log.
 	report func(progress.Line)
 	// counted receives the exact counts of an interval, if the engine prints them.
 	counted func(*parse.Counted)
-	count   *int
+	count   *int // number of progress lines in the session so far
 
 	line     []byte
 	tooLong  bool
 	reported time.Time
 }
 
-// watched returns the reader of an engine's progress; nil for engines that print nothing before
-// they end.
+// watched returns the reader of an engine's progress; nil for an engine that prints no progress.
 func (r *execution) watched() *progressWriter {
 	format, ok := engine.Lookup(r.entry.task.Measure.Format)
 	if !ok || format.NewLive == nil {
@@ -54,8 +52,8 @@ func (r *execution) watched() *progressWriter {
 	}
 }
 
-// Write implements io.Writer. Besides newlines, carriage returns end lines, since engines end
-// status lines for terminals with them.
+// Write implements io.Writer. A carriage return ends a line too, because engines end status lines on
+// terminals with it.
 func (w *progressWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
@@ -96,9 +94,8 @@ func (w *progressWriter) end() {
 	w.report(progress.Line{Task: w.task, Elapsed: now.Sub(w.since), Rate: rate})
 }
 
-// pause returns the minimum time between two lines in the log. It is slightly shorter than
-// progressEvery or progressSeldom, so that a line of the engine is not skipped because it comes a
-// millisecond early.
+// pause returns the minimum time between two lines in the log. It is slightly shorter than progressEvery or
+// progressSeldom, so that an engine's line that comes a millisecond early is logged too.
 func (w *progressWriter) pause() time.Duration {
 	if *w.count >= maxProgress {
 		return progressSeldom - progressEvery/4

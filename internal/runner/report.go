@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// encodeReport returns a report as compressed JSON. It shortens a report that is longer than
-// [task.MaxReportBytes]: it drops the time series first, since only that grows without a bound as the
-// run gets longer, then the output. If the report is still too long, it becomes the report of a failure.
+// encodeReport returns a report as compressed JSON. If the JSON exceeds [task.MaxReportBytes], encodeReport
+// first drops the time series, and then the output. If the report is still too long, encodeReport replaces
+// the result by a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)
@@ -66,8 +66,8 @@ func compress(data []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// maxReportMemory is the maximum memory of a report in bytes. A time series within
-// [task.MaxReportBytes] needs at most 9 MiB.
+// maxReportMemory is the maximum memory of a report, in bytes. A time series within [task.MaxReportBytes]
+// needs at most 9 MiB.
 const maxReportMemory = 12 << 20
 
 // readReport reads a compressed report within a memory limit, measured by [limits.Size]. It
@@ -105,8 +105,8 @@ func validateReport(report *task.Report) error {
 	return nil
 }
 
-// cleanFailure removes control characters from a failure's text. The text appears in status and so
-// on terminals, which would interpret such characters.
+// cleanFailure removes control characters from a failure's text, because the text appears in status, and
+// terminals would interpret such characters.
 func cleanFailure(f *task.Failure) {
 	if f == nil {
 		return
@@ -129,8 +129,8 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// The limits of a status, in bytes. Within them, a status takes less than 4 KiB as JSON, unless its
-// text consists of quotes and other characters that JSON escapes.
+// The limits of a status, in bytes. maxStatusBytes is for the whole status as JSON. The other limits are for
+// parts of its failure, before JSON escapes characters.
 const (
 	maxStatusBytes  = 4 << 10
 	maxTailBytes    = 2 << 10
@@ -152,7 +152,7 @@ func boundFailure(f *task.Failure) {
 	f.Tail, f.Command = "", f.Command[:min(1, len(f.Command))]
 }
 
-// shortenCommand drops the last arguments of a long command, and marks the omission.
+// shortenCommand replaces the last arguments of a long command by an ellipsis.
 func shortenCommand(argv []string) []string {
 	room := maxCommandBytes
 	for i, argument := range argv {

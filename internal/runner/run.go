@@ -15,10 +15,10 @@ import (
 
 // Options are the parameters of a runner.
 type Options struct {
-	// Key is the secret key of the session, of [KeyBytes] bytes. It is not needed with Tasks.
+	// Key is the secret key of the session, of [KeyBytes] bytes. With Tasks, the runner needs no key.
 	Key []byte
 	// Tasks are executed one after another without a manager, for networks that block the manager's
-	// connection. All reports go to the log. nil if a manager sends the tasks.
+	// connection. All reports go to the log. Tasks is nil if a manager sends them.
 	Tasks []task.Task
 	// Client is the index of this client, from 0.
 	Client int
@@ -28,14 +28,14 @@ type Options struct {
 	WorkDir string
 	// CgroupDir is the container's cgroup directory, usually /sys/fs/cgroup.
 	CgroupDir string
-	// IdleTimeout is the time after which a runner ends, if it gets no requests and executes no
-	// task that ends by itself.
+	// IdleTimeout is the time without requests after which a runner ends, unless it executes a task that ends
+	// by itself.
 	IdleTimeout time.Duration
 	// TerminationMessage is the file for the [Termination]; empty for none.
 	TerminationMessage string
 	// Stdout gets the reports as frames, see [ReadFrames], and nothing else.
 	Stdout io.Writer
-	// Stderr gets occasional lines for humans.
+	// Stderr gets progress lines, and other lines for humans.
 	Stderr io.Writer
 
 	grace time.Duration // between SIGTERM and SIGKILL; for tests
@@ -45,16 +45,16 @@ type Options struct {
 var (
 	// ErrIdle: no request came within IdleTimeout.
 	ErrIdle = errors.New("no request reached this runner for too long; is the manager gone, or does a NetworkPolicy keep it out?")
-	// ErrTerminated: the pod is terminating, so the context was done.
+	// ErrTerminated: the context was done, because the pod is terminating.
 	ErrTerminated = errors.New("the pod is terminating")
 	// ErrTasksFailed: not all of Options.Tasks ended as Done.
 	ErrTasksFailed = errors.New("not all tasks are done")
 )
 
-// Run runs a runner until it ends. It returns nil after Finish, or when all Tasks are Done.
-// Otherwise it returns [ErrIdle], [ErrTerminated], [ErrTasksFailed], or another error that prevents
-// its work. Before it returns, it cancels the running task and writes that task's report into the
-// log. With Tasks the listener is not used, and may be nil; otherwise Run closes it.
+// Run runs a runner until it ends. It returns nil after Finish, or when all Tasks are Done. Otherwise it
+// returns [ErrIdle], [ErrTerminated], [ErrTasksFailed], or another error that prevents its work. Before it
+// returns, it cancels the running task and writes that task's report into the log. With Tasks, Run does not
+// use the listener, which may be nil. Otherwise serveManager closes the listener.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("create the directory for working directories: %w", err)
@@ -104,8 +104,8 @@ func (s *session) serveManager(ctx context.Context, o Options, listener net.List
 	return errors.Join(err, <-failed)
 }
 
-// end cancels the running task and waits until its report is in the log. The limits on
-// waiting for a process also limit this wait.
+// end cancels the running task and waits until its report is in the log. The grace, abandonAfter and
+// drainAfter limit this wait.
 func (s *session) end() {
 	s.finish()
 	s.work.Wait()
@@ -129,9 +129,9 @@ func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan str
 	return idle
 }
 
-// workStandalone executes tasks one after another. After a failed measurement it continues with the
-// next task. After a failed preparation it skips the following tasks, since they would measure
-// something else. It always executes tasks marked Always.
+// workStandalone executes tasks one after another. After a failed measurement, it continues with the next
+// task. After a failed preparation, it skips the following tasks, because their data would not be as planned.
+// It always executes tasks marked Always.
 func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	for _, t := range tasks {
 		if err := validate(&t, s.programs); err != nil {
@@ -164,8 +164,8 @@ func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	return nil
 }
 
-// carryOutStandalone executes a task: it sends the start signal as soon as the task is ready, and
-// returns when the task has ended. The task's deadlines limit that time.
+// carryOutStandalone executes a task. It sends the start signal as soon as the task is ready, and returns
+// when the task has ended. The task's deadlines limit that time.
 func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.State, error) {
 	if _, err := s.put(t); err != nil { //nolint:contextcheck // The end of the runner ends the task through the session.
 		return task.Failed, err

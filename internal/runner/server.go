@@ -37,7 +37,7 @@ type started struct {
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
 
-// newHTTPServer returns a server that is ready to listen.
+// newHTTPServer returns the HTTPS server of a session. It does not listen yet.
 func newHTTPServer(s *session, key []byte) (*http.Server, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *server) handler() http.Handler {
 	return s.authorized(mux)
 }
 
-// authorized passes only requests with the token. Only those count as a sign that
-// the manager is alive.
+// authorized passes only requests with the token. Requests without the token do not show that the manager is
+// alive, so they do not delay the idle timeout.
 func (s *server) authorized(next http.Handler) http.Handler {
 	want := []byte("Bearer " + s.token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func (s *server) getSnapshot(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) putTask(w http.ResponseWriter, r *http.Request) {
 	var t task.Task
-	// Unknown fields are refused, because they could change the task's meaning.
+	// Unknown fields are refused, because ignoring one could change the task's meaning.
 	if err := jsonv2.UnmarshalRead(r.Body, &t, jsonv2.RejectUnknownMembers(true)); err != nil {
 		answerError(w, refuse(Invalid, "the task cannot be read: %v", err))
 		return
@@ -180,7 +180,7 @@ func answerError(w http.ResponseWriter, err *Error) {
 
 // serve answers requests until the context is done or listening fails.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
-	server.BaseContext = func(net.Listener) context.Context { return ctx } // This ends the waits for a change.
+	server.BaseContext = func(net.Listener) context.Context { return ctx } // When ctx is done, the waits of snapshots end too.
 	failed := make(chan error, 1)
 	go func() { failed <- server.ServeTLS(listener, "", "") }()
 	select {
@@ -188,11 +188,11 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 		return fmt.Errorf("answer requests: %w", err)
 	case <-ctx.Done():
 	}
-	// Requests in flight, including Finish, still get their answers.
+	// Requests in progress, including Finish, still get their answers.
 	limited, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	if err := server.Shutdown(limited); err != nil {
-		_ = server.Close() // This closes only connections that did not end by themselves.
+		_ = server.Close() // Close closes the connections that are still open after the timeout.
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("answer requests: %w", err)

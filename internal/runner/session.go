@@ -32,20 +32,20 @@ type session struct {
 	alone bool
 	// notes receives lines for humans.
 	notes io.Writer
-	// progressLines counts the progress lines in the log. Only the goroutine that copies the
-	// engine's output uses it, and that goroutine ends with the task.
+	// progressLines counts the progress lines in the log. It needs no mutex: only the goroutine that copies
+	// an engine's output uses it, and one engine runs at a time.
 	progressLines int
 
 	mu      sync.Mutex
 	version int64
-	changed chan struct{} // Closed, and replaced, with every change.
+	changed chan struct{} // closed, and replaced, with every change
 	entries []*entry
 	// kept is the size of all reports in bytes.
 	kept     int
 	finished bool
-	done     chan struct{} // Closed by finish.
-	// requests is the number of requests being answered; touched is the time of the last answer, or
-	// of the last change of a task.
+	done     chan struct{} // closed by finish
+	// requests is the number of requests being answered. touched is the time of the last answer or of the
+	// last change of a task, whichever came later.
 	requests int
 	touched  time.Time
 	work     sync.WaitGroup
@@ -54,24 +54,23 @@ type session struct {
 // entry is one task. The session's mutex guards status and the fields below it.
 type entry struct {
 	task   task.Task
-	start  chan struct{} // Closed by the start signal.
-	began  chan struct{} // Closed when the engine runs, or when the task has ended without it.
+	start  chan struct{} // closed by the start signal
+	began  chan struct{} // closed when the engine runs, or when the task has ended without the engine
 	cancel context.CancelCauseFunc
 
 	status    task.Status
 	signalled bool
-	since     time.Time // When the engine began; zero until then.
+	since     time.Time // when the engine began; zero until then
 	report    []byte    // compressed; nil until the end
 	course    []result.Second
 	bins      int // number of histogram bins in course
 	plain     int // number of leading rows of course whose histograms were dropped
 }
 
-// maxKeptBytes limits the memory for compressed reports; it is enough for thousands of typical
-// ones.
+// maxKeptBytes limits the memory for compressed reports. It is enough for thousands of typical reports.
 const maxKeptBytes = 64 << 20
 
-// The causes for which the runner ends a command. Each text is the end of a sentence.
+// The causes for which the runner ends a command. Each text ends a sentence.
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errDeadline  = errors.New("its deadline had passed")
@@ -83,7 +82,7 @@ func newSession(folder string) *session {
 
 // note writes a line for humans.
 func (s *session) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // There is nowhere else to report a failure.
+	_, _ = fmt.Fprintf(s.notes, format+"\n", args...) // A failure cannot be reported anywhere else.
 }
 
 // change increases the version and wakes waiting snapshots. The caller holds the mutex.
@@ -93,7 +92,7 @@ func (s *session) change() {
 	s.changed = make(chan struct{})
 }
 
-// find returns a task; the caller holds the mutex.
+// find returns a task. The caller holds the mutex.
 func (s *session) find(id string) (*entry, *Error) {
 	// The search begins at the end, because nearly all requests are about the last task.
 	for _, e := range slices.Backward(s.entries) {
@@ -104,7 +103,7 @@ func (s *session) find(id string) (*entry, *Error) {
 	return nil, refuse(NotFound, "there is no task %q", id)
 }
 
-// put adds a task and begins it, unless the session has it already.
+// put adds a task and begins its preparation, unless the session has the task already.
 func (s *session) put(t task.Task) (task.Status, *Error) {
 	if err := validate(&t, s.programs); err != nil {
 		return task.Status{}, err
@@ -134,7 +133,7 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 	return e.status, nil
 }
 
-// hasRoom returns an error if a new task cannot be added.
+// hasRoom returns an error if the session cannot accept a new task.
 func (s *session) hasRoom() *Error {
 	switch {
 	case s.finished:
@@ -150,7 +149,7 @@ func (s *session) hasRoom() *Error {
 	return nil
 }
 
-// begin sends the start signal, and returns the running time of the engine.
+// begin sends the start signal, waits until the engine runs, and returns the running time of the engine.
 func (s *session) begin(ctx context.Context, id string) (time.Duration, *Error) {
 	e, err := s.signal(id)
 	if err != nil {
@@ -212,8 +211,8 @@ func (s *session) report(id string) ([]byte, *Error) {
 	return e.report, nil
 }
 
-// snapshot returns the current state. It first waits until the version is greater than after, but
-// no longer than wait.
+// snapshot returns the current state. It first waits, for at most wait, until the version is greater than
+// after.
 func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -232,8 +231,8 @@ func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration)
 	}
 }
 
-// look returns the current state. If the caller should wait for a change, it also returns a
-// channel that the next change closes.
+// look returns the current state. If the version is not greater than after, look also returns a channel that
+// the next change closes.
 func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +261,7 @@ func (s *session) finish() {
 	s.change()
 }
 
-// request counts a request from the manager; the returned function marks its end.
+// request counts a request from the manager. The returned function marks the end of the request.
 func (s *session) request() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,10 +274,9 @@ func (s *session) request() func() {
 	}
 }
 
-// idle returns the time since the last answer or the last change of a task, or 0 while a request is
-// answered or a task works. A task that waits for its start signal does not count as work: the
-// manager may never send the signal. Neither does a task that runs until it is cancelled, because a
-// missing manager never cancels it.
+// idle returns the time since the last answer or the last change of a task, or 0 while a request is answered
+// or a task works. A task that waits for its start signal, or runs until it is cancelled, does not count as
+// work, because it never ends without the manager.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,14 +286,13 @@ func (s *session) idle() time.Duration {
 	return time.Since(s.touched)
 }
 
-// isWorking reports whether the task runs now and will end without the manager. The caller holds
-// the session's mutex.
+// isWorking reports whether the task runs now and will end without the manager. The caller holds the
+// session's mutex.
 func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless
 }
 
-// statuses lists the status of every task.
 func (s *session) statuses() []task.Status {
 	snapshot, _ := s.look(-1)
 	return snapshot.Tasks

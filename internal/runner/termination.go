@@ -11,27 +11,27 @@ import (
 // maxTerminationBytes is the kubelet's limit for a termination message.
 const maxTerminationBytes = 4096
 
-// Termination is a runner's message in the status of its pod. It says what went wrong, in case the
-// manager could not ask the runner.
+// Termination is a runner's message in the status of its pod. It says what went wrong, in case the manager
+// cannot ask the runner.
 type Termination struct {
 	// Error is the error with which the runner ended; empty after Finish, or when all tasks of a
 	// standalone client are Done.
 	Error string `json:"error,omitempty"`
-	// Omitted is the number of earlier tasks that are not listed.
+	// Omitted is the number of tasks that came before those in Tasks.
 	Omitted int `json:"omitted,omitempty"`
-	// Tasks has the results of the last tasks.
+	// Tasks has the endings of the last tasks, in order.
 	Tasks []Ending `json:"tasks"`
 }
 
-// Ending is the result of a task.
+// Ending is the final state of a task, with the reason of a failure.
 type Ending struct {
 	ID     string             `json:"id"`
 	State  task.State         `json:"state"`
 	Reason task.FailureReason `json:"reason,omitempty"`
 }
 
-// terminationMessage returns a [Termination] as JSON of at most 4096 bytes; it omits the first
-// tasks if the message would be longer.
+// terminationMessage returns a [Termination] as JSON of at most 4096 bytes. If the message would be longer,
+// terminationMessage omits the first tasks.
 func terminationMessage(err error, tasks []task.Status) ([]byte, error) {
 	t := Termination{Tasks: []Ending{}}
 	if err != nil {

@@ -15,8 +15,8 @@ type throttling struct {
 	throttled, total int64 // number of scheduling periods
 }
 
-// readThrottling reads the counters of a container's cgroup, version 2 or 1, as the container
-// itself sees them. It returns nil if they cannot be read or are missing.
+// readThrottling reads the throttling counters from a container's cgroup directory, for cgroup version 2 or
+// 1. It returns nil if the counters are missing or unreadable.
 func readThrottling(cgroup fs.FS) *throttling {
 	for _, name := range []string{"cpu.stat", "cpu,cpuacct/cpu.stat", "cpu/cpu.stat"} {
 		if data, err := fs.ReadFile(cgroup, name); err == nil {
@@ -54,14 +54,14 @@ func parseThrottling(text string) *throttling {
 	return nil
 }
 
-// usageOf returns the resource usage of an engine, from the kernel's account of the process and the
-// throttling counters before and after it.
+// usageOf returns the resource usage of an engine, from the kernel's account of the process and from the
+// throttling counters before and after the process.
 func usageOf(rusage *syscall.Rusage, before, after *throttling) task.Usage {
 	var usage task.Usage
 	if rusage != nil {
 		usage.CPUSeconds = seconds(rusage.Utime) + seconds(rusage.Stime)
-		// Maxrss is in KiB on Linux. It is at least the runner's own size, because the kernel
-		// counts the moment between fork and exec.
+		// Maxrss is in KiB on Linux. It is at least the runner's own size, because the kernel counts the
+		// moment between fork and exec too.
 		usage.MaxResidentBytes = rusage.Maxrss << 10
 	}
 	if before != nil && after != nil {

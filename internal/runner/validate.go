@@ -12,8 +12,7 @@ import (
 
 // The limits of the tasks that a runner accepts.
 const (
-	// maxTasks is more than any session has: 20 runs of 16 phases, with up to four tasks
-	// each.
+	// maxTasks is more than any session needs: 20 runs of 16 phases, with up to four tasks for each phase.
 	maxTasks          = 2048
 	maxSteps          = 1024
 	maxTimeoutSeconds = 7 * 24 * 3600
@@ -25,8 +24,8 @@ func isID(id string) bool {
 	return id != "" && len(id) <= 100 && strings.Trim(id, letters) == ""
 }
 
-// validate returns an error for a task that cannot or must not be executed. Only the listed
-// programs may run, and files have to be below the working directory.
+// validate returns an error for a task that the runner cannot or must not execute. Only the listed programs
+// may run, and files must be below the working directory.
 func validate(t *task.Task, programs []string) *Error {
 	switch {
 	case !isID(t.ID):

@@ -16,8 +16,9 @@ import (
 	"github.com/cephtune/cephtune/internal/reference"
 )
 
-// References reads the benchmarks that expectations name as references, by name. It returns no
-// error, because only the verdict depends on references: one that cannot be read makes it Unknown.
+// References reads the benchmarks that expectations name as references. The keys of the result are their
+// names. References returns no error, because only verdicts depend on references: if a reference cannot be
+// read, the outcome of its expectation is Unknown.
 func (s Store) References(ctx context.Context, expectations []v1alpha1.Expectation, workload reference.Workload) map[string]figure.Reference {
 	all := map[string]figure.Reference{}
 	for _, e := range expectations {
@@ -37,7 +38,7 @@ func cannotRead(name string, err error) string {
 	return fmt.Sprintf("CephBenchmark %s cannot be read: run again with another runID (%s)", name, ellipsis.Cut(err.Error(), 80))
 }
 
-// reference reads the runs of a reference, of all sessions that it keeps.
+// reference reads the runs of a reference in all sessions whose results still exist.
 func (s Store) reference(ctx context.Context, name string, workload reference.Workload) (figure.Reference, error) {
 	b := &v1alpha1.CephBenchmark{}
 	err := s.Client.Get(ctx, types.NamespacedName{Namespace: s.Benchmark.Namespace, Name: name}, b)
@@ -56,7 +57,7 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 		var cm corev1.ConfigMap
 		err := s.Reader.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: result}, &cm)
 		if apierrors.IsNotFound(err) {
-			continue // It was deleted since the list, because of the historyLimit.
+			continue // The ConfigMap was deleted after the list was read.
 		}
 		if err != nil {
 			return figure.Reference{}, fmt.Errorf("read its results: %w", err)

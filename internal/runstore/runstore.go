@@ -1,6 +1,6 @@
-// Package runstore writes and reads the ConfigMaps with the results of a benchmark's runs. Package
-// archive has their format. Results are large, and the controller chooses its next step without them.
-// So only the step that concludes a run reads them, and the other passes of the controller do not.
+// Package runstore writes and reads the ConfigMaps with the results of a benchmark's runs. Package archive
+// defines their format. Results are large, so the controller reads them only in the step that concludes a
+// run. It chooses its steps without them.
 package runstore
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/cephtune/cephtune/internal/reconcile"
 )
 
-// Store has the results of a benchmark.
+// Store has the clients with which the results of a benchmark are read and written.
 type Store struct {
 	Client    client.Client
 	Reader    client.Reader // without a cache
 	Benchmark *v1alpha1.CephBenchmark
 }
 
-// Write writes the results of a run into a ConfigMap, and returns its name. After a crash the
-// ConfigMap may exist already. Then Write returns the existing results, because the earlier
-// process observed more of the run.
+// Write writes the results of a run into a ConfigMap, and returns its name. After a crash, the ConfigMap
+// may already exist. Then Write returns the existing results, because the earlier process observed more of
+// the run.
 func (s Store) Write(ctx context.Context, run conclusion.Run) (string, conclusion.Run, error) {
 	cm, err := archive.ConfigMap(s.Benchmark, &run.Run)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s Store) Write(ctx context.Context, run conclusion.Run) (string, conclusio
 	return cm.Name, run, nil
 }
 
-// Runs returns the first runs of the session, up to a number. It reads a run only if it is not
-// among the known runs. A valid run whose results are missing or damaged counts as invalid.
+// Runs returns the runs of the session from number 1 to upTo. It reads only runs that are not among the
+// known runs. A valid run whose results are missing or damaged counts as invalid.
 func (s Store) Runs(ctx context.Context, upTo int32, known map[int32]conclusion.Run) ([]conclusion.Run, error) {
 	var runs []conclusion.Run
 	for number := int32(1); number <= upTo; number++ {
@@ -102,7 +102,7 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 // Prune deletes the results of the oldest sessions beyond the history limit.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {
 	found, err := list(ctx, s.Reader, s.Benchmark)
-	if client.IgnoreNotFound(err) != nil { // A list may be "not found" while the namespace is being deleted.
+	if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
 		return "", fmt.Errorf("list the results: %w", err)
 	}
 	for _, name := range archive.Prune(found, s.Benchmark.UID, int(historyLimit)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/rook"
 )
 
-// Final returns the outcome of a benchmark that ends because of its pool: the pool can never be placed as
-// requested, or it is gone although earlier runs have used it. It returns false for other errors and
-// for nil.
+// Final returns the outcome for an error that ends the benchmark. Such an error says that the pool can
+// never be placed as requested, or that it is gone although earlier runs have used it. Final returns false
+// for other errors and for nil.
 func Final(err error) (kstatus.Outcome, bool) {
 	if problem, is := errors.AsType[*placement.Error](err); is {
 		return kstatus.Outcome{Reason: v1alpha1.ReasonNotPossible, Message: problem.Error() + "."}, true

@@ -17,19 +17,20 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Settle is how long Ceph must report the PGs of a new pool as clean, at their final number, before
-// the manager trusts it. OSDs report every five seconds (mgr_stats_period), and ceph-mgr passes
-// their reports on every two seconds. A pool begins with few PGs, and splitting them ends with a
-// round of peering.
+// Settle is how long Ceph must report the PGs of a new pool as clean, at their final number, before the
+// pool is used. Ceph's reports have a delay: OSDs report every five seconds (mgr_stats_period), and
+// ceph-mgr passes the reports on every two seconds. A new pool begins with few PGs. After Ceph has split
+// them, the PGs still have to peer.
 const Settle = 8 * time.Second
 
-// maxRemakes limits how often a scratch pool is created again. Without a limit, this might never
-// end: a number of PGs that Ceph refuses looks the same as one that the autoscaler has changed.
+// maxRemakes limits how often a scratch pool is recreated because of a wrong number of PGs. Recreating
+// helps if the autoscaler has changed the number, but not if Ceph refuses the requested number. The manager
+// cannot distinguish the two cases.
 const maxRemakes = 3
 
-// Preparation is how far the preparation of a session's scratch pool has come. It may be lost: a
-// restarted manager may draw other OSDs if some were removed meanwhile, which is harmless, because
-// nothing was measured yet.
+// Preparation is how far the preparation of a session's scratch pool has come. A restart of the manager
+// loses it. The new process may draw other OSDs if some OSDs were removed meanwhile. That is harmless,
+// because nothing was measured yet.
 type Preparation struct {
 	// OSDs are the OSDs to which the pool is confined; empty for all.
 	OSDs []int
@@ -57,8 +58,8 @@ type Maker interface {
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 }
 
-// Preparer prepares the scratch pool of a session: a pass observes, [Rules] decide about the next
-// part, and Do carries it out. Nothing of a placement has to be restored: the monitor drops the
+// Preparer prepares the scratch pool of a session. In each pass, Observe gathers facts, [Rules] decide on
+// the next part, and Do carries it out. Placements need not be restored, because the monitor drops the
 // mappings of `osd pg-upmap` with the pool.
 type Preparer struct {
 	*Preparation
@@ -68,7 +69,7 @@ type Preparer struct {
 	Cluster settings.Cluster
 	Want    v1alpha1.ScratchPool
 	Use     rook.ScratchUse
-	// Guard verifies the lock of the Ceph cluster.
+	// Guard verifies the lock of the Ceph cluster, and returns the fence.
 	Guard tuning.Guard
 	// Remove removes the scratch pool that belongs to Use.Owner.
 	Remove func(ctx context.Context) (reconcile.Wait, error)
@@ -77,11 +78,11 @@ type Preparer struct {
 // View has what a pass has observed of Ceph. It is zero before the preparation has begun.
 type View struct {
 	OSDMap *ceph.OSDMap
-	// OSDs are the OSDs to choose from; nil if they are chosen, or all are used.
+	// OSDs are the OSDs to choose from; nil if OSDs were chosen already, or the pool uses all OSDs.
 	OSDs []ceph.OSDLocation
 	// Status is nil until Rook has called the pool ready.
 	Status *ceph.Status
-	// Settled says that the placement groups have been clean for long enough. PGs are nil before.
+	// Settled says that the placement groups have been clean for long enough. PGs is nil before that.
 	Settled bool
 	PGs     []ceph.PG
 }
@@ -148,8 +149,8 @@ func (p Preparer) choose(from []ceph.OSDLocation) error {
 	return nil
 }
 
-// create creates the pool if it does not exist. It returns a wait until Rook calls the pool ready, and
-// removes a pool of an earlier run that differs.
+// create creates the pool if it does not exist, and removes a pool of an earlier run if its spec differs.
+// It returns a wait until Rook calls the pool ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
 	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil
@@ -158,7 +159,7 @@ func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wa
 	case known && problem.Reason == rook.ReasonScratchPoolDiffers:
 		return p.remove(ctx, "The scratch pool of an earlier run was removed.")
 	case known && problem.Reason != rook.ReasonScratchPoolGone:
-		return reconcile.Wait(problem.Error()), nil // An administrator has to act, so retry slowly.
+		return reconcile.Wait(problem.Error()), nil // An administrator has to act, so the user gets a wait instead of an error.
 	case err != nil || ready:
 		return reconcile.Done, err
 	}
@@ -186,7 +187,7 @@ func (p Preparer) place(ctx context.Context, osdMap *ceph.OSDMap) error {
 	return nil
 }
 
-// send checks the lock, and immediately sends Ceph the placements of some placement groups.
+// send checks the lock, and right after that sends Ceph the placements of some placement groups.
 func (p Preparer) send(ctx context.Context, pool ceph.Pool, some []ceph.PGPlacement) error {
 	tuner, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Tuner)
 	if err != nil {

@@ -41,18 +41,18 @@ type Remover struct {
 	Ceph Ceph
 }
 
-// Remaining is the rest of a removal. The zero value means that the pool no longer exists.
+// Remaining is the rest of a removal. The zero value means that the owner has no scratch pool.
 type Remaining struct {
 	// Waits is what the removal waits for.
 	Waits reconcile.Wait
-	// Full reports that a scratch pool is full. Rook does nothing in a cluster in HEALTH_ERR, so
-	// the pool's objects have to be removed one by one.
+	// Full reports that a scratch pool is full. Rook does nothing while full OSDs keep the cluster in
+	// HEALTH_ERR, so the caller has to remove the pool's objects.
 	Full bool
 }
 
-// Remove removes the owner's scratch pool. It first removes the pool's images, one in each call, because
-// Rook does not remove a pool with images. It never touches a pool of others, and if the owner
-// has no pool, it sends nothing to Ceph. Repeat it until Remaining is zero.
+// Remove removes the owner's scratch pool. As long as the pool has images, each call removes only one
+// image, because Rook does not remove a pool with images. Remove never touches a pool of another owner. If
+// the owner has no pool, Remove sends nothing to Ceph. Call it again until Remaining is zero.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)
 	if err != nil || !owned {
@@ -77,7 +77,7 @@ func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner obj
 	return Remaining{Waits: reconcile.Wait(strings.TrimSpace("The scratch pool is being removed. " + why)), Full: full}, nil
 }
 
-// isFull reports whether Ceph refuses writes to a pool.
+// isFull reports whether Ceph refuses writes to a pool because it is full.
 func isFull(osdMap *ceph.OSDMap, pool string) bool {
 	return slices.ContainsFunc(osdMap.Pools, func(p ceph.Pool) bool { return p.Name == pool && slices.Contains(p.Flags, "full") })
 }
@@ -92,8 +92,8 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (re
 	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
 }
 
-// RemoveImages removes one image whose name begins with a prefix from a pool. It says how many such
-// images are left, or why the removal failed; Done if none was left before.
+// RemoveImages removes from a pool one image whose name begins with prefix. The Wait says how many such
+// images are left, or why the removal failed. It is Done if the pool had no such image.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {

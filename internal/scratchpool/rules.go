@@ -35,8 +35,7 @@ const (
 // Next is the next part of a preparation.
 type Next struct {
 	Part Part
-	// Waits says what the preparation waits for during the part; Done if only [Preparer.Do] finds that
-	// out.
+	// Waits says what the preparation waits for after the part; Done if [Preparer.Do] determines the wait.
 	Waits reconcile.Wait
 }
 
@@ -52,19 +51,19 @@ type Facts struct {
 	Misplaced string
 }
 
-// Rules returns the rules of a preparation in order. The pool in Ceph must be as specified, and
-// its placement groups on the requested OSDs, before anything is written to it. If no rule
-// applies, the pool is prepared. Every part can be repeated.
+// Rules returns the rules of a preparation in order. Before anything is written to the pool, it must be as
+// specified, and its placement groups must be on the requested OSDs. If no rule applies, the pool is
+// prepared. Every part can be repeated.
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "beginPreparation", Func: beginPreparation}, // passes observe Ceph from now on
 		{Name: "chooseOSDs", Func: chooseOSDs},             // if the pool is confined to some OSDs
-		{Name: "createPool", Func: createPool},             // until Rook calls it ready
-		{Name: "recreatePool", Func: recreatePool},         // the autoscaler has changed its number of PGs
-		{Name: "correctPool", Func: correctPool},           // Ceph may have refused its parameters
+		{Name: "createPool", Func: createPool},             // until Rook calls the pool ready
+		{Name: "recreatePool", Func: recreatePool},         // the autoscaler has changed the number of PGs
+		{Name: "correctPool", Func: correctPool},           // Ceph may have refused parameters
 		{Name: "placePGs", Func: placePGs},                 // on the chosen OSDs
-		{Name: "waitForPGs", Func: waitForPGs},             // until they are clean, and stay so
-		{Name: "waitForPlacement", Func: waitForPlacement}, // until they are on the requested OSDs
+		{Name: "waitForPGs", Func: waitForPGs},             // until the PGs are clean, and stay clean
+		{Name: "waitForPlacement", Func: waitForPlacement}, // until the PGs are on the requested OSDs
 	}
 }
 
@@ -100,9 +99,9 @@ func waitForPlacement(f Facts) (Next, bool) {
 	return Next{PartWait, reconcile.Wait("The scratch pool is not on its OSDs yet: " + f.Misplaced + ".")}, f.Misplaced != ""
 }
 
-// Note remembers what a pass has observed: since when the placement groups are clean, and where
-// they are. The time starts over with each pass whose next part changes something, because Ceph reports
-// placement groups as clean until it learns of the change.
+// Note records since when the placement groups have been clean and, once they are settled, where they are.
+// If the next part changes something, the time starts over, because Ceph reports placement groups as clean
+// until it learns of the change.
 func (p *Preparation) Note(f Facts) {
 	if next, _, _ := reconcile.First(Rules(), f); next.Part != PartNone && next.Part != PartWait || !f.Status.AllClean() {
 		p.cleanSince = time.Time{}
@@ -116,8 +115,8 @@ func (p *Preparation) Note(f Facts) {
 	}
 }
 
-// isSettled reports whether the placement groups are clean, and have been so for long enough. In a pool
-// that other benchmarks have used, they need only be clean now.
+// isSettled reports whether the placement groups are clean, and have been clean for the time settle. In a
+// pool that other benchmarks have used, they need only be clean now.
 func (p *Preparation) isSettled(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
 	return status.AllClean() && (used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle)
 }
@@ -128,7 +127,8 @@ type lacking struct {
 	placements []ceph.PGPlacement
 }
 
-// missing returns the pools whose placement groups are not all placed on the chosen OSDs.
+// missing returns the placements that are still to be sent to Ceph, by pool; nil if the pool may use all
+// OSDs.
 func (p *Preparation) missing(want v1alpha1.ScratchPool, osdMap *ceph.OSDMap) []lacking {
 	if want.OSDs == nil {
 		return nil

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// annotationKey on a CephBenchmark has the key of the pool that it shares with others of its
+	// annotationKey on a CephBenchmark has the key of the pool that it shares with other benchmarks of its
 	// sweep.
 	annotationKey = "cephtune.dev/shared-pool"
-	// annotationContinues is "yes" if others have already measured on that pool.
+	// annotationContinues is "yes" if other benchmarks have already measured on that pool.
 	annotationContinues = "cephtune.dev/shared-pool-continues"
-	// annotationData is "yes" if the benchmarks also share data.
+	// annotationData is "yes" if these benchmarks also share data.
 	annotationData = "cephtune.dev/shared-dataset"
-	// annotationSeal proves that the operator wrote these annotations: a user who may create
-	// CephBenchmarks can write any annotation and any owner.
+	// annotationSeal proves that the operator wrote these annotations: a user who may create CephBenchmarks
+	// can write any annotation and any owner reference.
 	annotationSeal = "cephtune.dev/shared-pool-seal"
 )
 
@@ -34,14 +34,14 @@ const (
 type Use struct {
 	// Key is equal for benchmarks that use the same pool.
 	Key string
-	// Continues reports that others have already measured on the pool, so that this benchmark
+	// Continues reports that other benchmarks have already measured on the pool, so that this benchmark
 	// must not create it.
 	Continues bool
 	// Data reports that the benchmarks share data, which the first of them prefills.
 	Data bool
 }
 
-// Share makes a benchmark use the pool of the sweep that controls it.
+// Share sets the annotations with which a benchmark uses the pool of the sweep that controls it.
 func Share(master []byte, b *v1alpha1.CephBenchmark, use Use) error {
 	if b.Annotations == nil {
 		b.Annotations = map[string]string{}
@@ -63,8 +63,8 @@ func Share(master []byte, b *v1alpha1.CephBenchmark, use Use) error {
 
 const yes = "yes"
 
-// Shared returns the use of the pool that a benchmark shares; the zero value without one. An
-// annotation counts only if the operator has sealed it for this very benchmark and owner.
+// Shared returns how a benchmark uses the pool of its sweep; the zero value if it does not share one. The
+// annotations count only if they have the operator's seal for this benchmark and its owner.
 func Shared(master []byte, b *v1alpha1.CephBenchmark) (rook.ScratchUse, error) {
 	key := b.Annotations[annotationKey]
 	owner, has := objectref.SweepOf(b)

@@ -9,31 +9,32 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Client is the work of one client, second by second.
+// Client has the work of one client, second by second.
 type Client struct {
-	// Seconds have no histograms; [Evidence.Latencies] has those of windows.
+	// Seconds up to the end of the last window have no histograms. [Evidence.Latencies] has the histograms of
+	// windows.
 	Seconds []result.Second `json:"seconds"`
-	// Offset is the client's clock minus the operator's time since the session began. Error is the
-	// maximum error of Offset.
+	// Offset is the client's time, since its engine started, minus the operator's time, since the session
+	// began. Error is the maximum error of Offset.
 	Offset time.Duration `json:"offsetNanoseconds"`
 	Error  time.Duration `json:"errorNanoseconds"`
 }
 
-// Collector collects the clients' rows during a session. At each look, it adds up the histograms of
-// seconds to histograms of windows, and drops the former, which need much more memory than the rest of
-// a row. It is not safe for concurrent use.
+// Collector collects the clients' rows during a session. Each call of Evidence adds up the histograms of
+// seconds to histograms of windows. It then drops the histograms of seconds, which need much more memory than
+// the rest of a row. A Collector is not safe for concurrent use.
 type Collector struct {
 	plan      Plan
 	clients   []gathered
 	latencies []Latencies
-	fixed     bool // the first look has fixed the clocks' offsets
+	fixed     bool // Evidence was called, so the clock offsets are final
 }
 
-// gathered has the rows of a client, with the histograms that are still needed.
+// gathered has the rows of one client. Only rows that still need their histograms have them.
 type gathered struct {
 	seconds   []result.Second // all rows so far
-	plain     int             // number of leading rows without histograms
-	notBefore time.Time       // bounds of the start of its engine
+	plain     int             // number of rows at the beginning whose histograms were dropped
+	notBefore time.Time       // notBefore and notAfter bound the start of the client's engine
 	notAfter  time.Time
 	lost      error
 }
@@ -46,9 +47,9 @@ func NewCollector(p Plan, clients int) *Collector {
 // Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add adds the requested rows of a client. The two times bound the start of the client's engine.
-// Unusable rows, or a clock that runs faster or slower than the operator's, make the session void at
-// the next look.
+// Add adds the requested rows of a client. The two times bound the start of the client's engine. The next
+// call of Evidence fails if a row is unusable, or if the client's clock runs faster or slower than the
+// operator's.
 func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
 	g := &c.clients[client]
 	for i := range rows {
@@ -74,8 +75,8 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 	}
 }
 
-// Evidence returns the data for a verdict, at a look or at the end. Add the clients' rows first. Its
-// first call fixes the clock offsets for all later ones.
+// Evidence returns the data of the session so far. Before each call, add the clients' latest rows. The first
+// call fixes the clock offsets for all later calls.
 func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
 	c.fixed = true
 	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
@@ -105,14 +106,14 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 	return e, nil
 }
 
-// before reports whether a row began before the end of the last window. No later window contains
+// before reports whether a row may have begun before the end of the last window. No later window contains
 // such a row.
 func (e Evidence) before(client, row int, so Record) bool {
 	c := e.Clients[client]
 	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
 }
 
-// fold adds up the histograms of the windows since the previous look.
+// fold adds up the histograms of the windows that earlier calls have not handled.
 func (c *Collector) fold(e Evidence) error {
 	switches, timing := c.plan.windows(e.Record.Switches)
 	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)

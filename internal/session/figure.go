@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Figure is the metric by which windows are compared.
+// Figure is the metric, and the direction of operations, by which windows are compared.
 type Figure struct {
 	Metric    v1alpha1.Metric    `json:"metric"`
 	Direction v1alpha1.Direction `json:"direction,omitempty"` // "" means Total
@@ -28,8 +28,8 @@ func (f Figure) directionName() result.DirectionName {
 	}
 }
 
-// done returns those operations of a row that belong to the figure. For a load that does not mix reads
-// and writes, they are all operations.
+// done returns the operations of a row in the figure's direction. If the load does not mix reads and writes,
+// those are all operations of the row.
 func (f Figure) done(second *result.Second) *result.Done {
 	parts := second.Parts()
 	if d, ok := parts[f.directionName()]; ok {
@@ -50,9 +50,9 @@ func (e Evidence) rows() []switchback.Client {
 	return clients
 }
 
-// value returns a function that computes the figure of a piece. Rates are sums over the clients. Mean
-// latencies are over all operations of all clients, and percentiles come from the sum of the clients'
-// histograms.
+// value returns a function that computes the figure of a piece: of a window or of a half of it. Rates are
+// sums over the clients. A mean latency is the mean over all operations of all clients. Percentiles come from
+// the sum of the clients' histograms.
 func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil
@@ -110,7 +110,7 @@ func (e Evidence) percentile(f Figure, percent float64, p switchback.Piece) (flo
 	return at.Seconds, nil
 }
 
-// Windows returns the windows of a session with their figures, and whether rows cover each window.
+// Windows returns the windows of a session with their figures, and whether enough rows cover each window.
 func (e Evidence) Windows(f Figure) (windows []switchback.Window, covered []bool, err error) {
 	value, err := e.value(f)
 	if err != nil {

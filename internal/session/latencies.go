@@ -7,16 +7,16 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Latencies has the histograms of one window, over all clients. A row across the middle of a window
-// belongs to the window, but to neither half.
+// Latencies has the histograms of one window, over all clients: of its first half, and of its second half.
+// Middle has rows that cross the middle of the window and so belong to neither half.
 type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`
 	Late   Histograms `json:"late"`
 }
 
-// Histograms has the histogram of all operations, or separate ones for reads and writes of a mixed load.
-// It is Incomplete if a client reported operations without a histogram.
+// Histograms has one histogram of all operations or, for a mixed load, separate histograms of reads and
+// writes. It is Incomplete if a client reported operations without a histogram.
 type Histograms struct {
 	All        *result.Histogram `json:"all,omitempty"`
 	Read       *result.Histogram `json:"read,omitempty"`
@@ -26,7 +26,7 @@ type Histograms struct {
 
 var errNoHistogram = errors.New("a client gave no histogram of latencies")
 
-// latencies adds up the histograms of a window's rows.
+// latencies adds up the histograms of a window's rows. pieces are the whole window and its halves.
 func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error) {
 	for client, c := range e.Clients {
 		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]
@@ -80,7 +80,7 @@ func addTo(into **result.Histogram, h *result.Histogram) (err error) {
 	return err
 }
 
-// of returns the histogram of a piece of a window in a direction; "" means all operations.
+// of returns the histogram of a window, or of a half of it, in a direction; "" means all operations.
 func (l Latencies) of(half switchback.Half, direction result.DirectionName) (*result.Histogram, error) {
 	parts := map[switchback.Half][]Histograms{
 		switchback.Whole: {l.Early, l.Middle, l.Late}, switchback.Early: {l.Early}, switchback.Late: {l.Late},

@@ -14,33 +14,32 @@ type Plan struct {
 	Number     int                `json:"number"`
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Group `json:"order"`
-	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement, wash-out included
+	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement of a switch, with the wash-out
 	// ProofEvery is the pause between two checks of the OSDs' running values.
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
-	// Dwells means that each setting stays applied for minutes. Windows are then pieces of the second half
-	// of that time.
+	// Dwells means that each setting stays applied for minutes. The second half of that time is then cut into
+	// windows.
 	Dwells bool `json:"dwells,omitempty"`
 }
 
-// DefaultWindow is how long a setting stays applied, unless the spec sets another time or carry-over was
-// found.
+// DefaultWindow is how long a setting stays applied in a window. The spec may set another time, and windows
+// become longer after carry-over.
 const DefaultWindow = 10 * time.Second
 
-// spareOfEach is the minimum number of spare groups of a session, which replace void groups.
+// spareOfEach is the minimum number of spare groups in a session. Spare groups replace void groups.
 const spareOfEach = 2
 
-// Quick returns the plan of a single session with looks up to the last one. It has spare groups to
-// replace void ones. A session that replaces a void session has the next number, and so a different
-// order.
+// Quick returns the plan of a session in quick mode, whose last look is at lastLook pairs. Its spare groups
+// replace void ones. A session that replaces a void session has the next number, and so a different order.
 func Quick(seed uint64, number, candidates, lastLook int, window time.Duration) (Plan, error) {
 	groups := groupsOf(lastLook, candidates)
 	return planned(seed, number, candidates, groups+max(spareOfEach, groups/5), window)
 }
 
-// groupsOf returns how many quads (for one candidate) or rounds (for several) contain the given
-// number of pairs.
+// groupsOf returns how many groups contain the given number of pairs of each candidate. Groups are quads for
+// one candidate, and rounds for several.
 func groupsOf(pairs, candidates int) int {
 	if candidates == 1 {
 		return (pairs + 1) / 2
@@ -48,7 +47,7 @@ func groupsOf(pairs, candidates int) int {
 	return pairs
 }
 
-// perSwitch is added to the length of a window: the operator reads the settings before each switch.
+// perSwitch is the planned duration of a switch, which includes reading the settings before the switch.
 const perSwitch = 4 * time.Second
 
 // Lasts returns the planned maximum duration of a session.
@@ -60,8 +59,8 @@ func (p Plan) Lasts() time.Duration {
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// General returns the plan of one of several sessions. The number of pairs is that of the baseline and
-// each candidate. Like Quick, it has spare groups.
+// General returns the plan of one session of the general claim, which takes several sessions. The argument
+// pairs is the number of pairs of the baseline and each candidate. Spare groups replace void ones.
 func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }
@@ -69,12 +68,12 @@ func General(seed uint64, number, candidates, pairs int, window time.Duration) (
 // DwellTime is how long a setting stays applied in a dwell.
 const DwellTime = 4 * time.Minute
 
-// dwellSwitch is how long a switch before a dwell may take. The first half of a dwell does not count,
-// so a slow switch does no harm, unless it reaches its deadline and voids the session.
+// dwellSwitch is the maximum duration of a switch before a dwell. It is longer than the maximum before a
+// window, because the first half of a dwell does not count.
 const dwellSwitch = 5 * time.Second
 
-// Dwell returns the plan of four dwells: the baseline and a candidate are applied alternately, twice each.
-// Each dwell is a group of its own, so that the operator reads the clients' rows in between.
+// Dwell returns the plan of a session of four dwells, in which the baseline and a candidate alternate. Each
+// dwell is a group, because the operator reads the clients' rows after each group.
 func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
 	p, err := planned(seed, number, candidates, 1, DwellTime)
 	if err != nil {
@@ -90,7 +89,7 @@ func Dwell(seed uint64, number, candidates, candidate int) (Plan, error) {
 	return p, nil
 }
 
-// Candidate returns the candidate that dwells are about; 0 for a session of windows.
+// Candidate returns the candidate in a session of dwells; 0 for a session of windows.
 func (p Plan) Candidate() int {
 	if !p.Dwells || len(p.Order) < 2 || len(p.Order[1]) == 0 {
 		return 0
@@ -98,7 +97,7 @@ func (p Plan) Candidate() int {
 	return p.Order[1][0]
 }
 
-// dwellPieces is the number of windows of a dwell.
+// dwellPieces is the number of windows that are cut from a dwell.
 const dwellPieces = 4
 
 // WindowsOfSwitch is the number of windows that are cut from the time between two switches.
@@ -129,8 +128,8 @@ func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switch
 	return pieces, timing
 }
 
-// washOutOf returns the part of a window that does not count: three tenths. So longer windows
-// exclude more of the previous setting's after-effects.
+// washOutOf returns the part of a window that does not count: three tenths. So a longer window excludes more
+// of the previous setting's after-effect.
 func washOutOf(window time.Duration) time.Duration { return window * 3 / 10 }
 
 func planned(seed uint64, number, candidates, groups int, window time.Duration) (Plan, error) {

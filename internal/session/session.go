@@ -1,7 +1,7 @@
-// Package session switches settings under a running load, and judges them by the clients' rows. A
-// row is the work of one client in about a second. The method is that of package switchback. The caller
-// of Run supplies the functions that switch and prove settings, and restores the settings after Run,
-// even after an error.
+// Package session switches settings under a running load, and judges them by the clients' rows. A row is the
+// work of one client in about a second. Package switchback has the statistical method. The caller of Run
+// supplies the Cluster that switches and proves settings. After Run, also after an error, the caller restores
+// the settings.
 package session
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Cluster is a cluster whose settings are switched. Settings have numbers; 0 is the baseline.
+// Cluster is a cluster whose settings are switched. The number of a setting is an index; 0 is the baseline.
 type Cluster interface {
-	// Switch switches from the setting of the previous window to that of the next one. It returns
-	// the times at which the command was sent and Ceph answered. It has its own deadline. Run
-	// does not switch again after an error.
+	// Switch checks that Ceph has the setting from, and applies the setting to. It returns the times at which
+	// the command was sent and at which Ceph answered. Switch sets its own deadline. Run does not switch
+	// again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
-	// Proven reports whether OSDs report that they run with a setting.
+	// Proven reports whether the OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
-	// Holds returns an error if a setting no longer has its value in Ceph, or if the lock was lost.
-	// It has its own deadline.
+	// Holds returns an error if a setting no longer has its value in Ceph, or if the lock was lost. Holds
+	// sets its own deadline.
 	Holds(ctx context.Context, setting int) error
 }
 
-// Record describes a session. Times are by the operator's clock, since Began.
+// Record describes a session so far. Times are by the operator's clock, since Began.
 type Record struct {
 	Began    time.Time           `json:"began"`
 	Switches []switchback.Switch `json:"switches"`
@@ -34,13 +34,13 @@ type Record struct {
 	Void string `json:"void,omitempty"`
 }
 
-// Look is called after each complete group, and reports whether the data are sufficient.
+// Look is called after each complete group. It returns enough if the session can end.
 type Look func(ctx context.Context, so Record) (enough bool, err error)
 
-// Run switches through the order of a plan. Before it, the cluster must have the baseline. Run
-// ends at the end of the order or when a look says so. It also ends when an answer or the lock is
-// lost, or the context ends; then the session is void. Each switch checks the setting of the window before
-// it, and Holds checks that of the last window.
+// Run applies the settings in the order of a plan. The cluster must have the baseline when Run starts. Run
+// ends after the last group, or after a look that returns enough. It also ends after an error of the cluster
+// or of a look, or when the context ends; then the session is void. Each Switch checks the setting of the
+// previous window, and Holds checks the setting of the last window.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}
 	setting := switchback.Baseline
@@ -73,7 +73,7 @@ func (r Record) void(err error) Record {
 	return r
 }
 
-// window switches to a setting, and asks for proof until the window is over.
+// window switches to a setting, and asks for its proof until the window is over.
 func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))
@@ -95,7 +95,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 		if !sleep(within, pause) {
 			break
 		}
-		// After an error, Proven keeps its value. A setting that no window of a group proves voids the group.
+		// After an error, proven keeps its value. If no window of a group proves a setting, the group is void.
 		if yes, err := in.Proven(within, to); err == nil {
 			*proven = yes
 		}
@@ -107,7 +107,7 @@ func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) e
 	return nil
 }
 
-// sleep waits for d, and reports whether it did so to the end.
+// sleep waits for d. It returns false if the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -119,8 +119,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// proveGroup marks a setting as proven in all windows of a group if it was proven in one of them.
-// OSDs report every five seconds, so a whole window may pass between two reports.
+// proveGroup marks a setting as proven in all windows of a group if it was proven in one of them. OSDs report
+// only every five seconds, so a short window may pass between two reports.
 func proveGroup(switches []switchback.Switch) {
 	seen := map[int]bool{}
 	for _, s := range switches {

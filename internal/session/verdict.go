@@ -9,38 +9,38 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Evidence has all data for a verdict, so that an archive can reproduce it.
+// Evidence has all data that a verdict needs, so an archive of Evidence can reproduce the verdict.
 type Evidence struct {
 	Plan    Plan     `json:"plan"`
 	Record  Record   `json:"record"`
 	Clients []Client `json:"clients"`
-	// Latencies has the histograms of each window. If the engine reports none, they are Incomplete.
+	// Latencies has the histograms of each window. If the engine reports no histograms, they are Incomplete.
 	Latencies []Latencies       `json:"latencies,omitempty"`
 	Disturbed []switchback.Span `json:"disturbed,omitempty"`
 }
 
-// Question is the question to be decided. Except for the length of windows, it is fixed before the first
-// session. Its criteria and their direction are those of the objective.
+// Question says what the sessions decide, and by which criteria. It is fixed before the first session, except
+// for the length of windows. The criteria of the embedded Question are those of the objective.
 type Question struct {
 	switchback.Question
 	Objective   Figure       `json:"objective"`
 	Constraints []Constraint `json:"constraints,omitempty"`
 }
 
-// Constraint is a limit on a figure of the same windows.
+// Constraint is a limit on another figure of the windows.
 type Constraint struct {
 	Figure
 	stats.Constraint
 }
 
-// Summary is the part of a session that the ledger stores: entries for each candidate, for the objective
-// and for each constraint.
+// Summary is the part of a session that the ledger stores. For the objective and for each constraint, it has
+// one entry for each candidate.
 type Summary struct {
 	Objective   []switchback.Entry   `json:"objective"`
 	Constraints [][]switchback.Entry `json:"constraints,omitempty"`
 }
 
-// Finding is the verdict on one candidate, with the results for its constraints in their order.
+// Finding is the verdict on one candidate, with the result of each constraint in the order of Question.
 type Finding struct {
 	switchback.Finding
 	Constraints []stats.ConstraintResult
@@ -59,7 +59,7 @@ func (f Finding) Breaks() bool {
 	return slices.ContainsFunc(f.Constraints, func(k stats.ConstraintResult) bool { return k.State == stats.Broken })
 }
 
-// ErrNotKept says that an archive lacks figures that a summary needs.
+// ErrNotKept says that an archive lacks figures that are needed for a summary.
 var ErrNotKept = errors.New("figures were not kept")
 
 // ErrVoid says that a session does not count.
@@ -67,8 +67,8 @@ var ErrVoid = errors.New("the session is void")
 
 var errFaultyDwell = fmt.Errorf("%w: a dwell was disturbed, not proven, switched slowly, or not reported completely by the clients", ErrVoid)
 
-// Summarize summarizes a session. In quick mode it uses only the data up to the latest look, and returns
-// false before the first one. For a void session, the error wraps ErrVoid.
+// Summarize returns the summary of a session. In quick mode it uses only the data up to the latest look, and
+// returns false before the first look. For a void session, the error wraps ErrVoid.
 func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	if e.Record.Void != "" {
 		return s, false, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)
@@ -101,8 +101,8 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// Session returns the windows of a session for one figure, with their faults. In quick mode it uses only
-// the data up to the latest look, and returns false before the first one.
+// Session returns the windows of a session for one figure, with their faults. In quick mode it uses only the
+// data up to the latest look, and returns false before the first look.
 func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
@@ -119,9 +119,9 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// CheckDwells returns an error if one of the dwells so far was disturbed, not proven or switched
-// slowly. That makes the session void, so further dwells would be measured in vain. Rows of the latest
-// dwell may still be missing, so CheckDwells does not check them.
+// CheckDwells returns an error if a dwell so far was disturbed, not proven or switched slowly. Such a dwell
+// makes the session void, so further dwells would be measured in vain. CheckDwells does not check whether
+// rows cover the dwells, because rows of the latest dwell may still be missing.
 func (e Evidence) CheckDwells() error {
 	covered := make([]bool, len(e.Record.Switches))
 	for i := range covered {
@@ -133,8 +133,8 @@ func (e Evidence) CheckDwells() error {
 	return nil
 }
 
-// WrittenBytes returns the bytes that the clients have written since their load began, as far as
-// Evidence has their rows. Loads that only write have no figures by direction, so the caller says whether
+// WrittenBytes returns the bytes that the clients have written since their load began, according to the rows
+// in Evidence. Rows of a load that does not mix reads and writes have no direction, so writes says whether
 // the load writes.
 func (e Evidence) WrittenBytes(writes bool) int64 {
 	var bytes float64
@@ -151,8 +151,8 @@ func (e Evidence) WrittenBytes(writes bool) int64 {
 	return int64(bytes)
 }
 
-// faults reports the invalid windows. Its argument says for each window whether rows cover it. A dwell
-// has several windows for each switch.
+// faults reports which windows are invalid. covered says for each window whether rows cover it. A dwell has
+// several windows for each switch.
 func (e Evidence) faults(covered []bool) (faults []bool) {
 	each := e.Plan.WindowsOfSwitch()
 	for i, s := range e.Record.Switches {
@@ -163,8 +163,8 @@ func (e Evidence) faults(covered []bool) (faults []bool) {
 	return faults
 }
 
-// AtLook reports whether the number of pairs is that of a look in quick mode. Figures may be judged only
-// then.
+// AtLook reports whether the number of valid pairs is that of a look in quick mode. Figures may be judged
+// only at a look.
 func (e Evidence) AtLook(q Question) (bool, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -173,8 +173,8 @@ func (e Evidence) AtLook(q Question) (bool, error) {
 	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.pairs()), nil
 }
 
-// Pairs returns the number of valid pairs of the baseline and each candidate so far. It determines when a
-// session of the general claim ends.
+// Pairs returns the number of valid pairs of the baseline and each candidate so far. A session of the general
+// claim ends at a planned number of pairs.
 func (e Evidence) Pairs() (int, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -190,7 +190,7 @@ func (e Evidence) pairs() int {
 	return 1
 }
 
-// counted returns, after each group, the number of groups without a fault so far. It uses no figures.
+// counted returns, after each group, the number of valid groups so far. It uses no figures.
 func (e Evidence) counted() ([]int, error) {
 	switches, timing := e.Plan.windows(e.Record.Switches)
 	_, covered, err := switchback.Pieces(switches, e.rows(), timing)
@@ -215,7 +215,7 @@ func counts(order []switchback.Group, faults []bool) (after []int) {
 	return after
 }
 
-// atLook drops the data after the latest look; looks end at lastLook pairs.
+// atLook drops the data after the latest look. The last possible look is at lastLook pairs.
 func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	pairs := 1
 	if s.Candidates == 1 {
@@ -233,9 +233,9 @@ func atLook(s switchback.Session, lastLook int) (switchback.Session, bool) {
 	return s, windows > 0
 }
 
-// Judge returns the verdict on each candidate from the summaries of the sessions, and from the
-// candidate's dwells if it has any. Void sessions have no summary. Judge is a pure function, so a ledger
-// and an archive give the same verdict.
+// Judge returns the verdict on each candidate from the summaries of the valid sessions. If a candidate has
+// dwells, their contrast counts too. Judge is a pure function, so a ledger and an archive of the same
+// sessions give the same verdict.
 func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Finding, error) {
 	var entries []switchback.Entry
 	for i, s := range sessions {
@@ -270,8 +270,8 @@ func Judge(q Question, sessions []Summary, dwells map[int]stats.Contrast) ([]Fin
 	return findings, nil
 }
 
-// DwellContrast returns the ratio of a candidate's dwells to those of the baseline, from the data of a
-// session that was planned by [Dwell].
+// DwellContrast returns the ratio of a candidate's dwells to those of the baseline, from a session that
+// [Dwell] planned.
 func DwellContrast(s switchback.Session) (stats.Contrast, error) {
 	var d switchback.Dwells
 	if len(s.Windows) != len(d)*dwellPieces || len(s.Faults) != len(s.Windows) {
@@ -286,7 +286,8 @@ func DwellContrast(s switchback.Session) (stats.Contrast, error) {
 	return d.Contrast()
 }
 
-// Dwells returns the ratio of the dwells of a session that was planned by [Dwell].
+// Dwells returns the ratio of a candidate's dwells to those of the baseline, in a session that [Dwell]
+// planned. For a void session, the error wraps ErrVoid.
 func (e Evidence) Dwells(q Question) (stats.Contrast, error) {
 	if e.Record.Void != "" {
 		return stats.Contrast{}, fmt.Errorf("%w: %s", ErrVoid, e.Record.Void)

@@ -18,8 +18,8 @@ const (
 	defaultStartTimeout = 5 * time.Minute
 )
 
-// Load reads the file at path, fills in defaults, and checks everything. Its errors
-// name each invalid field and say what to write there.
+// Load reads the operator config at path, sets defaults, and validates all fields. A validation error names
+// each invalid field and says what to write there.
 func Load(path string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Option is a Ceph setting that sweeps may vary. Listing it here allows it, within bounds;
-// the tuner's caps in Ceph have to allow it too.
+// Option is a Ceph option that sweeps may vary within bounds. The tuner's caps in Ceph have to allow the
+// change too.
 type Option struct {
 	// Name is the name of the option, such as osd_mclock_profile or pg_num.
 	Name string `json:"name"`
-	// Pool is the pool of a pool option. If empty, the option is one of OSDs in Ceph's
-	// central configuration. Options of scratch pools need no entry.
+	// Pool is the pool of a pool option. It is empty for an OSD option in Ceph's central configuration.
+	// Options of scratch pools need no entry.
 	Pool string `json:"pool,omitempty"`
-	// Mask limits a configuration option to some OSDs, as in class:ssd or host:node-1. If
-	// empty, the option applies to all OSDs.
+	// Mask limits an OSD option to some OSDs, as in class:ssd or host:node-1. Without a mask, the option
+	// applies to all OSDs.
 	Mask string `json:"mask,omitempty"`
 	// Min and Max are inclusive bounds of numbers, in Ceph's notation: 64, 0.5 or 4Gi.
 	Min string `json:"min,omitempty"`
 	Max string `json:"max,omitempty"`
-	// Values are the only allowed values; empty for no such limit.
+	// Values are the only allowed values. An empty list allows all values within the bounds.
 	Values []string `json:"values,omitempty"`
-	// SwitchUnderLoad allows sweeps to switch an OSD option every few seconds under a running
-	// load, to compare its values within minutes.
+	// SwitchUnderLoad allows sweeps to switch an OSD option every few seconds while a load runs. Such sweeps
+	// compare the option's values within minutes.
 	SwitchUnderLoad bool `json:"switchUnderLoad,omitempty"`
 }
 
-// Risk is a class of harm that an option can do.
+// Risk is the class of an option, by the harm that a change of it can do.
 type Risk string
 
 // The risks.
@@ -35,14 +35,13 @@ const (
 	RiskLow Risk = "Low"
 	// RiskMedium marks options that have to be listed.
 	RiskMedium Risk = "Medium"
-	// RiskRestart marks options that OSDs read only when they start.
+	// RiskRestart marks options that OSDs read only when they start. The administrator has to list them.
 	RiskRestart Risk = "Restart"
 	// RiskNever marks options that even an administrator cannot allow.
 	RiskNever Risk = "Never"
 )
 
-// DefaultOptions returns the options that are allowed if a cluster has a tuner identity but not the
-// field options.
+// DefaultOptions returns the allowed options of a cluster that has a tuner identity but no field options.
 func DefaultOptions() []Option {
 	return []Option{
 		{Name: "osd_mclock_profile"},
@@ -50,14 +49,14 @@ func DefaultOptions() []Option {
 	}
 }
 
-// riskRule assigns a risk to configuration options with matching names.
+// riskRule assigns a risk to the options of the central configuration whose names match.
 type riskRule struct {
 	names *regexp.Regexp
 	risk  Risk
 	why   string
 }
 
-// riskRules returns the rules in order; the first match counts.
+// riskRules returns the rules in order. The first rule that matches a name counts.
 func riskRules() []riskRule {
 	never := func(names, why string) riskRule { return riskRule{regexp.MustCompile(names), RiskNever, why} }
 	return []riskRule{
@@ -79,7 +78,8 @@ func riskRules() []riskRule {
 	}
 }
 
-// ConfigRisk returns the risk of a configuration option, and the reason.
+// ConfigRisk returns the risk of an option of the central configuration, and the reason; "" for RiskMedium
+// and RiskLow.
 func ConfigRisk(name string) (Risk, string) {
 	for _, rule := range riskRules() {
 		if rule.names.MatchString(name) {
@@ -89,15 +89,15 @@ func ConfigRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// SwitchesUnderLoad reports whether an option of the configuration may be switched under a
-// running load.
+// SwitchesUnderLoad reports whether a sweep may switch an option of the central configuration while a load
+// runs.
 func (c Cluster) SwitchesUnderLoad(name, mask string) bool {
 	option, listed := c.AllowsOption(name, "", mask)
 	risk, _ := ConfigRisk(name)
 	return listed && option.SwitchUnderLoad && risk != RiskRestart && risk != RiskNever
 }
 
-// needsMax says why an option must have a maximum, and what to write; "" if it needs none.
+// needsMax says why the entry must have a maximum, and what to write; "" if it needs no maximum.
 func (o Option) needsMax() string {
 	if o.Pool == "" && o.Name == "osd_memory_target" {
 		return "an OSD that uses more memory than the limit of its pod is killed: write a max that leaves room below that limit, such as 4Gi for a limit of 6Gi"
@@ -105,7 +105,7 @@ func (o Option) needsMax() string {
 	return ""
 }
 
-// PoolRisk returns the risk of a pool option, and the reason.
+// PoolRisk returns the risk of a pool option, and the reason; "" for RiskMedium.
 func PoolRisk(name string) (Risk, string) {
 	switch name {
 	case "size", "min_size":
@@ -122,10 +122,10 @@ func PoolRisk(name string) (Risk, string) {
 	return RiskMedium, ""
 }
 
-// poolSwitches says for each option of a scratch pool whether windows of seconds can compare its
-// values, and why. An option can be switched if each operation of a client reads it again, and if
-// no value leaves anything that affects a later window: data, their place, or work that OSDs
-// postpone. The reasons are short enough for designReason in status.plan.
+// poolSwitches says of the options of scratch pools whether sweeps can switch them under a running load, and
+// why. An option can be switched if OSDs read it anew for each client operation, and if no value affects a
+// later window. A value affects a later window through stored data, data placement, or work that OSDs
+// postpone. Keep the reasons short: status.plan.designReason has at most 88 characters.
 func poolSwitches() map[string]poolSwitch {
 	never := func(why string) poolSwitch { return poolSwitch{why: why} }
 	const (
@@ -163,7 +163,7 @@ type poolSwitch struct {
 }
 
 // SwitchesInPool reports whether an option of a scratch pool can be switched under a running load, and why.
-// Options without an entry cannot.
+// Options that poolSwitches does not list cannot be switched.
 func SwitchesInPool(name string) (can bool, why string) {
 	if s, known := poolSwitches()[name]; known {
 		return s.can, s.why
@@ -171,16 +171,16 @@ func SwitchesInPool(name string) (can bool, why string) {
 	return false, "whether it acts at once is unknown"
 }
 
-// AltersStoredData reports whether a pool option changes how data is stored, with an effect
-// beyond the end of the sweep.
+// AltersStoredData reports whether a pool option changes how data is stored. Restoring such an option does
+// not convert the data that was stored in the meantime.
 func AltersStoredData(name string) bool {
 	return strings.HasPrefix(name, "compression_") || strings.HasPrefix(name, "csum_") ||
 		strings.HasPrefix(name, "dedup_") || name == "fingerprint_algorithm" ||
 		name == "allow_ec_optimizations" // Ceph cannot turn it off again.
 }
 
-// AllowsOption returns the entry for a pool option, or for a configuration option with a
-// mask; false without one.
+// AllowsOption returns the entry with exactly this name, pool and mask, or false if the cluster has no such
+// entry.
 func (c Cluster) AllowsOption(name, pool, mask string) (Option, bool) {
 	for _, option := range c.Options {
 		if option.Name == name && option.Pool == pool && option.Mask == mask {

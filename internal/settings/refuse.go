@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Refusal names the part of a template that is not allowed in a CephCluster, and says how to
-// get permission; "" if everything is allowed.
+// Refusal names the part of a template that the operator config forbids in a CephCluster, and says what to
+// do; "" if everything is allowed.
 func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.BenchmarkTemplate) string {
 	cluster, ok := s.Cluster(ref)
 	if !ok {
@@ -41,9 +41,9 @@ func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.Benc
 	return ""
 }
 
-// guardOf returns the first parameter, by name, that would make a scratch pool unusable or
-// impossible to remove, or would make the autoscaler take PGs from other pools; "" without
-// one. The autoscaler's targets for a pool affect all others, even while it is off for that
+// guardOf returns the alphabetically first forbidden parameter of a scratch pool; "" if all parameters are
+// allowed. Some of the forbidden parameters make the pool unusable or keep it from being removed. The
+// autoscaler's parameters can take PGs from other pools, even while the autoscaler is off for the scratch
 // pool.
 func guardOf(pool *v1alpha1.ScratchPool) string {
 	if pool == nil {
@@ -69,7 +69,7 @@ func guardOf(pool *v1alpha1.ScratchPool) string {
 // MayPlacePGs reports whether scratch pools may be confined to some OSDs.
 func (c Cluster) MayPlacePGs() bool { return c.PlacePGs && c.Identities.Tuner != "" }
 
-// NoPlacer is the message if scratch pools may not be confined to some OSDs.
+// NoPlacer is the refusal of a scratch pool on chosen OSDs if MayPlacePGs is false.
 const NoPlacer = "The operator config does not allow moving placement groups to chosen OSDs. " +
 	"Ask the administrator to allow it (with Helm powers.placePGs, otherwise placePGs of the cluster and `osd pg-upmap` among the caps of identities.tuner), " +
 	"or remove scratchPool.osds and osdCount."

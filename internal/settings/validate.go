@@ -51,7 +51,7 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	return append(problems, c.Identities.validate(at.Child("identities"))...)
 }
 
-// options checks the list of options, as far as possible without Ceph.
+// options checks the entries of Options as far as possible without Ceph.
 func options(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	for i, option := range c.Options {
@@ -97,7 +97,7 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 	return problems
 }
 
-// validatePlace checks where the option is set.
+// validatePlace checks the pool and the mask of an option.
 func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	if o.Pool == "" && o.Name == "pg_num" {
@@ -118,8 +118,8 @@ func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	return problems
 }
 
-// pools checks a list of existing pools. It must not contain scratch pools, which benchmarks
-// create and remove with their data.
+// pools checks a list of existing pools. The list must not contain scratch pools, because benchmarks create
+// and remove those.
 func pools(at *field.Path, names []string) field.ErrorList {
 	var problems field.ErrorList
 	for i, pool := range names {
@@ -138,8 +138,9 @@ func pools(at *field.Path, names []string) field.ErrorList {
 	return problems
 }
 
-// validate rejects an identity in two roles, because its key would have the rights of both.
-// Everyone who may create pods in a benchmark namespace can use the key of IO.
+// validate rejects an identity in two roles, because its key would have the rights of both. Above all, the
+// key of IO must have no other rights: everyone who may create pods in a benchmark namespace can use that
+// key.
 func (ids Identities) validate(at *field.Path) field.ErrorList {
 	var problems field.ErrorList
 	problems = append(problems, identity(at.Child("observer"), ids.Observer)...)
@@ -220,8 +221,7 @@ func image(at *field.Path, reference string, needed bool) field.ErrorList {
 	return nil
 }
 
-// ours rejects label and annotation keys by which the operator and a NetworkPolicy identify
-// pods.
+// ours rejects the labels and annotations that cephtune sets on pods itself.
 func ours(at *field.Path, pairs map[string]string) field.ErrorList {
 	var problems field.ErrorList
 	for _, key := range sets.List(sets.KeySet(pairs)) {
@@ -232,7 +232,7 @@ func ours(at *field.Path, pairs map[string]string) field.ErrorList {
 	return problems
 }
 
-// name checks a value by one of Kubernetes' own rules.
+// name checks a required value by one of Kubernetes' validation rules.
 func name(at *field.Path, value, what string, rule func(string) []string) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(at, "write "+what)}

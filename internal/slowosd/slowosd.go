@@ -1,6 +1,6 @@
-// Package slowosd finds the OSDs that were slower than their peers during a measured phase, by
-// the commit latencies that they report. It is pure. docs/results.md explains the statistic
-// and its limits.
+// Package slowosd finds the OSDs that were slower than their peers during a measured phase, by the commit
+// latencies that they report. It decides only from the observations that callers pass. docs/results.md
+// explains the statistic and its limits.
 package slowosd
 
 import (
@@ -25,20 +25,20 @@ const (
 	leastPeers = 3
 	// leastSamples is the minimum number of an OSD's latency reports during a phase.
 	leastSamples = 2
-	// mostDeviations is the usual limit of this statistic: an OSD is slow if the logarithm of its
-	// latency is at least this number of standard deviations above the median. The standard deviation
-	// is estimated from the median absolute deviation. leastExcessSeconds is a second condition.
+	// mostDeviations is how many standard deviations above the median the logarithm of a slow OSD's latency
+	// has to be. The value is the usual limit if the standard deviation is estimated from the median
+	// absolute deviation. leastExcessSeconds is a second condition.
 	mostDeviations = 3.5
 	// sigmaOfMAD converts a median absolute deviation to a standard deviation, for a normal
 	// distribution.
 	sigmaOfMAD = 1.4826
-	// leastScatter is the minimum standard deviation of logarithms that is assumed. It has the
-	// effect that no OSD below 1.5 times the median is named.
+	// leastScatter is the minimum standard deviation of logarithms that is assumed. With it, no OSD below
+	// 1.5 times the median is slow.
 	leastScatter = 0.12
-	// leastExcessSeconds is the minimum excess of the latency over the median. Smaller
-	// differences are noise of OSDs with little work.
+	// leastExcessSeconds is the minimum excess of a slow OSD's latency over the median. Smaller differences
+	// are noise of OSDs with little work.
 	leastExcessSeconds = 0.002
-	// late is the time after a phase during which an OSD's report may still concern the phase.
+	// late is how long after a phase an OSD's report may still concern the phase.
 	late = 5 * time.Second
 )
 
@@ -46,9 +46,9 @@ const (
 type Phase struct {
 	Start, End time.Time
 	Samples    []archive.OSDSample
-	// OSDs has the device classes, Placement the placement groups of the target. OSDs without
-	// placement groups of the target are not peers. If Placement is unknown, as for a claim,
-	// all OSDs are peers.
+	// OSDs has the device classes, and Placement has the placement groups of the target. OSDs without
+	// placement groups of the target are not peers. If Placement is unknown, as for a
+	// PersistentVolumeClaim, all OSDs are peers.
 	OSDs      []ceph.OSD
 	Placement []archive.Placement
 	// IO is the client work of OSDs, as far as known. Find does not use it to decide; the
@@ -80,9 +80,9 @@ func Find(p Phase) []archive.SlowOSD {
 	return slow[:min(len(slow), MaxNamed)]
 }
 
-// latencies returns the medians of the latencies that OSDs reported from the phase's start until
-// shortly after its end. It omits OSDs with fewer than leastSamples reports, and those that committed
-// nothing: they were idle, or only read from.
+// latencies returns the medians of the latencies that OSDs reported from the phase's start until shortly
+// after its end. It omits OSDs with fewer than leastSamples reports, and OSDs with a median of 0: they were
+// idle or served only reads.
 func (p Phase) latencies() map[int]float64 {
 	reported := map[int][]float64{}
 	for _, sample := range p.Samples {
@@ -113,7 +113,7 @@ func placementGroups(placement []archive.Placement) map[int]int {
 	return counts
 }
 
-// outliers returns the peers that are far above the median.
+// outliers returns the peers whose latency is far above the median of all peers.
 func outliers(peers []archive.SlowOSD) []archive.SlowOSD {
 	if len(peers) < leastPeers {
 		return nil
@@ -156,9 +156,8 @@ func median(of []float64) float64 {
 // Named has the slow OSDs of one valid run, by phase.
 type Named map[v1alpha1.PhaseName][]archive.SlowOSD
 
-// InMost returns the OSDs that were named in the same phase of more than half of the valid
-// runs, at most MaxNamed, the slowest relative to its peers first. Each has the phase in which it
-// stood out most.
+// InMost returns the OSDs that were named in the same phase of more than half of the valid runs. It returns
+// at most MaxNamed, the slowest relative to its peers first. Each has the phase in which it stood out most.
 func InMost(runs []Named) []v1alpha1.SlowOSD {
 	type place struct {
 		osd   int
@@ -205,7 +204,7 @@ func mapped[T, V any](of []T, get func(T) V) []V {
 	return values
 }
 
-// Sentence describes slow OSDs in one sentence.
+// Sentence describes slow OSDs in one sentence; "" without slow OSDs.
 func Sentence(slow []v1alpha1.SlowOSD) string {
 	if len(slow) == 0 {
 		return ""

@@ -22,8 +22,8 @@ type Look struct {
 	OSDs []ceph.OSDIO
 }
 
-// Typical returns each OSD's work between two times, sorted by ID: the medians over the looks
-// between them. It skips looks right after the start, because their data may be older.
+// Typical returns each OSD's median work between two times, sorted by ID. It skips looks right after the
+// start, because their data may be from before the start.
 func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	answersOf := map[int][]ceph.OSDIO{}
 	for _, look := range looks {
@@ -42,9 +42,8 @@ func Typical(looks []Look, start, end time.Time) []archive.OSDIO {
 	return typical
 }
 
-// medianIO returns the median of answers. It skips answers in which everything is 0, unless
-// all are: Ceph also reports 0 for a busy OSD whose last two reports came within one
-// second.
+// medianIO returns the median of answers. It skips answers in which everything is 0, unless all answers are
+// 0. Ceph also reports 0 for a busy OSD whose last two reports came within one second.
 func medianIO(id int, answers []ceph.OSDIO) archive.OSDIO {
 	idle := ceph.OSDIO{ID: id}
 	answers = slices.DeleteFunc(answers, func(io ceph.OSDIO) bool { return io == idle })
@@ -69,7 +68,8 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	return work
 }
 
-// compareWork sets the typical work of the peers on each peer. It ignores peers with unknown work.
+// compareWork sets the median work of all peers in the work of each peer. It ignores peers with unknown
+// work.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
 	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))

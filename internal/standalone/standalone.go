@@ -1,6 +1,6 @@
-// Package standalone has the tasks of a standalone client. If the network separates the manager
-// from a client that has done nothing yet, a standalone client may replace that client. The runner of
-// a standalone client reads all its tasks from a file, and reports through its log.
+// Package standalone has the tasks of a standalone client. Its runner reads all tasks from a file, and
+// reports through its log. A standalone client may replace a client that the manager cannot reach, if that
+// client has done nothing yet.
 package standalone
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// maxTasksBytes is below the maximum size of a Secret.
+// maxTasksBytes limits the file with the tasks. It is below the maximum size of a Secret, 1 MiB.
 const maxTasksBytes = 900 << 10
 
 // Session is the part of a session that a standalone client would carry out.
@@ -24,7 +24,7 @@ type Session struct {
 	Script *workload.Script
 	// Cleanup holds the commands with which the client removes its data.
 	Cleanup []task.Command
-	// From is the run with which the client begins.
+	// From is the number of the run with which the client begins.
 	From int32
 }
 
@@ -52,7 +52,7 @@ func (s Session) Check() error {
 	return err
 }
 
-// Tasks returns all tasks of the client.
+// Tasks returns all tasks of the client, including the removal of its data.
 func (s Session) Tasks() ([]task.Task, error) {
 	planned, err := s.Script.Plan(s.From, s.Spec.Repetitions)
 	if err != nil {
@@ -83,8 +83,9 @@ func (s Session) File() ([]byte, error) {
 	return data, nil
 }
 
-// TasksOf returns the tasks of a standalone client without the unfinished ones of other runs. The client
-// may already be at a later run, because it does not wait for the manager to conclude a run.
+// TasksOf returns those tasks of a standalone client that have ended, or that belong to a run. The client
+// may already have unfinished tasks of a later run, because it does not wait for the manager to conclude a
+// run.
 func TasksOf(script *workload.Script, run int32, all workload.Tasks) workload.Tasks {
 	tasks := workload.Tasks{{}}
 	for id, status := range all[0] {

@@ -7,7 +7,7 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// NetworkAdvice returns advice about a network that blocks the manager.
+// NetworkAdvice says which connections of the manager the network must allow.
 func NetworkAdvice() string {
 	return fmt.Sprintf("Let the manager reach port %d of the pods labelled %s=%s.", runner.Port, settings.LabelComponent, settings.ComponentBenchmark)
 }

@@ -21,46 +21,45 @@ func (d Direction) sign() float64 {
 	return 1
 }
 
-// Constraint limits one metric of a winner: its regression, or the metric itself.
+// Constraint limits the regression of one metric of a winner, or the metric itself.
 type Constraint struct {
 	Name              string
 	Direction         Direction
-	MaximumRegression float64 // 0.10: a rate may fall to 0.90, a latency rise to 1.10 of the baseline
+	MaximumRegression float64 // 0.10: a rate may fall to 0.90 of the baseline, a latency may rise to 1.10
 	// Limit replaces MaximumRegression if it is above 0. It limits the metric itself, in the
 	// metric's unit: it is the minimum of a rate, or the maximum of a latency.
 	Limit float64
 }
 
-// Absolute reports whether the constraint limits the metric itself. Check then needs the mean of
-// the candidate's own runs instead of a contrast with the baseline.
+// Absolute reports whether the constraint limits the metric itself. Check then needs the mean of the
+// candidate's own runs instead of a contrast with the baseline.
 func (k Constraint) Absolute() bool { return k.Limit != 0 }
 
-// ConstraintState says whether the runs show that a constraint is kept or broken.
+// ConstraintState says whether the runs show that a constraint is kept, or that it is broken.
 type ConstraintState string
 
 // The states of a constraint follow from the interval of its metric.
 const (
 	Kept    ConstraintState = "Kept"    // the whole interval is on the allowed side
 	Broken  ConstraintState = "Broken"  // the whole interval is beyond the limit
-	Unknown ConstraintState = "Unknown" // the interval contains the limit, or there are fewer than 3 runs
+	Unknown ConstraintState = "Unknown" // the interval contains the limit, or the runs are fewer than 3
 )
 
-// ConstraintResult is a constraint's state with the numbers behind it.
+// ConstraintResult is a constraint's state with the figures that led to it.
 type ConstraintResult struct {
 	Name     string
 	State    ConstraintState
 	Ratio    float64 // candidate ÷ baseline; for an absolute constraint, the metric itself
 	Interval Bounds  // of Ratio
-	Limit    float64 // the ratio, or metric, beyond which the constraint is broken
+	Limit    float64 // the worst allowed ratio; for an absolute constraint, the worst allowed metric
 }
 
-// Check decides a constraint by the two-sided interval of its metric. Without
-// evidence for Kept or Broken, the constraint stays Unknown. A win requires that
-// all constraints are Kept. Their number needs no correction, because a false win
-// requires that every broken constraint is mistaken for a kept one.
+// Check decides a constraint by the two-sided interval of its metric. If the interval shows neither Kept nor
+// Broken, the state is Unknown. A win requires that all constraints are Kept. The number of constraints needs
+// no correction, because a false win requires that every broken constraint is mistaken for a kept one.
 //
-// For an absolute constraint c is the candidate's metric over its blocks, as
-// [PairedDifferences] of ln(metric) gives it.
+// For an absolute constraint, c is the result of [PairedDifferences] for ln(metric) of the candidate's
+// blocks.
 //
 // For an invalid confidence or an invalid constraint, the error wraps ErrParameter.
 func (k Constraint) Check(c Contrast, confidence float64) (ConstraintResult, error) {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Pair is one block's evidence about one candidate: both values were measured
-// near each other in time, so what changed between blocks cancels.
+// Pair has the values of the baseline and one candidate in one block. Both were measured near each other in
+// time, so changes between blocks cancel.
 type Pair struct {
 	Baseline  float64 // a rate, or a latency; above 0
 	Candidate float64 // the same metric in the same unit
@@ -18,11 +18,10 @@ type Observation struct {
 	Value float64
 }
 
-// MakePairs matches the runs of two configurations by block, in the order in
-// which the baseline's blocks first appear. Several runs of one configuration in
-// a block count once, by their geometric mean, because they share the conditions
-// of the block. MakePairs leaves out the runs whose block lacks the other
-// configuration, and returns their number as unpaired.
+// MakePairs matches the runs of two configurations by block, in the order in which the baseline's blocks
+// first appear. Several runs of one configuration in a block share the conditions of the block, so they count
+// once, by their geometric mean. MakePairs leaves out runs whose block lacks the other configuration, and
+// returns their number as unpaired.
 //
 // For a value that has no finite logarithm, the error is a *ValueError.
 func MakePairs(baseline, candidate []Observation) (pairs []Pair, unpaired int, err error) {
@@ -69,9 +68,8 @@ func countOutside(runs []Observation, blocks map[string]float64) (n int) {
 	return n
 }
 
-// GeometricMean returns the mean that suits ratios: the ratio of two geometric
-// means is the geometric mean of the ratios. For one value it is exactly that
-// value, and for none NaN. Values must be positive.
+// GeometricMean returns the mean that suits ratios: the ratio of two geometric means is the geometric mean of
+// the ratios. For one value it is exactly that value. Without values it is NaN. Values must be positive.
 func GeometricMean(xs []float64) float64 {
 	if len(xs) == 1 {
 		return xs[0]
@@ -86,28 +84,27 @@ func GeometricMean(xs []float64) float64 {
 	return math.Exp(mean)
 }
 
-// Contrast is the estimated effect of a candidate against the baseline on the
-// scale of logarithms, with the noise that runs (not seconds) showed.
+// Contrast is the estimated effect of a candidate against the baseline on the scale of logarithms. Its noise
+// is the variation between runs, not between seconds.
 type Contrast struct {
 	LogRatio float64 // mean of ln(candidate/baseline)
-	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. With pairs, it is
-	// the standard deviation of the blocks' log-ratios; without, √(s_b²+s_c²) from the standard
+	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. For pairs, it is the
+	// standard deviation of the blocks' log-ratios. Without pairs, it is √(s_b²+s_c²), from the standard
 	// deviations of both sides. NewDayLogRatio computes it from StdErr.
 	StdDev float64
-	// StdErr is the standard error of LogRatio. It is 0 without an estimate of noise. It is also 0 if
-	// the log-ratios of all blocks are identical or, without pairs, if all runs of each side are.
+	// StdErr is the standard error of LogRatio. It is 0 if noise cannot be estimated. It is also 0 if the
+	// log-ratios of all blocks are identical or, without pairs, if all runs of each side are identical.
 	StdErr float64
-	DF     float64 // degrees of freedom; 0 means that there is no estimate of noise
-	Runs   int     // blocks that hold both; without pairs, the runs or earlier days of the side that has fewer
+	DF     float64 // degrees of freedom; 0 means that noise cannot be estimated
+	Runs   int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides
 	Paired bool
 }
 
-// PairedLogRatio contrasts candidate and baseline within blocks, one pair for
-// each block, in any order. It is the paired t method on d_b = ln(c_b/b_b):
-// R: t.test(log(c), log(b), paired=TRUE).
+// PairedLogRatio contrasts candidate and baseline within blocks. It takes one pair for each block, in any
+// order. It is the paired t method on d_b = ln(c_b/b_b): R: t.test(log(c), log(b), paired=TRUE).
 //
-// One pair gives an estimate without noise (DF 0). Without any pair, the error
-// wraps ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
+// For one pair, the result has a LogRatio but no estimate of noise (DF 0). Without pairs, the error wraps
+// ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
 func PairedLogRatio(pairs []Pair) (Contrast, error) {
 	diffs := make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -119,8 +116,8 @@ func PairedLogRatio(pairs []Pair) (Contrast, error) {
 	return PairedDifferences(diffs)
 }
 
-// PairedDifferences is PairedLogRatio for blocks whose log-ratios are known
-// already, for instance because the baseline was interpolated between controls.
+// PairedDifferences is like PairedLogRatio, but takes the log-ratios of blocks instead of pairs. For example,
+// a log-ratio may refer to a baseline that was interpolated between controls.
 func PairedDifferences(diffs []float64) (Contrast, error) {
 	if len(diffs) == 0 {
 		return Contrast{}, fmt.Errorf("paired contrast: %w: no block holds both configurations", ErrTooFew)
@@ -136,13 +133,12 @@ func PairedDifferences(diffs []float64) (Contrast, error) {
 	return Contrast{LogRatio: mean, StdDev: sd, StdErr: sd / math.Sqrt(n), DF: n - 1, Runs: len(diffs), Paired: true}, nil
 }
 
-// WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's
-// method on logarithms: R: t.test(log(candidate), log(baseline)). Prefer blocks:
-// without them, anything else that changed between the two sets counts as an
-// effect of the configuration.
+// WelchLogRatio contrasts two sets of runs that share no blocks, by Welch's method on logarithms. It is
+// R: t.test(log(candidate), log(baseline)). Prefer blocks: without blocks, any other change between the two
+// sets counts as an effect of the configuration.
 //
-// If a side has one run, the estimate is without noise (DF 0). If a side is empty,
-// the error wraps ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
+// If a side has one run, the result has a LogRatio but no estimate of noise (DF 0). If a side is empty, the
+// error wraps ErrTooFew. For a value that has no finite logarithm, it is a *ValueError.
 func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	if len(baseline) == 0 || len(candidate) == 0 {
 		return Contrast{}, fmt.Errorf("contrast: %w: %d baseline and %d candidate runs", ErrTooFew, len(baseline), len(candidate))
@@ -163,7 +159,7 @@ func WelchLogRatio(baseline, candidate []float64) (Contrast, error) {
 	varB, varC := sdB*sdB/nB, sdC*sdC/nC
 	out.StdDev = math.Hypot(sdB, sdC)
 	out.StdErr = math.Sqrt(varB + varC)
-	// By Welch–Satterthwaite. Without any variance, DF stays at the pooled count.
+	// By Welch–Satterthwaite. If both variances are 0, DF is that of the pooled t test.
 	out.DF = nB + nC - 2
 	if out.StdErr > 0 {
 		out.DF = (varB + varC) * (varB + varC) / (varB*varB/(nB-1) + varC*varC/(nC-1))
@@ -179,20 +175,19 @@ func (c Contrast) ratio() float64 {
 	return math.Exp(c.LogRatio)
 }
 
-// HasNoise reports whether the contrast has an estimate of its own uncertainty.
-// The estimate needs two blocks, two runs of each side, or two earlier days.
+// HasNoise reports whether the contrast has an estimate of its noise. The estimate needs two blocks, two runs
+// of each side, or two earlier days.
 func (c Contrast) HasNoise() bool { return c.DF > 0 }
 
-// PGreater returns the one-sided p-value against "the true log-ratio is at most
-// margin": small values are evidence that the log-ratio is greater. Without an
-// estimate of noise the p-value is 1: one run is evidence of nothing. If StdErr is
-// 0 because all values are identical, it is 0 or 1; Judge then warns.
+// PGreater returns the one-sided p-value against "the true log-ratio is at most margin". Small values are
+// evidence that the log-ratio is greater. Without an estimate of noise, the p-value is 1, because one run
+// proves nothing. If StdErr is 0 because all values are identical, the p-value is 0 or 1, and Judge warns.
 func (c Contrast) PGreater(margin float64) float64 {
 	return c.pUpper(c.LogRatio - margin)
 }
 
-// PLess is PGreater for the other side: small values are evidence that the true
-// log-ratio is less than margin.
+// PLess returns the one-sided p-value against "the true log-ratio is at least margin". Small values are
+// evidence that the log-ratio is less.
 func (c Contrast) PLess(margin float64) float64 {
 	return c.pUpper(margin - c.LogRatio)
 }
@@ -216,8 +211,8 @@ type Bounds struct {
 	Confidence float64 // such as 0.95, two-sided
 }
 
-// LogInterval returns the two-sided confidence interval of the log-ratio,
-// LogRatio ± t·StdErr. Without an estimate of noise it is the whole line.
+// LogInterval returns the two-sided confidence interval of the log-ratio, LogRatio ± t·StdErr. Without an
+// estimate of noise, the interval is −Inf to +Inf.
 func (c Contrast) LogInterval(confidence float64) Bounds {
 	if !c.HasNoise() {
 		return Bounds{Low: math.Inf(-1), High: math.Inf(1), Confidence: confidence}
@@ -229,14 +224,14 @@ func (c Contrast) LogInterval(confidence float64) Bounds {
 	return Bounds{Low: c.LogRatio - half, High: c.LogRatio + half, Confidence: confidence}
 }
 
-// RatioInterval is LogInterval as candidate ÷ baseline. Without an estimate of
-// noise it is 0 to +Inf.
+// RatioInterval returns LogInterval as ratios, candidate ÷ baseline. Without an estimate of noise, the
+// interval is 0 to +Inf.
 func (c Contrast) RatioInterval(confidence float64) Bounds {
 	b := c.LogInterval(confidence)
 	return Bounds{Low: math.Exp(b.Low), High: math.Exp(b.High), Confidence: confidence}
 }
 
-// Negated is the contrast of baseline against candidate.
+// Negated returns the contrast of the baseline against the candidate.
 func (c Contrast) Negated() Contrast {
 	c.LogRatio = -c.LogRatio
 	return c

@@ -1,10 +1,10 @@
-// Package stats decides whether one configuration of a storage cluster is
-// faster than another, and says so only as far as the measurements allow.
+// Package stats decides whether one configuration of a storage cluster is faster than another, as far as the
+// measurements allow a decision.
 //
-// The unit of evidence is one run: one application of a configuration and one execution of the
-// benchmark. Seconds inside a run are not runs. They share the run's placement, caches and
-// neighbours, so no correction inside a run can replace another run. They serve to find the warm-up
-// and to judge the quality of a run. A run's rate comes from their totals.
+// The unit of evidence is one run: one application of a configuration and one execution of the benchmark.
+// Seconds inside a run are not runs. They share the run's placement, caches and neighbours, so more seconds
+// cannot replace another run. Seconds show the warm-up and the quality of a run. A run's rate comes from the
+// totals of its seconds.
 //
 // Data flow one way:
 //
@@ -14,13 +14,13 @@
 //	          → Judge: superiority against a margin, equivalence, Holm
 //	          → Assessment: a verdict, its reasons as data, one plain sentence
 //
-// All effects are differences of natural logarithms, so "20 % faster" means the same at every level
-// of the baseline, and blocks that drift by a common factor cancel. Ratios are only for display.
+// All effects are differences of natural logarithms. So "20 % faster" means the same at every level of the
+// baseline. Drift that multiplies all runs of a block by one factor cancels. Ratios are only for display.
 //
-// The package is pure: no clock, no input or output, no global randomness.
-// It never changes its inputs. Values that cannot be the result of a run (NaN,
-// infinities, zero or negative rates) are errors, never silently dropped.
+// The package is pure: no clock, no input or output, no global randomness. It never changes its inputs.
+// Values that cannot be the result of a run (NaN, infinities, zero or negative rates) are errors. They are
+// never silently dropped.
 //
-// docs/statistics.md explains the method in words. docs/statistics-error-rates.md
-// reports its error rates; simulation_test.go, here and in internal/sweep, measures them.
+// docs/statistics.md explains the method in words. docs/statistics-error-rates.md reports its error rates.
+// The files simulation_test.go of this package and of internal/sweep measure these rates.
 package stats

@@ -5,27 +5,24 @@ import (
 	"math"
 )
 
-// Drift compares the first and the last control of a block: the same
-// configuration, measured at both ends of the time in which candidates were
-// compared.
+// Drift compares the first and the last control of a block. Controls measure the same configuration, so their
+// difference shows how much the cluster changed in between.
 type Drift struct {
 	LogRatio float64 // ln(last/first)
 	Limit    float64 // on |LogRatio|
 	Rejected bool    // the block does not count
 }
 
-// CheckDrift rejects a block if |ln(last/first)| exceeds both half the margin
-// and 2.5·√2·noise. The margin is the log-ratio that a win must exceed, and the noise is the
-// standard deviation of ln(control) from run to run.
+// CheckDrift rejects a block if |ln(last/first)| exceeds both half the margin and 2.5·√2·noise. The margin is
+// the log-ratio that a win must exceed. The noise is the standard deviation of ln(control) from run to run.
+// While the noise is unknown, pass +Inf: then no block is rejected.
 //
-// Without the second bound, the check would reject half of all steady blocks at 5% noise and a
-// minimum effect of 10%: those with an unusual baseline. That would select blocks by the quantity
-// that all candidates are compared with.
+// Without the second bound, at 5% noise and a minimum effect of 10%, the check would reject half of all
+// steady blocks. Those are blocks with an unusual baseline, so the comparison with the baseline would be
+// biased.
 //
-// As long as the noise is unknown, pass +Inf: then no block is rejected.
-//
-// For a control that has no finite logarithm, the error is a *ValueError. For an invalid margin or
-// noise, it wraps ErrParameter.
+// For a control that has no finite logarithm, the error is a *ValueError. For an invalid margin or noise, it
+// wraps ErrParameter.
 func CheckDrift(first, last, margin, noise float64) (Drift, error) {
 	if err := checkPositive("control", []float64{first, last}); err != nil {
 		return Drift{}, err
@@ -47,16 +44,14 @@ type Control struct {
 	Value float64 // above 0
 }
 
-// BaselineAt estimates ln(baseline) at a position between controls by linear
-// interpolation of their logarithms. A candidate is then compared with the value
-// that the baseline would have had at that moment. Before the first control and
-// after the last, BaselineAt returns the logarithm of that control. Unlike a single
-// control, interpolation removes a steady drift. It does not add noise, because it
+// BaselineAt estimates ln(baseline) at a position by linear interpolation of the logarithms of the controls
+// around it. So a candidate is compared with the value that the baseline would have had at that moment.
+// Before the first control, BaselineAt returns the logarithm of the first, and after the last control that of
+// the last. Unlike a single control, interpolation removes a steady drift. It does not add noise, because it
 // averages two controls.
 //
-// Without controls, the error wraps ErrTooFew. If controls are not in ascending
-// order, it wraps ErrParameter. For a value without a finite logarithm, it is a
-// *ValueError.
+// Without controls, the error wraps ErrTooFew. If controls are not in ascending order, it wraps ErrParameter.
+// For a value without a finite logarithm, it is a *ValueError.
 func BaselineAt(controls []Control, at float64) (float64, error) {
 	if len(controls) == 0 {
 		return 0, fmt.Errorf("baseline at %v: %w: no controls", at, ErrTooFew)

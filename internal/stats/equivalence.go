@@ -7,8 +7,7 @@ package stats
 //
 //	t.test(d, mu=m, alternative="less")$p.value)
 //
-// A large p-value of a test for a difference is not evidence of equivalence;
-// this is.
+// A small PEquivalent is evidence of equivalence. A large p-value of a test for a difference is not.
 func (c Contrast) PEquivalent(margin float64) float64 {
 	return max(c.PGreater(-margin), c.PLess(margin))
 }

@@ -6,24 +6,22 @@ import (
 	"math"
 )
 
-// ErrTooFew is wrapped by errors of functions that were given fewer values than
-// they need.
+// ErrTooFew is wrapped by the errors of functions that get fewer values than they need.
 var ErrTooFew = errors.New("too few values")
 
-// ErrStalled is wrapped by the error about a run that moved nothing after its warm-up.
-// Such a run has failed: it is not just slow.
+// ErrStalled is wrapped by errors about a run or a window in which no operation finished. Such a run is not
+// just slow: it has failed.
 var ErrStalled = errors.New("nothing moved")
 
 // ErrParameter is wrapped by errors about parameters of the method, such as a confidence of 2.
 var ErrParameter = errors.New("parameter out of range")
 
-// ValueError reports an unusable value. Index lets a caller find the file and
-// line of a measured value.
+// ValueError reports an unusable value. By Index, a caller can find the file and line of a measured value.
 type ValueError struct {
-	What  string  // what the value was meant to be, such as "baseline run"
-	Index int     // position among the values that What names, from 0
-	Value float64 // the offending value
-	Want  string  // such as "positive and finite"
+	What  string  // kind of value, such as "baseline run"
+	Index int     // position among the values of this kind, from 0
+	Value float64 // the unusable value
+	Want  string  // the requirement, such as "positive and finite"
 }
 
 func (e *ValueError) Error() string {

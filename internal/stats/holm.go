@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Holm returns the p-values adjusted for their number, in the order of the input. If a caller
-// rejects the hypotheses with an adjusted p ≤ α, the probability of any false rejection is at most
-// α, even if the hypotheses depend on each other (Holm 1979). R: p.adjust(p, method="holm").
+// Holm returns p-values that are adjusted for their number, in the order of the input. If a caller rejects
+// the hypotheses whose adjusted p is at most α, the probability of any false rejection is at most α. This
+// holds even if the hypotheses depend on each other (Holm 1979). R: p.adjust(p, method="holm").
 //
-// It returns a *ValueError for a p outside 0 to 1.
+// For a p outside 0 to 1, the error is a *ValueError.
 func Holm(ps []float64) ([]float64, error) {
 	for i, p := range ps {
 		if !(p >= 0 && p <= 1) {
@@ -22,8 +22,8 @@ func Holm(ps []float64) ([]float64, error) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
 	adjusted := make([]float64, len(ps))
-	// The running maximum keeps the step-down order: after the first hypothesis that
-	// is not rejected, no hypothesis with a larger p-value is rejected.
+	// The running maximum keeps the step-down order: if a hypothesis is not rejected, no hypothesis with a
+	// larger p-value is rejected.
 	running := 0.0
 	for rank, i := range order {
 		running = max(running, min(1, float64(len(ps)-rank)*ps[i]))

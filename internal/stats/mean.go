@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// GeometricInterval returns the two-sided confidence interval of the geometric mean of runs:
-// exp(z̄ ± t·s/√n) of their logarithms, R: exp(t.test(log(x))$conf.int). It covers variation
-// between runs, not within a run.
+// GeometricInterval returns the two-sided confidence interval of the geometric mean of runs: exp(z̄ ± t·s/√n)
+// of their logarithms z. R: exp(t.test(log(x))$conf.int). The interval covers variation between runs, not
+// within a run.
 //
-// It returns an error wrapping ErrTooFew for fewer than two runs, one wrapping
-// ErrParameter for an invalid confidence, and a *ValueError for values that have no logarithm.
+// For fewer than two runs, the error wraps ErrTooFew. For an invalid confidence, it wraps ErrParameter. For a
+// value that has no finite logarithm, it is a *ValueError.
 func GeometricInterval(runs []float64, confidence float64) (Bounds, error) {
 	if err := checkOpenUnit("confidence", confidence); err != nil {
 		return Bounds{}, err

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// countableRuns ends the search for the number of runs that a decision takes, because no question
-// is worth more runs.
+// countableRuns is the largest number of runs that the search for a decision considers. No question is worth
+// more runs.
 const countableRuns = 100_000
 
 // noiseRange is the confidence of the range from MoreRuns.Low to MoreRuns.High.
@@ -17,12 +17,12 @@ const noiseRange = 0.8
 // MoreRuns is the number of repeats that a decision would take. A repeat is a
 // block if runs are paired, otherwise a run of each side.
 type MoreRuns struct {
-	Total    int     // repeats in all; 0 if beyond counting, or if nothing is missing
+	Total    int     // repeats in all; 0 if more than countableRuns, or if no repeat is missing
 	Needed   int     // Total minus the existing repeats, at least 1; 0 if Total is 0
-	Toward   Verdict // which verdict they would reach if the estimate is right; Inconclusive if that is open
-	TooClose bool    // Total exceeds Criteria.MaxRuns, or is beyond counting
-	// Low and High are the values of Needed at the ends of the 80% interval of the noise; High is
-	// 0 if beyond counting. They ignore that the effect is uncertain too.
+	Toward   Verdict // verdict after Total repeats if the estimate is true; Inconclusive if no verdict is likely yet; "" if Total is 0
+	TooClose bool    // a verdict needs more repeats than Criteria.MaxRuns, or than countableRuns
+	// Low and High are the values of Needed at the ends of the 80% interval of the noise. High is 0 if it
+	// exceeds countableRuns. Low and High ignore that the effect is uncertain too.
 	Low, High int
 	Paired    bool
 }
@@ -30,24 +30,23 @@ type MoreRuns struct {
 // Effort is the cost of one more repeat. The zero value means unknown.
 type Effort struct {
 	Runs int           // of all configurations, the baseline included
-	Time time.Duration // of all of them
+	Time time.Duration // of all these runs
 }
 
-// MoreRuns estimates how many more runs would decide an Inconclusive candidate.
-// For a candidate with fewer runs than any verdict needs, it returns how many are
-// missing. For a candidate that lacks only a confirmation, it counts fresh runs. For
-// any other candidate, the result is zero.
+// MoreRuns estimates how many more runs would decide an Inconclusive candidate. If a candidate has fewer runs
+// than any verdict needs, MoreRuns returns how many are missing. If a candidate lacks only a confirmation,
+// MoreRuns counts the runs of the confirmation. For any other candidate, the result is zero.
 //
-// The estimate comes from the runs so far, and is rough if these are few. Do not make just the
-// estimated runs and judge all runs again as if this were the first look: that is peeking. Use
-// Looks, or judge only new runs.
+// The estimate comes from the runs so far, so it is rough if these are few. Do not make the estimated number
+// of runs and then judge all runs as if for the first time: such repeated judging causes false verdicts. Use
+// Looks, or judge only the new runs.
 func (a Assessment) MoreRuns() MoreRuns {
 	switch {
 	case a.Runs < MinRuns:
 		missing := MinRuns - a.Runs
 		return MoreRuns{Total: MinRuns, Needed: missing, Toward: Inconclusive, Low: missing, High: missing, Paired: a.contrast.Paired}
 	case a.Verdict == Inconclusive && a.Reasons[0].Code == NotConfirmed:
-		// In the confirmation, the runs of the race do not count.
+		// A confirmation does not count the runs of the race.
 		fresh := a.contrast
 		fresh.Runs = 0
 		once := a.criteria
@@ -59,19 +58,17 @@ func (a Assessment) MoreRuns() MoreRuns {
 	return MoreRuns{}
 }
 
-// target is a verdict that more runs would reach if the estimated gain is the
-// true one. parts are the questions that the runs have to answer for it.
+// target is a verdict that more runs would reach if the estimated gain is the true gain.
 type target struct {
 	verdict Verdict
-	parts   []Question
-	least   int // the smallest number of runs at which the verdict is tested
+	parts   []Question // all must be answered for the verdict
+	least   int        // the smallest number of runs at which the verdict is tested
 }
 
-// runsToDecide finds the fewest runs of each side that lead to a verdict other
-// than Inconclusive with a probability of about 80 %, if the estimated gain and
-// noise are true. It chooses the verdict that needs the fewest runs, not the
-// nearest margin. For example, proving that an estimate just above 1 exceeds 1
-// takes very many runs, but proving Equivalent may take few.
+// runsToDecide finds the verdict that needs the fewest runs, and their number. With that many runs of each
+// side, the probability of the verdict is about 80 %, if the estimated gain and noise are true. The verdict
+// need not be that of the nearest margin. For example, proving that an estimate just above 1 exceeds 1 takes
+// very many runs, but proving Equivalent may take few.
 func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns {
 	out := MoreRuns{TooClose: true, Paired: gain.Paired}
 	var nearest target
@@ -98,8 +95,8 @@ func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns
 	return out
 }
 
-// runs returns the number of repeats that reach the target if the true noise is the estimate times
-// the given factor. It returns false if the number is beyond counting.
+// runs returns the number of repeats that reach the target if the true noise is the given factor times the
+// estimate. It returns false if that number exceeds countableRuns.
 func (t target) runs(noise float64) (total int, ok bool) {
 	total = t.least
 	for _, q := range t.parts {
@@ -113,14 +110,13 @@ func (t target) runs(noise float64) (total int, ok bool) {
 	return total, true
 }
 
-// targets lists the verdicts that hold if the estimate is true. Levels are those
-// of Judge. For Holm it uses the strictest step, because the candidate's step is
-// not known yet.
+// targets lists the verdicts that hold if the estimated gain is true. The levels are those of Judge. For
+// Holm's correction, targets uses the strictest step, because the candidate's step is not known yet.
 func (c Criteria) targets(gain Contrast, level levels, family int) []target {
 	g, m, e := gain.LogRatio, c.Margin(), math.Log1p(c.Equivalence)
 	full, half := level.full/float64(family), level.half/float64(family)
 	ask := func(gap, alpha float64) Question {
-		if gap <= negligible { // This is only rounding, which must not decide, even without noise.
+		if gap <= negligible { // Such a gap is rounding, which must not decide a verdict.
 			gap = 0
 		}
 		return Question{StdDev: gain.StdDev, Gap: gap, Alpha: alpha, Paired: gain.Paired}

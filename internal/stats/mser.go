@@ -2,33 +2,32 @@ package stats
 
 import "fmt"
 
-// minSteadySeries is the length of the shortest series in which MSER looks for a warm-up. A shorter
-// one has too few values: chance would decide where to cut.
+// minSteadySeries is the length of the shortest series in which MSER looks for a warm-up. In a shorter
+// series, chance would decide where to cut.
 const minSteadySeries = 8
 
 // Truncation says how much of the beginning of a series is warm-up.
 type Truncation struct {
 	// Drop is the number of leading values to leave out, 0 ≤ Drop ≤ ⌊n/2⌋.
 	Drop int
-	// Steady is false if the best place to cut is the last one allowed. The
-	// series was then still changing halfway through, and its mean describes no
-	// state of the cluster. A sweep repeats such a run once at double length.
+	// Steady is false if Drop is the largest allowed value. The series was then still changing halfway
+	// through, and its mean describes no state of the cluster. A sweep repeats such a run once at double
+	// length.
 	Steady bool
 }
 
-// MSER finds the warm-up of a series of equally long intervals, in time order,
-// by the marginal standard error rule: drop the first d values, with the d for which
+// MSER finds the warm-up of a series of equally long intervals, in time order, by the marginal standard error
+// rule. It drops the first d values, with the d for which
 //
 //	Σ_{i>d} (x_i − x̄_d)² / (n−d)²   over 0 ≤ d ≤ ⌊n/2⌋
 //
-// is smallest, and the earliest such d on a tie (White 1997, "An effective truncation heuristic for
-// bias reduction in simulation output"). Without the bound at half, one odd value near the end
-// could cut off most of the run. A series that reaches the bound is not steady. One that does not
-// reach it may still change late in the run: MSER does not see that. Zeros are data: a second
-// without I/O is a stall, not a gap.
+// is smallest. On a tie, it uses the smallest such d (White 1997, "An effective truncation heuristic for bias
+// reduction in simulation output"). The bound of half the series is needed because one odd value near the end
+// could otherwise cut off most of the run. A series whose d is the bound is not steady. A steady series may
+// still change late in the run: MSER does not see that. Zeros are data: a second without I/O is a stall, not
+// a gap.
 //
-// It returns an error wrapping ErrTooFew for fewer than 8 values, and a
-// *ValueError for values that are not finite.
+// For fewer than 8 values, the error wraps ErrTooFew. For a value that is not finite, it is a *ValueError.
 func MSER(xs []float64) (Truncation, error) {
 	n := len(xs)
 	if n < minSteadySeries {
@@ -39,8 +38,8 @@ func MSER(xs []float64) (Truncation, error) {
 	}
 	bound := n / 2
 	best, bestScore := 0, 0.0
-	// Welford's update, from the end to the beginning, needs only one pass. Unlike
-	// sums of squares, it does not suffer from cancellation.
+	// Welford's update, from the end to the beginning, needs only one pass. Unlike sums of squares, it does
+	// not lose digits to cancellation.
 	mean, squares := 0.0, 0.0
 	for d := n - 1; d >= 0; d-- {
 		kept := float64(n - d)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Verdict is the statement about one candidate that the runs support. There is no
-// verdict "not significant": it would mean Inconclusive.
+// Verdict is the statement about one candidate that the runs support. Verdict has no value for "not
+// significant": such a candidate is Inconclusive.
 type Verdict string
 
 const (
@@ -15,7 +15,7 @@ const (
 	Superior Verdict = "Superior"
 	// Better means: better than the baseline, but by less than the minimum effect.
 	Better Verdict = "Better"
-	// Equivalent means: any difference is smaller than the equivalence margin.
+	// Equivalent means: any difference from the baseline is smaller than the equivalence margin.
 	Equivalent Verdict = "Equivalent"
 	// Inferior means: worse than the baseline.
 	Inferior Verdict = "Inferior"
@@ -25,32 +25,31 @@ const (
 	Invalid Verdict = "Invalid"
 )
 
-// ReasonCode names a reason. The comment on each code says what Value, Limit and
-// Count of the Reason are. A field that it does not name is 0. Effects are
-// fractions: 0.1 is 10%.
+// ReasonCode names a reason. The comment on each code defines the fields Value, Limit and Count of the
+// Reason. Fields that the comment does not mention are 0. Effects are fractions: 0.1 is 10%.
 type ReasonCode string
 
 // The reasons.
 const (
-	TooFewRuns ReasonCode = "TooFewRuns" // Count runs, Limit needed
-	NotSteady  ReasonCode = "NotSteady"  // Count runs that never became steady
-	Drifted    ReasonCode = "Drifted"    // Value ln(last/first control) of the last rejected block, Limit on it, Count blocks rejected
-	NoControls ReasonCode = "NoControls" // Count rejected blocks that lack a valid run of the baseline where they need one
-	Inert      ReasonCode = "Inert"      // Count runs in which the setting had no effect on the cluster
-	RunsFailed ReasonCode = "RunsFailed" // Count failed runs
+	TooFewRuns ReasonCode = "TooFewRuns" // Count: runs. Limit: runs that are needed.
+	NotSteady  ReasonCode = "NotSteady"  // Count: runs that never became steady.
+	Drifted    ReasonCode = "Drifted"    // Count: rejected blocks. Value: ln(last/first control) of the last of them. Limit: maximum of |Value|.
+	NoControls ReasonCode = "NoControls" // Count: blocks that were rejected because they lack a valid run of the baseline.
+	Inert      ReasonCode = "Inert"      // Count: runs in which the setting had no effect on the cluster.
+	RunsFailed ReasonCode = "RunsFailed" // Count: failed runs.
 
-	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value p after Holm, Limit level
-	WithinEquivalence ReasonCode = "WithinEquivalence" // Value p of the two one-sided tests (TOST), Limit level
-	GainIsSmall       ReasonCode = "GainIsSmall"       // Value p of any gain, after Holm, Limit level
-	LossShown         ReasonCode = "LossShown"         // Value p of a loss, after Holm, Limit level
+	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value: p after Holm's correction. Limit: level.
+	WithinEquivalence ReasonCode = "WithinEquivalence" // Value: p of the two one-sided tests (TOST). Limit: level.
+	GainIsSmall       ReasonCode = "GainIsSmall"       // Value: p of any gain, after Holm's correction. Limit: level.
+	LossShown         ReasonCode = "LossShown"         // Value: p of a loss, after Holm's correction. Limit: level.
 
-	GainSizeOpen ReasonCode = "GainSizeOpen" // a gain is shown, Value p after Holm, Limit level; whether it exceeds the minimum effect is open
-	GainRuledOut ReasonCode = "GainRuledOut" // Value largest gain in the interval, Limit minimum effect
-	EffectOpen   ReasonCode = "EffectOpen"   // neither no gain nor the minimum effect is excluded; Limit minimum effect
-	AskedForMany ReasonCode = "AskedForMany" // Value p is below Limit level for a single candidate, but not after Holm over Count candidates
-	NotConfirmed ReasonCode = "NotConfirmed" // Value p after Holm, Limit level, both from the race only; Superior requires a confirmation
+	GainSizeOpen ReasonCode = "GainSizeOpen" // A gain is shown, but it may be below the minimum effect. Value: p of any gain, after Holm's correction. Limit: level.
+	GainRuledOut ReasonCode = "GainRuledOut" // Value: largest gain in the interval. Limit: minimum effect.
+	EffectOpen   ReasonCode = "EffectOpen"   // The data exclude neither a gain of 0 nor the minimum effect. Limit: minimum effect.
+	AskedForMany ReasonCode = "AskedForMany" // Value: p before Holm's correction, which would suffice for a single candidate. Limit: level. Count: candidates.
+	NotConfirmed ReasonCode = "NotConfirmed" // Superior requires a confirmation. Value: p in the race, after Holm's correction. Limit: level.
 
-	IdenticalRuns ReasonCode = "IdenticalRuns" // warning: Count runs do not differ at all
+	IdenticalRuns ReasonCode = "IdenticalRuns" // A warning. Count: runs, which show no noise at all.
 )
 
 // Reason is a reason for a verdict, as data.

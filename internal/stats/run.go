@@ -5,36 +5,33 @@ import (
 	"math"
 )
 
-// Interval is one row of an engine's report: an amount and the time that it took.
-// The times differ between rows, because engines print rows late and end early.
+// Interval is one row of an engine's report: an amount and the time in which it was done. The length of rows
+// varies, because engines print rows late and end before a row is complete.
 type Interval struct {
 	Amount  float64 // bytes or operations, 0 for a stalled interval
 	Seconds float64 // length of the interval, above 0
 }
 
-// RunSummary has the contribution of one run to a verdict (Rate), and says
-// whether the run counts (Steady).
+// RunSummary has the rate of one run after the warm-up, and says whether the run counts.
 type RunSummary struct {
-	Rate float64 // ΣAmount/ΣSeconds over the kept window, per second
-	// FromSeconds and ToSeconds bound the window of the run that Rate describes,
-	// from the beginning of the first row. Latencies must be taken from the same
-	// window to belong to the same observation.
+	Rate float64 // Amount per second: ΣAmount/ΣSeconds over the rows after the warm-up
+	// FromSeconds and ToSeconds bound the part of the run after the warm-up, in seconds from the beginning of
+	// the first row. Take latencies from the same part, because they must belong to the same observation as
+	// Rate.
 	FromSeconds, ToSeconds float64
-	Dropped                int  // rows before the window
-	Steady                 bool // false: the run does not count, see Truncation
+	Dropped                int  // number of rows in the warm-up
+	Steady                 bool // false: the run does not count; see Truncation
 }
 
-// Summarize reduces the rows of one run, in time order, to its rate after the
-// warm-up that MSER finds. The rate is computed from totals: the mean of a
-// cumulative column counts early seconds many times over, and a printed average
-// may be truncated to an integer.
+// Summarize reduces the rows of one run, in time order, to the run's rate after the warm-up that MSER finds.
+// It computes the rate from totals. The mean of a column of cumulative averages would count early seconds
+// many times over, and a printed average may be truncated to an integer.
 //
-// Each row must cover only its own time. Do not use Summarize for rbd bench, whose
-// rows are averages over several seconds: in smoothed rows, MSER sees a steadiness or
-// a trend that does not exist.
+// Each row must cover only its own time. Do not use Summarize for rbd bench, whose rows are averages over
+// several seconds. In smoothed rows, MSER sees a steadiness or a trend that does not exist.
 //
-// It returns a *ValueError for impossible rows, and an error wrapping ErrTooFew for
-// fewer rows than MSER needs, or ErrStalled if the kept rows moved nothing.
+// For an impossible row, the error is a *ValueError. For fewer rows than MSER needs, it wraps ErrTooFew. If
+// the rows after the warm-up moved nothing, it wraps ErrStalled.
 func Summarize(rows []Interval) (RunSummary, error) {
 	rates, err := intervalRates(rows)
 	if err != nil {

@@ -7,28 +7,26 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// MinRuns is the smallest number of runs of a configuration that can carry a
-// verdict.
+// MinRuns is the smallest number of runs of a configuration that can lead to a verdict.
 const MinRuns = 3
 
-// planningPower is the probability with which a planned number of runs should
-// reach its verdict if the effect is what it seems to be.
+// planningPower is the probability that a planned number of runs reaches its verdict if the estimated effect
+// is true.
 const planningPower = 0.8
 
-// Question asks on which side of a margin the true effect lies, if its distance
-// from the margin is Gap. A planned number of runs has to answer it.
+// Question asks on which side of a margin the true effect lies. Its methods plan how many runs answer it.
 type Question struct {
 	StdDev float64 // Contrast.StdDev, the spread per run on the log scale
-	Gap    float64 // |true log-ratio − margin|
+	Gap    float64 // |true log-ratio − margin|, the assumed distance of the effect
 	Alpha  float64 // one-sided level of the test
-	Power  float64 // 0 means 0.8
-	Paired bool    // pairs have R−1 degrees of freedom, independent arms 2R−2
+	Power  float64 // probability of an answer; 0 means 0.8
+	Paired bool    // R pairs have R−1 degrees of freedom; two unpaired sides of R runs have 2R−2
 }
 
-// Runs returns the smallest number of runs of each configuration, R, for which StdDev·(t_{1−α} +
-// t_{power})/√R ≤ Gap. R is from 3 to the limit. If no number within the limit suffices, Runs
-// returns limit+1 and false: the effect is too close to the margin. For an invalid Question, the
-// error wraps ErrParameter.
+// Runs returns the smallest number of runs of each configuration, R, for which
+// StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. R is from 3 to the limit. If no number within the limit suffices,
+// Runs returns limit+1 and false: the effect is too close to the margin. For an invalid Question, the error
+// wraps ErrParameter.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err
@@ -36,7 +34,7 @@ func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if limit < MinRuns {
 		return limit + 1, false, nil
 	}
-	// Normal quantiles give an R that is a little too small. The search starts there.
+	// Quantiles of the normal distribution give an R that is a little too small. The search starts there.
 	z := -distuv.UnitNormal.Quantile(q.Alpha) + distuv.UnitNormal.Quantile(q.Power)
 	if lower := square(q.StdDev * z / q.Gap); q.Gap > 0 && lower < float64(limit) {
 		for n := max(MinRuns, int(lower)); n <= limit; n++ {
@@ -48,8 +46,8 @@ func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	return limit + 1, false, nil
 }
 
-// Detectable returns the smallest gap that a number of runs answers with the
-// Question's power; it ignores Gap. For fewer than two runs, the error wraps ErrTooFew.
+// Detectable returns the smallest Gap for which the given number of runs answers the Question with its Power.
+// It ignores q.Gap. For fewer than two runs, the error wraps ErrTooFew.
 func (q Question) Detectable(runs int) (float64, error) {
 	q.Gap = 1
 	q, err := q.checked()
@@ -87,12 +85,12 @@ func (q Question) detectable(runs int) float64 {
 	return q.StdDev * t / math.Sqrt(float64(runs))
 }
 
-// SmallestProvableRatio returns the true ratio that is closest to 1 among those
-// that a design proves to exceed the minimum effect with a probability of at least
-// 80 %. It is above 1 if higher is better, and below 1 if lower is better. The noise
-// is the run-to-run variation of ln(value). The noise of a block's log-ratio is √2
-// times that, or less if the baseline is interpolated between controls; the function
-// assumes √2 times.
+// SmallestProvableRatio returns the smallest true effect, as a ratio, for which the given number of blocks
+// probably leads to the verdict Superior. The probability is at least 80 %. The ratio is above 1 if higher is
+// better, and below 1 if lower is better.
+//
+// The noise is the run-to-run variation of ln(value). A block's log-ratio has √2 times this noise, or less if
+// the baseline is interpolated between controls. The function assumes √2 times.
 func SmallestProvableRatio(c Criteria, noise Noise, blocks int) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err

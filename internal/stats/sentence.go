@@ -7,11 +7,11 @@ import (
 )
 
 // Sentence returns the assessment in one line of plain English. For an Invalid candidate, it gives
-// only the reasons. It counts missing runs in repeats: see MoreRuns.
+// only the reasons. It counts missing runs in repeats, like [MoreRuns].
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
-// SentenceFor is like Sentence, but counts missing repeats in runs and time. Its argument is the
-// cost of one more repeat.
+// SentenceFor is like Sentence, but converts missing repeats to runs and time. The argument each is the cost
+// of one more repeat.
 func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
@@ -43,11 +43,12 @@ func (a Assessment) claim(each Effort) string {
 	return fmt.Sprintf("is undecided (%s; %s)", join(a.Reasons), a.MoreRuns().Words(each))
 }
 
-// mostRuns is the largest number of missing runs that is worth naming.
+// mostRuns is the largest number of missing runs that a sentence names. For larger numbers it says "more
+// than".
 const mostRuns = 1000
 
-// Words returns the missing runs as a clause of plain English, for example "about 20 more runs
-// would decide (12 to 44, 25m to 1h32m)".
+// Words returns the missing runs as a clause of plain English, for example "about 20 more runs would decide
+// (12 to 44, 25m to 1h32m)".
 func (m MoreRuns) Words(each Effort) string {
 	tooClose := ""
 	if m.TooClose {
@@ -68,8 +69,8 @@ func (m MoreRuns) Words(each Effort) string {
 	return fmt.Sprintf("%sabout %s would decide%s", tooClose, count(m.Needed*per, "more "+unit), m.spread(each, per))
 }
 
-// unit returns the unit for missing runs, and how many such units one repeat has. The %s in the unit
-// stands for the s of a plural.
+// unit returns the unit for missing runs, and how many of these units one repeat has. The %s in the unit
+// stands for the plural s.
 func (m MoreRuns) unit(each Effort) (per int, unit string) {
 	switch {
 	case each.Runs > 0:
@@ -88,8 +89,8 @@ func count(n int, unit string) string {
 	return fmt.Sprintf("%d "+unit, n, s)
 }
 
-// spread returns the range of the missing runs, and the time that they take if that is known, in
-// brackets. Without a range and a time, it returns "".
+// spread returns, in brackets, the range of the missing runs and the time that they take. It omits an unknown
+// time, and a range of one number. If it omits both, it returns "".
 func (m MoreRuns) spread(each Effort, per int) string {
 	var parts []string
 	switch high := m.High * per; {
@@ -108,7 +109,7 @@ func (m MoreRuns) spread(each Effort, per int) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// span returns how long the missing repeats take. It counts at most limit repeats.
+// span returns how long the missing repeats take. It says "more than" for more than limit repeats.
 func (m MoreRuns) span(each time.Duration, limit int) string {
 	takes := func(n int) string { return minutes(time.Duration(n) * each) }
 	switch {

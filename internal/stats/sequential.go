@@ -2,9 +2,8 @@ package stats
 
 import "math"
 
-// Looks are the numbers of runs after which the data are judged, and the runs may
-// end: First, First+1, …, Last. They are fixed before the first run.
-// The zero value means one look, at the end.
+// Looks are the numbers of runs after which the data are judged, and the runs may end: First, First+1, …,
+// Last. They are fixed before the first run. The zero value means one look, after the last run.
 type Looks struct {
 	First, Last int
 }
@@ -17,21 +16,21 @@ func (l Looks) Count() int {
 	return max(1, l.Last-l.First+1)
 }
 
-// Level returns the level for p-values after Holm's correction at each look. With
-// it, the error over all looks and comparisons is about alpha. Looking after every
-// block with the full alpha would turn 5% into 12 to 15%.
+// Level returns the level at each look for p-values after Holm's correction. With this level, the probability
+// of a false verdict over all looks and comparisons is about alpha. Looks after every block with the full
+// alpha would turn 5% into 12 to 15%.
 //
-// With several comparisons, the part of alpha for each look is computed for alpha divided
-// by their number, because frequent looks multiply a small error more than a large one.
+// Frequent looks multiply a small error more than a large one. So with several comparisons, the share of each
+// look is that for alpha divided by the number of comparisons.
 func (l Looks) Level(alpha float64, comparisons int) float64 {
 	return alpha * l.share(alpha/float64(comparisons))
 }
 
-// share returns the part of alpha that each look may spend, for one-sided t tests
-// of one growing sample. 1 ÷ share is the equivalent number of independent looks: about
-// 6 for the 21 looks from 4 to 24 and an alpha of 0.05. The formula is a fit to simulated levels
-// for First from 3 to 18, Last up to 80 and alpha from 0.001 to 0.05. Its levels are
-// up to 12% below the simulated ones. TestLevelsOfLooks repeats some simulations.
+// share returns the part of alpha that each look may spend, for one-sided t tests of one growing sample.
+// 1 ÷ share is the equivalent number of independent looks: about 6 for the 21 looks from 4 to 24 and an alpha
+// of 0.05. The formula is a fit to simulated levels for First from 3 to 18, Last up to 80 and alpha from
+// 0.001 to 0.05. Its levels are up to 12% below the simulated levels. TestLevelsOfLooks repeats some
+// simulations.
 func (l Looks) share(alpha float64) float64 {
 	if l.Count() == 1 {
 		return 1
@@ -43,9 +42,8 @@ func (l Looks) share(alpha float64) float64 {
 	return 1 / min(1+more, float64(l.Count()))
 }
 
-// late returns the looks that test for Equivalent: those of the last third.
-// Equivalent needs a precision that a few runs never have. Testing late leaves a
-// larger part of the error to each look.
+// late returns the looks at which Equivalent is tested: those from two thirds of Last on. Equivalent needs a
+// precision that few runs never have. With fewer looks, each look may spend a larger part of alpha.
 func (l Looks) late() Looks {
 	if l.Count() == 1 {
 		return Looks{}

@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// Criteria are the thresholds of verdicts. They are fixed before the first run: a
-// threshold chosen after seeing the data proves nothing.
+// Criteria are the thresholds of verdicts. They are fixed before the first run: a threshold that is chosen
+// after a look at the data proves nothing.
 type Criteria struct {
 	Direction     Direction
-	MinimumEffect float64 // δ: 0.10 asks for a rate above 1.10, or a latency below 0.90 of the baseline
-	Equivalence   float64 // ε: 0.05 calls ratios between 1/1.05 and 1.05 the same
+	MinimumEffect float64 // δ: 0.10 asks for a rate above 1.10 of the baseline, or a latency below 0.90
+	Equivalence   float64 // ε: with 0.05, ratios between 1/1.05 and 1.05 are equivalent
 	Confidence    float64 // 1−α, such as 0.95
 	Looks         Looks   // zero: the data are judged once
-	MaxRuns       int     // more than this is "too close"; 0 sets no limit
+	MaxRuns       int     // an effect that needs more runs is "too close" to a threshold; 0 sets no limit
 }
 
-// Validate returns an error about the first meaningless value, wrapping ErrParameter.
+// Validate returns an error about the first meaningless value. The error wraps ErrParameter.
 func (c Criteria) Validate() error {
 	if err := checkOpenUnit("confidence", c.Confidence); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (c Criteria) Validate() error {
 	return nil
 }
 
-// Margin returns the gain on the log scale that a superior candidate exceeds:
-// ln(1+δ) for a rate, −ln(1−δ) for a latency.
+// Margin returns the gain on the log scale that a superior candidate exceeds: ln(1+δ) for a rate, −ln(1−δ)
+// for a latency.
 func (c Criteria) Margin() float64 {
 	if c.Direction == LowerIsBetter {
 		return -math.Log1p(-c.MinimumEffect)
@@ -42,14 +42,13 @@ func (c Criteria) Margin() float64 {
 	return math.Log1p(c.MinimumEffect)
 }
 
-// Comparison is one candidate to judge. Any Faults make it Invalid: its runs
-// then do not count, whatever their values.
+// Comparison is one candidate to judge. Any Faults make it Invalid: its runs then do not count.
 type Comparison struct {
 	Name     string
 	Contrast Contrast
 	Faults   []Reason
-	// Beaten says that the candidate has left the race. Too few runs are then not a fault: the
-	// candidate is Inconclusive, and still counts in the number of comparisons.
+	// Beaten says that the candidate has left the race because it lagged behind the leader. Too few runs are
+	// then not a fault: the candidate is Inconclusive, and still counts in the number of comparisons.
 	Beaten bool
 }
 
@@ -61,7 +60,7 @@ func (c Comparison) faults() []Reason {
 	return faults
 }
 
-// PValues are one-sided.
+// PValues are the one-sided p-values of one candidate.
 type PValues struct {
 	Superior float64 // against "the gain is at most the minimum effect"
 	AnyGain  float64 // against "there is no gain"
@@ -73,16 +72,16 @@ type PValues struct {
 type Assessment struct {
 	Name     string
 	Verdict  Verdict
-	Reasons  []Reason // the first is the one that decided
+	Reasons  []Reason // the first one decided
 	Warnings []Reason
 
-	Ratio    float64 // candidate ÷ baseline, of geometric means; 0 if nothing could be compared
+	Ratio    float64 // candidate ÷ baseline, of geometric means; 0 without comparable runs
 	Interval Bounds  // of Ratio; 0 to +Inf where noise is unknown
 	Runs     int     // Contrast.Runs
 
 	P           PValues // unadjusted; 1 where noise is unknown
 	Holm        PValues // adjusted for the number of valid candidates; 1 if the candidate is Invalid
-	PEquivalent float64 // of two one-sided tests
+	PEquivalent float64 // p-value of the two one-sided tests against "the ratio is outside of the equivalence margin"
 	Level       float64 // the level for p-values of gains: α, or less with several looks
 
 	criteria Criteria
@@ -93,8 +92,8 @@ type Assessment struct {
 
 // levels are the levels for p-values.
 type levels struct {
-	full, half float64 // for questions at α, and for those at α/2: losses and small gains
-	equivalent float64 // of PEquivalent
+	full, half float64 // full is for questions at α, half for questions at α/2: losses and small gains
+	equivalent float64 // for PEquivalent
 	late       int     // the smallest number of runs at which Equivalent is tested
 }
 
@@ -106,8 +105,7 @@ func (c Criteria) levels(family int) levels {
 	}
 }
 
-// Judge gives each candidate its verdict, in the order of the input. The first
-// rule that applies decides:
+// Judge gives each candidate its verdict, in the order of the input. The first rule that applies decides:
 //
 //	Invalid       any fault, or fewer than 3 runs of a candidate that is not Beaten
 //	Inconclusive  fewer than 3 runs of a Beaten candidate
@@ -118,13 +116,12 @@ func (c Criteria) levels(family int) levels {
 //	Inferior      p of "a loss" after Holm ≤ half: the interval excludes 1
 //	Inconclusive  otherwise
 //
-// level and half are α and α/2. With several looks, they are the parts of α and
-// α/2 that each look may spend. Equivalent is tested at fewer looks, so its level
-// differs: see [Looks].
+// level is α, and half is α/2. With several looks, they are the parts of α and α/2 that each look may spend.
+// Equivalent is tested at fewer looks than the other verdicts, so its level differs.
 //
-// Over all candidates, the probability of any false Superior is at most
-// 1−Confidence. The same holds for Better. For Inferior it is at most half of
-// that. Equivalent is a statement about each candidate by itself.
+// The probability of any false Superior among all candidates is at most 1−Confidence, and so is that of any
+// false Better. The probability of any false Inferior is at most half of 1−Confidence. For Equivalent, the
+// error is bounded for each candidate separately.
 func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	if err := criteria.Validate(); err != nil {
 		return nil, err
@@ -150,8 +147,8 @@ func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	return out, nil
 }
 
-// describe returns the assessment without the p-values after Holm, and without the verdict of a
-// valid candidate.
+// describe returns an assessment that lacks the p-values after Holm's correction and, for a valid candidate,
+// the verdict.
 func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	levels := c.levels(family)
 	gain := c.Gain(cmp.Contrast)
@@ -171,7 +168,7 @@ func (c Criteria) describe(cmp Comparison, family int) Assessment {
 	return out
 }
 
-// Gain turns a contrast so that positive is better.
+// Gain returns a contrast with the sign that makes an improvement positive.
 func (c Criteria) Gain(k Contrast) Contrast {
 	if c.Direction == LowerIsBetter {
 		return k.Negated()
@@ -179,8 +176,8 @@ func (c Criteria) Gain(k Contrast) Contrast {
 	return k
 }
 
-// adjustForMany applies Holm to each question over the valid candidates. Invalid
-// candidates get no verdict that can be false, so they take no share of the error.
+// adjustForMany applies Holm's correction to each question over the valid candidates. Invalid candidates get
+// no verdict that can be false, so the correction does not count them.
 func adjustForMany(as []Assessment) error {
 	questions := []func(*PValues) *float64{
 		func(p *PValues) *float64 { return &p.Superior },
@@ -216,7 +213,7 @@ func (a *Assessment) decide() {
 		a.conclude(Superior, Reason{Code: ThresholdExceeded, Value: a.Holm.Superior, Limit: a.Level})
 	case a.Runs >= a.levels.late && a.PEquivalent <= a.levels.equivalent:
 		a.conclude(Equivalent, Reason{Code: WithinEquivalence, Value: a.PEquivalent, Limit: a.levels.equivalent})
-		if a.levels.late > 0 { // Equivalent has its own level, and the interval must match it.
+		if a.levels.late > 0 { // Equivalent has its own level, which the interval must match.
 			a.Interval = a.contrast.RatioInterval(1 - 2*a.levels.equivalent)
 		}
 	case a.Holm.AnyGain <= a.Level && a.Holm.Small <= a.levels.half:
@@ -235,10 +232,9 @@ func (a *Assessment) conclude(v Verdict, why Reason) {
 	a.Verdict, a.Reasons = v, []Reason{why}
 }
 
-// Unconfirmed returns the assessment of a candidate that was not confirmed after
-// the race. The race picks the candidate with the best value, which may be
-// luck and does not prove a large effect. So Superior becomes Inconclusive. Other
-// verdicts stay.
+// Unconfirmed returns the assessment of a candidate that was not confirmed after the race. The winner has the
+// best value in the race, which may be luck and does not prove a large effect. So Superior becomes
+// Inconclusive. Other verdicts stay.
 func (a Assessment) Unconfirmed() Assessment {
 	if a.Verdict == Superior {
 		a.conclude(Inconclusive, Reason{Code: NotConfirmed, Value: a.Holm.Superior, Limit: a.Level})

@@ -15,15 +15,15 @@ type measurement struct {
 // block is an accepted attempt at a block.
 type block struct {
 	stage     Stage
-	baselines []float64 // objective of each baseline and control run, in run order
-	// logRatios hold, for each candidate that has a valid run, ln(candidate ÷
-	// interpolated baseline) of the objective, then of each constraint.
+	baselines []float64 // objective of each run of the baseline, controls included, in run order
+	// logRatios hold ln(candidate ÷ interpolated baseline) for each candidate that has a valid run: of the
+	// objective, then of each constraint.
 	logRatios map[int][]float64
-	// logs hold ln(value) of the same runs, for constraints on the value itself.
+	// logs hold ln(value) of the candidates in the same order, for constraints on the metric itself.
 	logs map[int][]float64
 }
 
-// makeBlock compares each candidate of an attempt with the baseline, interpolated to the
+// makeBlock compares each candidate of an attempt with the baseline. It interpolates the baseline to the
 // candidate's position.
 func makeBlock(stage Stage, measured []measurement) (block, error) {
 	out := block{stage: stage, logRatios: map[int][]float64{}, logs: map[int][]float64{}}
@@ -51,7 +51,7 @@ func makeBlock(stage Stage, measured []measurement) (block, error) {
 	return out, nil
 }
 
-// controlsOf returns all baseline runs, controls included, in run order.
+// controlsOf returns one metric of all baseline runs, controls included, in run order.
 func controlsOf(measured []measurement, metric int) []stats.Control {
 	var out []stats.Control
 	for _, m := range measured {
@@ -62,8 +62,8 @@ func controlsOf(measured []measurement, metric int) []stats.Control {
 	return out
 }
 
-// contrast returns a candidate's effect on one metric over the blocks of a stage. If no
-// block has the candidate, the contrast has no runs.
+// contrast returns a candidate's effect on one metric over the blocks of a stage. Without blocks that have
+// the candidate, the contrast has no runs.
 func contrast(blocks []block, stage Stage, candidate, metric int) (stats.Contrast, error) {
 	return meanOver(blocks, stage, metric, func(b block) []float64 { return b.logRatios[candidate] })
 }
@@ -86,9 +86,9 @@ func meanOver(blocks []block, stage Stage, metric int, of func(block) []float64)
 	return stats.PairedDifferences(logs)
 }
 
-// noiseOf returns the variation of the objective between runs of the same configuration. Baseline
-// runs within a block contribute directly. Candidates contribute half the variance of their
-// log-ratios, since a log-ratio has the noise of two runs.
+// noiseOf returns the variation of the objective between runs of the same configuration. It pools the spread
+// of the baseline's runs within blocks with that of candidates. A candidate contributes half the variance of
+// its log-ratios, because a log-ratio has the noise of two runs.
 func noiseOf(blocks []block, candidates int) (stats.Noise, error) {
 	values := make([][]float64, len(blocks))
 	for i, b := range blocks {

@@ -14,9 +14,9 @@ type Estimate struct {
 	Bytes int64
 }
 
-// Estimate returns the cost of the smallest sweep that can end with a winner, and of the
-// largest sweep. It assumes that each run has its expected cost and is valid. The smallest
-// sweep has the minimum number of blocks in the race and in the confirmation.
+// Estimate returns the cost of the smallest sweep that can end with a winner, and of the largest sweep. It
+// assumes that each run has its expected cost and is valid. The smallest sweep has the minimum number of
+// blocks in the race and in the confirmation.
 func (p *Planner) Estimate() (smallest, largest Estimate) {
 	perBlock, perConfirmation := p.runsPerBlock(len(p.configurations)-1), p.runsPerBlock(1)
 	race, confirmation := p.MaxBlocks()
@@ -38,24 +38,23 @@ func (p *Planner) cost(runs int) Estimate {
 	return Estimate{Runs: runs, Time: time.Duration(runs) * expected.Time, Bytes: int64(runs) * expected.Bytes}
 }
 
-// Affordable reports whether the budget covers the estimated time, with the reserve for restoring,
-// and the estimated bytes. Preflight refuses a sweep if the budget does not cover the fewest runs
-// that it needs.
+// Affordable reports whether the budget covers the estimated bytes, and the estimated time with the reserve
+// for restoring.
 func (b Budget) Affordable(e Estimate) bool {
 	return (b.Time == 0 || e.Time+b.Reserve <= b.Time) && (b.Bytes == 0 || e.Bytes <= b.Bytes)
 }
 
-// SmallestProvableRatio returns the smallest true effect that the verdict's blocks prove
-// with a probability of 80 %, given the noise between runs. It is a ratio, candidate ÷
-// baseline. If the given number of confirmation blocks is 0, all blocks that the plan allows
-// count: of the confirmation, or of the race of a single candidate.
+// SmallestProvableRatio returns the smallest true effect that the blocks behind the verdict prove with a
+// probability of 80 %. The effect is a ratio, candidate ÷ baseline. The noise is that between runs. If
+// confirmation is 0, the blocks are all that the plan allows: in the confirmation or, for a single candidate,
+// in the race.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)
 	return stats.SmallestProvableRatio(p.settings.criteria(p.looks(blocks)), noise, blocks)
 }
 
-// spent is the cost of the ledger so far.
+// spent is the cost of the runs in the ledger so far.
 type spent struct {
 	runs    int
 	seconds int
@@ -81,7 +80,7 @@ func (s spent) perRun(expected Cost) Cost {
 	return Cost{Time: s.time() / time.Duration(s.runs), Bytes: s.bytes() / int64(s.runs)}
 }
 
-// affords reports whether this number of further runs fits into the budget and the ledger.
+// affords reports whether the given number of further runs fits into the budget and into the ledger.
 func (p *Planner) affords(s spent, runs int) bool {
 	each := s.perRun(p.settings.Expected)
 	return s.runs+runs <= MaxLedger && p.settings.Budget.Affordable(Estimate{

@@ -16,21 +16,19 @@ type Row struct {
 	Constraints   []stats.ConstraintResult
 	// Stage is the stage whose blocks the assessment uses.
 	Stage Stage
-	// Left says how the candidate left the race: CandidateDecided, CandidateBeaten,
-	// CandidateWithdrawn or ConstraintBroken. It is empty for a candidate that stayed to the
-	// end.
+	// Left says how the candidate left the race: CandidateDecided, CandidateBeaten, CandidateWithdrawn or
+	// ConstraintBroken. It is empty if the candidate stayed to the end of the race.
 	Left EventCode
-	// PerBlock is the cost of another block with this candidate. Other candidates are in that block
-	// only if the race has no winner yet and this candidate has not left it.
+	// PerBlock is the cost of another block with this candidate. The other candidates of the race are in that
+	// block only if this candidate is still in the race, and the race has no winner.
 	PerBlock stats.Effort
-	// Lag is the distance of a beaten candidate from the race's leader, as a negative
-	// difference of logarithms.
+	// Lag is the difference of logarithms between a beaten candidate and the race's leader; it is below 0.
 	Lag float64
 }
 
 // Sentence states the row in one line of plain English. A beaten candidate is "beaten" instead of
-// "undecided", because it was not measured to the end. A candidate that left the race because of a
-// constraint "cannot win", whatever its verdict.
+// "undecided", because it was not measured to the end. A candidate that broke a constraint in the race
+// "cannot win", whatever its verdict.
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {
@@ -43,19 +41,19 @@ func (r Row) Sentence() string {
 	return a.SentenceFor(r.PerBlock)
 }
 
-// ControlHistory describes the cluster's drift over the sweep, as the baseline's runs show it.
+// ControlHistory describes the drift of the cluster during the sweep, as the baseline's runs show it.
 type ControlHistory struct {
-	Drift          float64 // ln(baseline in the last accepted block ÷ in the first)
-	RejectedBlocks int     // for drift, or because a run of the baseline is missing
+	Drift          float64 // ln(baseline in the last accepted block ÷ baseline in the first)
+	RejectedBlocks int     // number of blocks rejected for drift, or because a run of the baseline is missing
 }
 
 // Standing is the table of configurations with their results.
 type Standing struct {
 	Rows []Row // one for each candidate, in the order of configurations
-	// Best is the winner of the race, even if the confirmation does not confirm it. Without a winner
-	// of the race, it is the candidate closest to winning; 0 if all candidates are Invalid.
+	// Best is the winner of the race, even if the confirmation does not confirm it. If the race has no
+	// winner, Best is the candidate closest to winning; 0 if all candidates are Invalid.
 	Best int
-	// BaselineRuns is the number of the baseline's runs in the blocks that count.
+	// BaselineRuns is the number of the baseline's runs in accepted blocks.
 	BaselineRuns int
 }
 
@@ -63,13 +61,13 @@ type Standing struct {
 type Conclusion struct {
 	Standing
 	Stop StopCode
-	// Unfinished reports that the last block was not accepted, so its runs, if any, do not count.
+	// Unfinished reports that the last block was not accepted. The runs of that block do not count.
 	Unfinished bool
 	// ConfirmationBlocks is the maximum number of fresh confirmation blocks; 0 without a
 	// confirmation.
 	ConfirmationBlocks int
-	// Winner is the configuration that is Superior and keeps every constraint. If there was a
-	// confirmation, only its blocks count. It is 0 without a winner.
+	// Winner is the configuration that is Superior and keeps every constraint; 0 without such a
+	// configuration. If the sweep had a confirmation, only the blocks of the confirmation count.
 	Winner    int
 	Noise     stats.Noise
 	Controls  ControlHistory
@@ -118,10 +116,9 @@ func (r *replay) standing() (Standing, error) {
 	return out, nil
 }
 
-// rows judges every candidate. A candidate that left the race keeps the verdict from that
-// moment, unless it was withdrawn. The winner of the race is judged by its confirmation if that
-// yields a verdict, and the others by the whole race. If several candidates raced, Superior requires
-// a confirmation.
+// rows judges every candidate. A candidate that left the race keeps the verdict from that moment, unless it
+// was withdrawn. The winner of the race is judged by its confirmation if that yields a verdict. All other
+// candidates are judged by the whole race. If several candidates raced, Superior requires a confirmation.
 func (r *replay) rows() ([]Row, error) {
 	race, err := r.finalRace()
 	if err != nil {
@@ -150,8 +147,8 @@ func (r *replay) rows() ([]Row, error) {
 	return rows, nil
 }
 
-// perBlock returns the cost of another block that includes the candidate. The candidate would be
-// measured alone if it has left the race, or if the race has a winner.
+// perBlock returns the cost of another block that includes the candidate. Such a block has no other candidate
+// if the candidate has left the race, or if the race has a winner.
 func (r *replay) perBlock(row Row) stats.Effort {
 	racing := 1
 	if row.Left == "" && row.Stage == Race && r.winner == 0 {
@@ -176,10 +173,9 @@ func (r *replay) finalRace() (map[int]judgement, error) {
 	return r.judge(Race, all, faults)
 }
 
-// confirmation judges the winner by its fresh blocks alone. They yield a verdict if at least
-// stats.MinRuns of them count, or if faults make the winner Invalid anyway. Otherwise, for example
-// because the budget ended the confirmation earlier, confirmation returns false: the race's result
-// stands, unconfirmed.
+// confirmation judges the winner by its fresh blocks alone. At least stats.MinRuns of these blocks must
+// count, unless faults make the winner Invalid anyway. If they are fewer, for example because the budget
+// ended the confirmation, confirmation returns false. Then the result of the race stands, unconfirmed.
 func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	faults := append(r.rejection(), r.left[r.winner].faults...)
 	if countBlocks(r.blocks, Confirmation) < stats.MinRuns && len(faults) == 0 {
@@ -189,7 +185,7 @@ func (r *replay) confirmation() (j judgement, rests bool, err error) {
 	return js[r.winner], true, err
 }
 
-// rejection returns the fault of a stage that ended because of too many rejected blocks.
+// rejection returns the fault of a stage that ended because too many blocks were rejected.
 func (r *replay) rejection() []stats.Reason {
 	switch {
 	case r.stop != TooManyRejectedBlocks:
@@ -200,10 +196,10 @@ func (r *replay) rejection() []stats.Reason {
 	return []stats.Reason{{Code: stats.NoControls, Count: r.rejected}}
 }
 
-// bestRow returns the row that the conclusion describes. It prefers the winner of the race,
-// then the best Superior candidate that keeps its constraints, then the best candidate that breaks
-// no constraint, then the best of all. It skips Invalid candidates other than the winner of the race,
-// and returns nil if no candidate is left.
+// bestRow returns the row that the conclusion describes. That is the first of: the winner of the race, the
+// best Superior candidate that keeps its constraints, the best candidate that breaks no constraint, the best
+// candidate. It skips Invalid candidates except the winner of the race. If no candidate is left, it returns
+// nil.
 func (r *replay) bestRow(rows []Row) *Row {
 	criteria := r.settings.criteria(stats.Looks{})
 	rank := func(row Row) float64 {
@@ -270,7 +266,7 @@ func (c *Conclusion) sentence(best *Row, minimumEffect float64) string {
 	return strings.Join(parts, " ")
 }
 
-// NotKept names the constraints that are broken, or not known to be kept.
+// NotKept names the constraints whose state is Broken or Unknown.
 func NotKept(ks []stats.ConstraintResult) string {
 	var clauses []string
 	for _, k := range ks {

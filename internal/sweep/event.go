@@ -10,23 +10,23 @@ type EventCode string
 
 // The events.
 const (
-	RunRepeated         EventCode = "RunRepeated"         // Outcome is that of the first try
-	RunMissing          EventCode = "RunMissing"          // Outcome is that of the second try
+	RunRepeated         EventCode = "RunRepeated"         // an invalid run is made again; Outcome is that of the first try
+	RunMissing          EventCode = "RunMissing"          // an invalid run is not made again; Outcome is that of the last try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid; Outcome says why
-	BlockInterrupted    EventCode = "BlockInterrupted"    // discarded, and started again
-	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit its maximum; the block is measured again, or the sweep ends
+	BlockInterrupted    EventCode = "BlockInterrupted"    // the block's runs are discarded, and it starts again
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit the maximum of |Value|; the block is measured again, or the sweep ends
 	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again, or the sweep ends
-	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if above 1, Value is ln(last/first control)
-	CandidateDecided    EventCode = "CandidateDecided"    // left the race: its verdict is known
-	CandidateBeaten     EventCode = "CandidateBeaten"     // left the race; Value is its gain minus the leader's, in logs
-	ConstraintBroken    EventCode = "ConstraintBroken"    // left the race because it cannot win
+	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if Count is above 1, Value is ln(last/first control)
+	CandidateDecided    EventCode = "CandidateDecided"    // it left the race, because its verdict is known
+	CandidateBeaten     EventCode = "CandidateBeaten"     // it left the race; Value is its gain minus the leader's gain, in logs
+	ConstraintBroken    EventCode = "ConstraintBroken"    // it left the race, because it cannot win
 	ConfirmationStarted EventCode = "ConfirmationStarted" // Count is the maximum number of blocks; Value is the gain over the baseline in the race, in logs
 	ConfirmationIsShort EventCode = "ConfirmationIsShort" // the budget or the ledger limits the confirmation to Count blocks
 	SweepStopped        EventCode = "SweepStopped"        // Stop gives the reason
 )
 
-// Event is a consequence of the last ledger entry, or of the plan before the first one, as data for
-// Kubernetes Events and transcripts. Fields that a code does not use are zero.
+// Event is a consequence of the last ledger entry or, before the first entry, of the plan. It has the data
+// for Kubernetes Events and transcripts. Fields that a code does not use are zero.
 type Event struct {
 	Code         EventCode
 	Block        int
@@ -96,11 +96,11 @@ type StopCode string
 
 // The reasons why a sweep ends.
 const (
-	Confirmed             StopCode = "Confirmed"             // the confirmation has a verdict, a broken constraint, or all its blocks
-	Decided               StopCode = "Decided"               // no candidate is left in the race or the confirmation; a single candidate also leaves the race when it wins
+	Confirmed             StopCode = "Confirmed"             // the confirmation led to a verdict, showed a broken constraint, or has all its blocks
+	Decided               StopCode = "Decided"               // no candidate is left in the race or the confirmation; a single candidate that wins leaves the race too
 	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
-	BudgetSpent           StopCode = "BudgetSpent"           // the next step would not fit into time, bytes or ledger
-	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more than Settings.MaxFailedRuns
+	BudgetSpent           StopCode = "BudgetSpent"           // the next runs would not fit into the time, the bytes or the ledger
+	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more runs failed than Settings.MaxFailedRuns
 	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or runs of the baseline are missing
 )
 

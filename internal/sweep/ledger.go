@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// ErrLedger is wrapped by errors about a ledger that this plan cannot have produced. Do not
-// continue such a ledger: its runs belong to another plan.
+// ErrLedger is wrapped by errors about a ledger that this plan cannot have produced. Do not continue such a
+// ledger: its runs belong to another plan.
 var ErrLedger = errors.New("ledger does not belong to this plan")
 
 // Outcome says how a run ended. The zero value means a valid run.
@@ -19,43 +19,42 @@ type Outcome string
 const (
 	// Valid means that the run counts.
 	Valid Outcome = ""
-	// NotSteady means that the run never became steady. It is repeated once at double
-	// length.
+	// NotSteady means that the run never became steady. The run is repeated once at double length.
 	NotSteady Outcome = "N"
-	// Failed means that the run has no usable result, for example because the engine, the
-	// cluster or a guardrail ended it, or because it was disturbed. It is repeated once, and
-	// counts against MaxFailedRuns.
+	// Failed means that the run has no usable result. For example, the engine, the cluster or a guardrail
+	// ended it, or it was disturbed. The run is repeated once, and counts against MaxFailedRuns.
 	Failed Outcome = "F"
 	// Inert means that the setting did not reach the running daemons. Repeating the run would
 	// not help, so the candidate is withdrawn. An inert run of the baseline is repeated.
 	Inert Outcome = "I"
-	// Interrupted means that the sweep was suspended or restored before this slot's run was
-	// complete. The block's earlier runs come from another time, so the block starts again.
+	// Interrupted means that the sweep was suspended, or its settings restored, before this slot's run was
+	// complete. The block's earlier runs come from another time than its later runs would, so the block
+	// starts again.
 	Interrupted Outcome = "X"
 )
 
 // Run is one ledger entry: the outcome of one slot. As JSON it takes at most 96 bytes.
 type Run struct {
-	Block         int     `json:"b"`           // from 1, through both stages
-	Attempt       int     `json:"a"`           // from 1, at the block
+	Block         int     `json:"b"`           // from 1; the confirmation continues the numbers of the race
+	Attempt       int     `json:"a"`           // at the block, from 1
 	Slot          int     `json:"s"`           // from 0, in the block's order
 	Configuration int     `json:"c"`           // 0 is the baseline
 	Outcome       Outcome `json:"o,omitempty"` // absent for a valid run
-	// Values are the objective, then the constraints in their order. Six significant digits count.
-	// A run that is not Valid has no values.
+	// Values are the objective, then the constraints in their order, to six significant digits. An invalid
+	// run has no values.
 	Values  []float64 `json:"v,omitempty"`
-	Seconds int       `json:"t,omitempty"` // since the previous entry or the start, without waiting
+	Seconds int       `json:"t,omitempty"` // since the previous entry or the start of the sweep, except time of waiting
 	MiB     int64     `json:"w,omitempty"` // written by the run
 }
 
-// Rounded returns the run with the precision of the ledger. The planner always uses rounded
-// runs, so it decides the same before and after a restart.
+// Rounded returns the run with the precision of the ledger. The planner always uses rounded runs, so it
+// decides the same before and after a restart of the manager.
 func (r Run) Rounded() Run {
 	values := r.Values
 	r.Values = nil
 	for _, v := range values {
 		short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
-		if err != nil { // This cannot happen. Infinities and NaN parse too, and check refuses them.
+		if err != nil { // This cannot happen: infinities and NaN parse too. The method check refuses them.
 			short = v
 		}
 		r.Values = append(r.Values, short)
@@ -63,8 +62,8 @@ func (r Run) Rounded() Run {
 	return r
 }
 
-// check returns an error for an entry that does not belong to the wanted slot, or that has an
-// impossible outcome, cost or value.
+// check returns an error for an entry that does not belong to the wanted slot, or whose outcome, cost or
+// values are impossible.
 func (r Run) check(want Slot, values int) error {
 	got := Slot{Block: r.Block, Attempt: r.Attempt, Position: r.Slot, Configuration: r.Configuration}
 	if got != want.identity() {

@@ -20,26 +20,26 @@ type Decision struct {
 	Progress   Progress
 }
 
-// Progress describes how far a sweep is.
+// Progress says how far a sweep has come.
 type Progress struct {
 	Stage   Stage
 	Block   int
 	Attempt int
 	// Order lists the configurations of the current attempt, slot by slot.
 	Order              []int
-	Live               []int // candidates still in the race, or the winner
-	ConfirmationBlocks int   // at most, fixed when the confirmation starts; 0 before
+	Live               []int // candidates still in the race; in the confirmation, the winner
+	ConfirmationBlocks int   // maximum number, fixed when the confirmation starts; 0 before
 	Runs               int   // entries of the ledger
-	// RunsLeft is an upper bound if no run and no block has to be repeated. Candidates that leave
-	// save runs, and so does a race without a winner.
+	// RunsLeft is an upper bound if no run and no block has to be repeated. The sweep takes fewer runs if
+	// candidates leave the race, or if the race has no winner.
 	RunsLeft int
 	TimeLeft time.Duration
 }
 
-// Next decides what to do after the runs in the ledger, oldest first. It is a
-// pure function: the same plan and ledger give the same decision.
+// Next returns the next step of a sweep after the runs in the ledger, which are ordered from the oldest. It
+// is a pure function: the same plan and ledger give the same decision.
 //
-// Errors wrap ErrLedger for a ledger that the plan cannot have produced.
+// For a ledger that the plan cannot have produced, the error wraps ErrLedger.
 func (p *Planner) Next(ledger []Run) (Decision, error) {
 	r, err := p.read(ledger)
 	if err != nil {
@@ -48,9 +48,8 @@ func (p *Planner) Next(ledger []Run) (Decision, error) {
 	return r.decision()
 }
 
-// Standing returns the table of configurations as if the sweep ended after the runs so
-// far. It is only for display: decisions appear in events, and the current leader may
-// still lose.
+// Standing returns the table of configurations as if the sweep ended after the runs so far. It is only for
+// display, because the current leader may still lose. The events of Next show decisions.
 func (p *Planner) Standing(ledger []Run) (Standing, error) {
 	r, err := p.read(ledger)
 	if err != nil {

@@ -28,25 +28,24 @@ const (
 // Slot is one run to make.
 type Slot struct {
 	Stage         Stage
-	Block         int // from 1, through both stages
+	Block         int // from 1; the confirmation continues the numbers of the race
 	Attempt       int // from 1
-	Position      int // from 0 in the block
+	Position      int // in the block, from 0
 	Configuration int // index into Planner.Configurations
 	Role          Role
-	Repeat        int // 1 if the slot's first run was not valid
-	LengthFactor  int // 1, or 2 after a run that was not steady
+	Repeat        int // 1 if the slot's first run was invalid, otherwise 0
+	LengthFactor  int // 1; 2 if the slot's first run was not steady
 }
 
-// identity returns the part of a slot that its ledger entry repeats.
+// identity returns the fields of a slot that a ledger entry repeats.
 func (s Slot) identity() Slot {
 	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
 }
 
-// order lays out one attempt at a block of the given candidates. It draws their order, with the
-// baseline's place in it, from the seed, so that no change over time favours one of them. It inserts
-// a control where otherwise more candidates would follow each other than ControlInterval allows. If
-// values are visited in turn, the turn decides the order instead, and the controls are at both ends of
-// the block; a pair needs none.
+// order lays out one attempt at a block. It draws the order of the baseline and the candidates from the seed,
+// so that no change over time favours one of them. It inserts a control where more candidates than
+// ControlInterval would follow each other. If values are visited in turn, the turn decides the order. The
+// block then has a control at each end instead, or no controls if it is a pair.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {
@@ -64,8 +63,8 @@ func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slo
 	}
 	since := 0
 	for _, c := range members {
-		// Parameters that are hard to change must not return to the baseline within a block, so
-		// their blocks have controls at the ends only.
+		// Parameters that are hard to change must not return to the baseline within a block, so their
+		// blocks have controls only at the ends.
 		if c != 0 && since == p.settings.controlInterval() && !p.inTurn {
 			slots, since = append(slots, Slot{Role: Control}), 0
 		}
@@ -89,14 +88,13 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 	Shuffle(members, p.settings.Seed, uint64(block)<<32|uint64(attempt)) //nolint:gosec // Both count from 1.
 }
 
-// hasEnds reports whether a block with this number of candidates has a control at each end.
-// Without a random order, only these controls show drift. Pairs need none, because their order
-// alternates.
+// hasEnds reports whether a block with this number of candidates has a control at each end. Without a random
+// order, only controls at the ends show drift. Pairs need no such controls, because their order alternates.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
-// orderPair draws the order of a pair from the seed. It gives at most three pairs in a row, and fewer
-// than MinBlocks, the same order: in a drifting cluster, pairs of the same order would all show the
-// same difference, as if there were no noise. Other attempts at the same block keep the order.
+// orderPair draws the order of a pair from the seed. At most three pairs in a row, and fewer than MinBlocks,
+// have the same order. In a drifting cluster, pairs with the same order would all show the same difference,
+// as if there were no noise. Further attempts at a block keep its order.
 func (p *Planner) orderPair(pair []int, block int) {
 	most := min(3, p.settings.MinBlocks-1)
 	alike, last := 0, -1
@@ -117,8 +115,8 @@ func (p *Planner) orderPair(pair []int, block int) {
 	}
 }
 
-// visitInTurn sorts by turn, upwards in one block and downwards in the next. The sort is stable, so
-// configurations with the same turn, which differ only in values that are easy to change, keep their
+// visitInTurn sorts configurations by their turn, upwards in one block and downwards in the next. The sort is
+// stable: configurations with the same turn, which differ only in values that are easy to change, keep their
 // random order.
 func (p *Planner) visitInTurn(members []int, block int) {
 	direction := 1
@@ -130,20 +128,20 @@ func (p *Planner) visitInTurn(members []int, block int) {
 	})
 }
 
-// Shuffle shuffles a slice in place: Fisher–Yates on a PCG stream. It is written out because the
-// standard library fixes the stream of a PCG but not how rand.Shuffle uses it,
-// and an order must survive an upgrade of the toolchain.
+// Shuffle shuffles a slice in place: Fisher–Yates with the random numbers of a PCG. It does not use
+// rand.Shuffle, because the standard library may change how that function uses random numbers. An order must
+// survive an upgrade of the toolchain.
 func Shuffle(xs []int, seed, stream uint64) {
 	source := rand.NewPCG(seed, stream)
 	for i := len(xs) - 1; i > 0; i-- {
-		// The bias of multiplying instead of rejecting is below n/2^64.
+		// Multiplying is simpler than rejecting random numbers. Its bias is below n/2^64.
 		j, _ := bits.Mul64(source.Uint64(), uint64(i+1))
 		xs[i], xs[j] = xs[j], xs[i]
 	}
 }
 
-// runsPerBlock returns the maximum number of slots in a block with this number of candidates. The
-// position of the baseline may save a control.
+// runsPerBlock returns the maximum number of slots in a block with this number of candidates. The baseline's
+// own turn may make a control unnecessary.
 func (p *Planner) runsPerBlock(candidates int) int {
 	if p.hasEnds(candidates) {
 		return candidates + 3

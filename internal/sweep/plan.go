@@ -7,9 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Version is the version of the planner. It changes whenever the same ledger could lead to
-// another decision. New refuses plans of other versions, so a controller that finds one in a
-// sweep's status ends the sweep.
+// Version is the version of the planner. It changes when a ledger could lead to another decision than before.
+// New refuses plans of other versions, so a sweep in progress ends after such an upgrade.
 const Version = 4
 
 const (
@@ -19,10 +18,10 @@ const (
 	// bytes.
 	MaxConstraints = 3
 
-	firstCut           = 2 // candidates that lag behind the leader leave after this many blocks at the earliest
-	pairsForABlock     = 2 // pairs in place of one block: a pair takes two runs, other blocks three or more
-	maxRunsWithoutCtrl = 4 // runs of candidates between two of the baseline, unless settings say otherwise
-	triesPerSlot       = 2 // an invalid run is repeated once, in its place
+	firstCut           = 2 // number of blocks from which on candidates that lag behind the leader leave the race
+	pairsForABlock     = 2 // number of pairs that replace one block: a pair takes two runs, other blocks three or more
+	maxRunsWithoutCtrl = 4 // default of Settings.ControlInterval
+	triesPerSlot       = 2 // an invalid run is repeated once, in its slot
 	missesToWithdraw   = 2 // a candidate without a valid run in this many blocks is withdrawn
 	noiseDF            = 8 // degrees of freedom that a noise estimate needs before it may reject a block
 )
@@ -35,20 +34,19 @@ type Settings struct {
 	Confidence    float64 // such as 0.95
 	Constraints   []stats.Constraint
 
-	MinBlocks int  // before a verdict; at least 3
-	MaxBlocks int  // of the race; twice as many if blocks are pairs
+	MinBlocks int  // minimum before a verdict; at least 3
+	MaxBlocks int  // maximum of the race; twice as many if the blocks are pairs
 	Racing    bool // false: no candidate leaves early, unless its runs are invalid
-	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means
-	// 4.
+	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means 4.
 	ControlInterval int
-	// ConfirmationBlocks bounds the fresh blocks spent on confirming the winner of a race.
-	// Confirmation blocks are pairs, so twice this number of them is allowed.
+	// ConfirmationBlocks limits the fresh blocks that confirm the winner of a race. These blocks are pairs,
+	// so twice this number is allowed.
 	ConfirmationBlocks int
 
-	MaxFailedRuns     int // one more ends the sweep; failed runs of withdrawn candidates do not count
-	MaxRejectedBlocks int // for drift or lost controls; one more ends the sweep
+	MaxFailedRuns     int // one more failed run ends the sweep; those of withdrawn candidates do not count
+	MaxRejectedBlocks int // for drift or missing runs of the baseline; one more rejected block ends the sweep
 	Budget            Budget
-	Expected          Cost // of one run, until runs were measured
+	Expected          Cost // of one run, used until the first run has ended
 	Seed              uint64
 }
 
@@ -62,13 +60,13 @@ type Cost struct {
 type Budget struct {
 	Time  time.Duration
 	Bytes int64
-	// Reserve is the part of Time kept for restoring the cluster.
+	// Reserve is the part of Time that is kept for restoring the cluster.
 	Reserve time.Duration
 }
 
 // Plan describes a sweep before its first run.
 type Plan struct {
-	Version  int // of the planner that made the plan
+	Version  int // version of the planner that made the plan
 	Space    Space
 	Settings Settings
 }
@@ -99,8 +97,8 @@ func New(plan Plan) (*Planner, error) {
 	return p, nil
 }
 
-// Configurations lists the measured configurations, the baseline first. Ledger entries and decisions
-// refer to configurations by their index in this list.
+// Configurations lists the measured configurations, the baseline first. Ledger entries and decisions refer to
+// configurations by their index in this list.
 func (p *Planner) Configurations() []Configuration {
 	return append([]Configuration(nil), p.configurations...)
 }
@@ -145,12 +143,12 @@ func (s Settings) criteria(looks stats.Looks) stats.Criteria {
 	}
 }
 
-// sole reports whether there is only one candidate. Then nothing is selected, and the race needs
-// no confirmation.
+// sole reports whether the plan has only one candidate. Such a race selects nothing, and needs no
+// confirmation.
 func (p *Planner) sole() bool { return len(p.configurations) == 2 }
 
-// cutsFrom returns the number of blocks from which on candidates that lag behind leave the race.
-// With constraints, it is MinBlocks, because the leader may break one, which no earlier look shows.
+// cutsFrom returns the number of blocks from which on candidates that lag behind leave the race. With
+// constraints, it is MinBlocks: the leader may break a constraint, and constraints are not checked earlier.
 // Without racing, it is the number of all blocks.
 func (p *Planner) cutsFrom() int {
 	switch {
@@ -162,8 +160,8 @@ func (p *Planner) cutsFrom() int {
 	return firstCut
 }
 
-// MaxBlocks returns the maximum number of blocks of the race, and of the confirmation if there
-// is one.
+// MaxBlocks returns the maximum number of blocks of the race, and that of the confirmation; the latter is 0
+// for a single candidate.
 func (p *Planner) MaxBlocks() (race, confirmation int) {
 	if p.sole() {
 		return pairsForABlock * p.settings.MaxBlocks, 0
@@ -171,7 +169,7 @@ func (p *Planner) MaxBlocks() (race, confirmation int) {
 	return p.settings.MaxBlocks, pairsForABlock * p.settings.ConfirmationBlocks
 }
 
-// looks returns the looks of a stage with at most this number of blocks. Each look may remove a
+// looks returns the looks of a stage that has at most the given number of blocks. Each look may remove a
 // candidate from the race. Without racing there is one look, after all blocks.
 func (p *Planner) looks(blocks int) stats.Looks {
 	first := min(p.settings.MinBlocks, blocks)

@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// judgement is the result of a stage's runs for one candidate.
+// judgement is the result of one stage for one candidate.
 type judgement struct {
 	assessment  stats.Assessment
 	constraints []stats.ConstraintResult
@@ -33,8 +33,8 @@ func (j judgement) keepsConstraints() bool {
 	return true
 }
 
-// judge assesses candidates on the blocks of one stage. The faults of a candidate are reasons why
-// its runs do not count, other than their small number.
+// judge assesses candidates on the blocks of one stage. The faults are reasons why a candidate's runs do not
+// count. Too few runs need no entry in faults.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {
@@ -84,8 +84,8 @@ func (p *Planner) gain(blocks []block, candidate int) (stats.Contrast, error) {
 	return p.settings.criteria(stats.Looks{}).Gain(k), err
 }
 
-// leader returns the live candidate with the largest gain among those with enough runs for a
-// lead; 0 if there is none.
+// leader returns the live candidate with the largest gain, and that gain. It ignores candidates with fewer
+// than firstCut runs, and returns 0 if no candidate is left.
 func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contrast, err error) {
 	for _, c := range live {
 		k, err := p.gain(blocks, c)
@@ -99,17 +99,17 @@ func (p *Planner) leader(blocks []block, live []int) (best int, gain stats.Contr
 	return best, gain, nil
 }
 
-// defeat is a candidate's lag behind the leader, with the interval of its ratio. The interval
-// uses the pooled noise, because the candidate's own few blocks would give a very wide one.
+// defeat is a candidate's lag behind the leader, with the interval of the candidate's ratio to the baseline.
+// The interval uses the noise of all live candidates together, because one candidate's few blocks would give
+// a very wide interval.
 type defeat struct {
 	lag      float64 // in logs, below 0
 	interval func(confidence float64) stats.Bounds
 }
 
-// beaten lists the live candidates that lag behind the leader by more than noise explains. It
-// compares candidates in blocks that contain all of them, and pools their noise with the
-// baseline's. Pooled noise is steadier with few blocks and sufficient for a search. Verdicts
-// never pool.
+// beaten lists the live candidates that lag behind the leader by more than noise explains. It compares
+// candidates in blocks that contain all of them, and pools their noise with the baseline's. With few blocks,
+// pooled noise is steadier, and it suffices for a search. Verdicts never use pooled noise.
 func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	table := p.completeBlocks(blocks, live)
 	rounds, n := len(table), len(live)
@@ -131,8 +131,8 @@ func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	return defeats
 }
 
-// completeBlocks returns one row for each race block that contains all live candidates: their
-// gains, and 0 for the baseline.
+// completeBlocks returns one row for each race block that contains all live candidates. A row has the
+// candidates' gains, and then 0 for the baseline.
 func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 	sign := p.settings.criteria(stats.Looks{}).Gain(stats.Contrast{LogRatio: 1}).LogRatio
 	var table [][]float64
@@ -150,8 +150,8 @@ func (p *Planner) completeBlocks(blocks []block, live []int) [][]float64 {
 	return table
 }
 
-// additiveFit returns the mean of each column, and the residual standard deviation of the model
-// row effect + column effect, with (rows−1)·(columns−1) degrees of freedom.
+// additiveFit fits the model row effect + column effect. It returns the mean of each column, and the residual
+// standard deviation, which has (rows−1)·(columns−1) degrees of freedom.
 func additiveFit(table [][]float64) (columns []float64, sd float64) {
 	rounds, n := float64(len(table)), float64(len(table[0]))
 	columns, rows, grand := make([]float64, len(table[0])), make([]float64, len(table)), 0.0

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// replay is the state of a sweep, computed by reading its ledger from the beginning. Nothing
-// else changes it.
+// replay is the state of a sweep. It is computed by reading the ledger from the beginning, and nothing else
+// changes it.
 type replay struct {
 	*Planner
 
@@ -22,36 +22,36 @@ type replay struct {
 	length  int    // length factor of its next try
 
 	measured []measurement // valid runs of the current attempt
-	blocks   []block       // accepted
+	blocks   []block       // accepted blocks
 
 	live      []int             // candidates in the race, ascending
 	left      map[int]departure // candidates that left the race
-	faulty    map[int]*faulty   // what went wrong with the runs of candidates
-	winner    int               // of the race; 0 while it runs, and without one
+	faulty    map[int]*faulty   // of each configuration
+	winner    int               // of the race; 0 during the race, and if the race has no winner
 	confirm   int               // maximum number of confirmation blocks, fixed when the confirmation starts
 	spent     spent
 	failed    int         // failed runs, except those of withdrawn candidates
 	rejected  int         // rejected attempts at blocks
 	drifted   int         // blocks rejected for drift
 	lastDrift stats.Drift // of the last block rejected for drift
-	accepted  int         // the last accepted block
+	accepted  int         // number of the last accepted block
 
-	events []Event // of the last entry
+	events []Event // consequences of the last ledger entry
 	stop   StopCode
 }
 
 // faulty counts the invalid runs of a configuration, and the missed blocks of a candidate.
 type faulty struct {
-	missed map[int]bool    // blocks in which a run of the candidate stayed invalid; a repeated block counts once
-	runs   map[Outcome]int // invalid runs, including repeated ones
+	missed map[int]bool    // blocks in which the candidate has no valid run; a repeated block counts once
+	runs   map[Outcome]int // number of invalid runs, including those that were repeated
 }
 
-// departure records how a candidate left the race, and the results at that moment. It freezes
-// the verdict, which at a later look would depend on the candidates that stayed.
+// departure records how a candidate left the race, and the results at that moment. It keeps the verdict,
+// which at a later look would depend on the candidates that stayed.
 type departure struct {
 	judgement judgement
 	why       EventCode
-	lag       float64        // of a beaten candidate behind the leader, in logs, below 0
+	lag       float64        // of a beaten candidate: its gain minus the leader's gain, in logs, below 0
 	faults    []stats.Reason // of a withdrawn candidate
 }
 
@@ -121,11 +121,12 @@ func (r *replay) end(why StopCode) error {
 	return nil
 }
 
-// invalidRun repeats an invalid run once in its slot; a second invalid run leaves the slot
-// without a value. An inert candidate is withdrawn at once, any other after two missed blocks. A
-// withdrawal is decided before the limit of failed runs is checked, and the failures of a withdrawn
-// candidate no longer count. So a candidate that always fails ends the sweep by itself only if the
-// limit is below three.
+// invalidRun repeats an invalid run once in its slot. After a second invalid run, the slot stays without a
+// value. A candidate is withdrawn after its first inert run, or after two missed blocks.
+//
+// invalidRun decides a withdrawal before it checks the limit of failed runs, and failures of a withdrawn
+// candidate do not count. So a candidate that always fails does not end the sweep alone, unless the limit is
+// below three.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]
@@ -154,12 +155,13 @@ func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	}
 	r.note(Event{Code: RunMissing, Candidate: name, Outcome: outcome})
 	if r.needs(slot) {
-		return r.reject(Event{Code: BlockLostControl}) // The block's other runs would not count.
+		return r.reject(Event{Code: BlockLostControl}) // The rest of the block would not count.
 	}
 	return r.nextSlot()
 }
 
-// withdraw removes a candidate with invalid runs from the race, or ends the confirmation of the winner.
+// withdraw removes a candidate with invalid runs from the race. If no candidate is left, or the candidate is
+// the winner in the confirmation, the sweep ends.
 func (r *replay) withdraw(c int, outcome Outcome) error {
 	r.note(Event{Code: CandidateWithdrawn, Candidate: r.configurations[c].Name, Outcome: outcome})
 	code := map[Outcome]stats.ReasonCode{NotSteady: stats.NotSteady, Failed: stats.RunsFailed, Inert: stats.Inert}[outcome]
@@ -234,8 +236,8 @@ func (r *replay) closeBlock() error {
 	return r.continueRace()
 }
 
-// needs reports whether a block is useless without the run of a slot: the only baseline run, or the
-// control at its beginning. hasBaseline detects that the control at its end is missing.
+// needs reports whether a block is useless without the run of a slot: the only baseline run, or the control
+// at the beginning of the block. If the control at the end is missing, hasBaseline detects that.
 func (r *replay) needs(slot Slot) bool {
 	if slot.Configuration != 0 {
 		return false
@@ -270,8 +272,8 @@ func (r *replay) checkDrift(controls []stats.Control) (stats.Drift, error) {
 
 func (r *replay) noise() (stats.Noise, error) { return noiseOf(r.blocks, len(r.configurations)-1) }
 
-// believedNoise returns the noise of the earlier blocks, or +Inf while they are too few to
-// reject a block. It never uses later blocks, so an accepted block stays accepted.
+// believedNoise returns the noise of the earlier blocks. While these are too few to reject a block, it
+// returns +Inf. It never uses later blocks, so an accepted block stays accepted.
 func (r *replay) believedNoise() (float64, error) {
 	noise, err := r.noise()
 	if noise.DF < noiseDF {
@@ -288,7 +290,8 @@ func (r *replay) reject(why Event) error {
 	return r.openAttempt()
 }
 
-// continueRace decides after a block which candidates leave the race, and whether it continues.
+// continueRace decides after a block which candidates leave the race. It then continues the race, starts the
+// confirmation or ends the sweep.
 func (r *replay) continueRace() error {
 	rounds := countBlocks(r.blocks, Race)
 	if err := r.look(rounds); err != nil {
@@ -310,14 +313,14 @@ func (r *replay) continueRace() error {
 	return r.openBlock()
 }
 
-// alone reports whether racing has left only one candidate. It is false before the first block after
-// which candidates can be beaten.
+// alone reports whether racing has left only one candidate. It is false until enough blocks were measured to
+// call candidates beaten.
 func (r *replay) alone(rounds int) bool {
 	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
 }
 
-// favourite returns the leader among the candidates that may be confirmed, or 0. Without racing
-// no candidate leaves, but one that breaks a constraint still cannot win.
+// favourite returns the leader among the candidates that may be confirmed, or 0. Without racing no candidate
+// leaves the race, so favourite itself excludes candidates that break a constraint.
 func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	may := r.live
 	if !r.settings.Racing && rounds >= stats.MinRuns {
@@ -330,8 +333,8 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	return r.leader(r.blocks, may)
 }
 
-// worthConfirming reports whether this gain of a candidate exceeds the minimum effect, so that a
-// confirmation is likely to end in a win. A single candidate needs no confirmation.
+// worthConfirming reports whether a candidate's gain exceeds the minimum effect, so that a confirmation is
+// likely to end in a win. A single candidate needs no confirmation.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
@@ -352,8 +355,8 @@ func (r *replay) look(rounds int) error {
 	return nil
 }
 
-// dropDecided drops candidates that break a constraint or whose verdict is known. A Superior candidate
-// stays, unless it is the only one and keeps its constraints.
+// dropDecided drops candidates that break a constraint or whose verdict is known. A Superior candidate stays,
+// unless it is the only candidate of the sweep and keeps its constraints.
 func (r *replay) dropDecided() error {
 	js, err := r.judgeRace()
 	if err != nil {
@@ -385,7 +388,7 @@ func (r *replay) dropBeaten() error {
 			r.leave(c, Event{Code: CandidateBeaten, Value: d.lag})
 		}
 	}
-	js, err := r.judgeRace() // judgeRace needs to know the beaten candidates.
+	js, err := r.judgeRace() // This comes after leave, because judgeRace has to know the beaten candidates.
 	if err != nil {
 		return err
 	}
@@ -410,8 +413,8 @@ func (r *replay) leave(c int, e Event) {
 	r.live = slices.DeleteFunc(r.live, func(l int) bool { return l == c })
 }
 
-// judgeRace judges all candidates of the race, including those that left: they were tested too,
-// so Holm's correction counts them, unless they were withdrawn.
+// judgeRace judges all candidates of the race. Holm's correction counts candidates that left the race,
+// because they were tested too. It does not count withdrawn candidates.
 func (r *replay) judgeRace() (map[int]judgement, error) {
 	var all []int
 	faults := map[int][]stats.Reason{}
@@ -430,8 +433,8 @@ func (r *replay) affordsRoundAndConfirmation() bool {
 	return r.affords(r.spent, r.runsPerBlock(len(r.live))+confirmation)
 }
 
-// startConfirmation fixes the maximum number of fresh blocks before the first one, since the
-// significance levels of the looks depend on that maximum.
+// startConfirmation fixes the maximum number of fresh blocks. It does so before the first of them, because
+// the significance levels of the looks depend on that maximum.
 func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	_, most := r.MaxBlocks()
 	blocks := most
@@ -446,8 +449,8 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	return r.openBlock()
 }
 
-// continueConfirmation evaluates the fresh blocks with looks like those of a race of one candidate.
-// It ends the sweep at a verdict, at a broken constraint, or after the last block.
+// continueConfirmation judges the winner by the fresh blocks, with looks like those of a race with one
+// candidate. It ends the sweep at a verdict, at a broken constraint, or after the last block.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)
 	if blocks >= r.looks(r.confirm).First {

@@ -15,28 +15,25 @@ var ErrPlan = errors.New("invalid plan")
 // many more, three blocks would not fit into the ledger.
 const MaxCandidates = 64
 
-// Bundle is a named set of values. Parameters that it does not mention stay as
-// they are in the baseline.
+// Bundle is a named set of values. A parameter without a value in the bundle has the baseline's value.
 type Bundle struct {
 	Name   string
 	Values map[string]cephvalue.Value
-	// Turn is the bundle's position where bundles are visited in turn. Bundles with
-	// the same Turn are visited in random order.
+	// Turn is the bundle's position if bundles are visited in turn. Bundles with the same Turn are visited in
+	// random order.
 	Turn int
 }
 
 // Space is the set of configurations that a sweep compares.
 type Space struct {
 	Bundles []Bundle
-	// InTurn is for values that are hard to change, such as pg_num in place: blocks
-	// visit bundles up and down by their Turn instead of at random. Drift that
-	// coincides with the order of the values is then partly counted as their
-	// effect. This design is weaker, and the conclusion says so.
+	// InTurn is for values that are hard to change, such as the pg_num of an existing pool. Blocks then visit
+	// bundles up and down by their Turn instead of at random. This design is weaker, because a drift in the
+	// direction of the visits is partly counted as an effect of the values. The conclusion says so.
 	InTurn bool
 	// BaselineTurn is the baseline's position among the bundles.
 	BaselineTurn int
-	// Baseline has the values that the others are compared with. A parameter
-	// without an entry is unset in the baseline.
+	// Baseline has the values of the baseline. A parameter without an entry is unset in the baseline.
 	Baseline map[string]cephvalue.Value
 }
 
@@ -44,19 +41,18 @@ type Space struct {
 type Configuration struct {
 	Name   string
 	Values map[string]cephvalue.Value
-	// turn is the position among values that are visited in turn.
+	// turn is the position if configurations are visited in turn.
 	turn int
 }
 
 // BaselineName is the name of configuration 0.
 const BaselineName = "baseline"
 
-// Configurations lists the measured configurations: the baseline at index 0, then
-// the candidates in the order of their bundles. A bundle with the baseline's values
-// is not listed again.
+// Configurations lists the measured configurations: the baseline at index 0, then the candidates in the order
+// of their bundles. It omits bundles with the baseline's values.
 //
-// It returns an error wrapping ErrPlan for a space that is empty, ambiguous or
-// larger than MaxCandidates, and for a bundle with an empty name or BaselineName.
+// The error wraps ErrPlan for a space that is empty, ambiguous or larger than MaxCandidates, and for a bundle
+// whose name is empty or BaselineName.
 func (s Space) Configurations() ([]Configuration, error) {
 	baseline := Configuration{Name: BaselineName, Values: s.completed(nil), turn: s.BaselineTurn}
 	all := []Configuration{baseline}
@@ -84,8 +80,8 @@ func (s Space) Configurations() ([]Configuration, error) {
 	return all, nil
 }
 
-// completed returns the baseline with some values replaced. It adds parameters
-// without a value as unset, so that configurations can be compared value by value.
+// completed returns the baseline with some values replaced. Parameters without a value are in the result as
+// unset, so that configurations can be compared value by value.
 func (s Space) completed(values map[string]cephvalue.Value) map[string]cephvalue.Value {
 	out := map[string]cephvalue.Value{}
 	for _, b := range s.Bundles {

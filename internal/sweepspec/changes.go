@@ -6,11 +6,11 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Change is one Ceph setting that a sweep varies, with the value that a configuration needs.
+// Change is one Ceph setting that a sweep varies, with its value in one configuration.
 type Change struct {
 	Parameter v1alpha1.ParameterName
-	// Config is the option of Ceph's central configuration. It is nil for a pool option, which
-	// Pool and Option name.
+	// Config names an option of Ceph's central configuration. For an option of a pool, Config is nil, and
+	// Pool and Option are set.
 	Config *v1alpha1.ConfigParameter
 	Pool   v1alpha1.PoolName
 	Option v1alpha1.OptionName
@@ -18,10 +18,10 @@ type Change struct {
 	Value cephvalue.Value
 }
 
-// Changes returns all settings of existing objects that a sweep varies, with the values of a
-// configuration, in the order of the parameters. The baseline has changes too, since it may differ
-// from Ceph's current values. Changes omits options of scratch pools and of the load, since the
-// template of a run's benchmark contains them.
+// Changes returns the settings of existing objects that a sweep varies, with their values in one
+// configuration, in the order of the parameters. The baseline has changes too, since its values may differ
+// from Ceph's current ones. Options of scratch pools and of the load are in the template of a run's
+// benchmark, so Changes omits them.
 func Changes(spec *Spec, values map[string]cephvalue.Value) []Change {
 	var all []Change
 	for _, p := range spec.Parameters {
@@ -37,9 +37,9 @@ func Changes(spec *Spec, values map[string]cephvalue.Value) []Change {
 	return all
 }
 
-// OwnChanges returns the options of scratch pools that a sweep varies, with the values of a
-// configuration, in the order of the parameters. Separate runs create their pools with these
-// options, whereas sessions switch the options.
+// OwnChanges returns the options of scratch pools that a sweep varies, with their values in one
+// configuration, in the order of the parameters. Separate runs create their pools with these options.
+// Sessions switch the options under load.
 func OwnChanges(spec *Spec, values map[string]cephvalue.Value) []Change {
 	scratch := spec.Template.Target.ScratchPool
 	if scratch == nil {

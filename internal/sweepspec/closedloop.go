@@ -9,9 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ClosedLoop lists the figures of a sweep, objective first, that are latency percentiles of phases
-// without an offered rate. Such a figure makes a configuration look better merely because fewer
-// operations are in flight.
+// ClosedLoop lists the latency percentiles that a sweep compares in phases without an offered rate, the
+// objective's first. Such a percentile improves whenever fewer operations are in flight, so it may favour a
+// slower configuration.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
 		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)
@@ -25,8 +25,8 @@ func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
 	})
 }
 
-// ClosedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a
-// verdict; "" without such figures.
+// ClosedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a verdict. It
+// returns "" if there are no such figures.
 func ClosedLoopNote(spec *Spec) string {
 	figures := ClosedLoop(spec)
 	if len(figures) == 0 {
@@ -45,8 +45,8 @@ func ClosedLoopNote(spec *Spec) string {
 	return note
 }
 
-// variesInFlight returns the first parameter that varies the number of operations in flight; ""
-// without one.
+// variesInFlight returns the first parameter that varies the number of operations in flight; "" if no
+// parameter does.
 func variesInFlight(spec *Spec) v1alpha1.ParameterName {
 	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
 	for _, p := range spec.Parameters {

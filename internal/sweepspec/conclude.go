@@ -18,7 +18,7 @@ const (
 	maxReason  = 24  // bytes
 )
 
-// Outcome is the summary of the runs for status, during a sweep or at its end.
+// Outcome has the results that status shows, during a sweep or at its end.
 type Outcome struct {
 	Best           string
 	Effect         v1alpha1.Effect
@@ -37,9 +37,9 @@ func (o Outcome) Write(s *v1alpha1.CephTuningSweepStatus) {
 	s.Configurations, s.Noise, s.Constraints, s.Patches = o.Configurations, o.Noise, o.Constraints, o.Patches
 }
 
-// Standing returns the outcome during a sweep. It has the current ratios of all configurations.
-// Verdicts exist only for configurations that have left the race, the stage before the
-// confirmation, since a lead is not a result.
+// Standing returns the outcome during a sweep, with the current ratios of all configurations. Only a
+// configuration that has left the race has a verdict, because a configuration in the race may still gain or
+// lose the lead. The race is the stage before the confirmation.
 func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	standing, err := planner.Standing(Runs(ledger))
 	if err != nil {
@@ -57,9 +57,8 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	return out, nil
 }
 
-// lead makes a candidate the best configuration, with its effect, and reports whether it did so. If
-// the candidate is worse than the baseline, the baseline becomes the best instead, and has no
-// effect.
+// lead makes a candidate the best configuration, with its effect, and reports whether it did so. If the
+// candidate is Inferior, the baseline becomes the best configuration instead, without an effect.
 func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	if a.Verdict == stats.Inferior {
 		o.Best = o.Configurations[0].Name
@@ -72,8 +71,8 @@ func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	return true
 }
 
-// Conclude returns the outcome of an ended sweep. The map has, by existing pool, the name of its
-// CephBlockPool; a pool without an entry has a CephBlockPool of the same name.
+// Conclude returns the outcome of an ended sweep. The argument pools maps existing pools to the names of
+// their CephBlockPools. A pool without an entry has a CephBlockPool of the same name.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
 		Verdict:        v1alpha1.VerdictInvalid,
@@ -107,8 +106,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 	return out, nil
 }
 
-// closedLoopObjective is appended to a verdict on a percentile that was measured without an
-// offered rate.
+// closedLoopObjective is appended to a verdict on a percentile that was measured without an offered rate.
 const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight.)"
 
 // Notes on the parts of a winner that have no patch.
@@ -119,8 +117,8 @@ const (
 	noPatchForClass       = " There is no patch for the StorageClass: a claim keeps its class. Create claims of the other class, and move the data."
 )
 
-// withoutPatch names the varied properties of a scratch pool or claim that have no patch; "" without
-// one. It does not mention parameters of the load, which have no patch either.
+// withoutPatch returns notes on the varied properties of a scratch pool or claim that have no patch; "" if
+// there are no such properties. Parameters of the load have no patch either, but need no note.
 func withoutPatch(spec *Spec) string {
 	var text strings.Builder
 	if VariesOSDCount(spec) {
@@ -165,8 +163,8 @@ func table(planner *sweep.Planner, standing sweep.Standing) []v1alpha1.Configura
 	return out
 }
 
-// interval returns the ends of an interval. It omits both if no estimate of the noise exists, so that
-// the interval reaches to infinity, or if the interval is zero.
+// interval returns the ends of an interval. It returns "" for both if the interval reaches to infinity,
+// because the noise is unknown, or if both ends are at most 0.
 func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	if math.IsInf(b.High, 1) || b.Low <= 0 && b.High <= 0 {
 		return "", ""
@@ -174,8 +172,8 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	return figure.Decimal(b.Low), figure.Decimal(b.High)
 }
 
-// reasonOf returns one word: the reason for the verdict, or the way in which the configuration left
-// the race, if that says more.
+// reasonOf returns one word, usually the verdict's first reason. If the configuration broke a constraint, was
+// beaten before it had a verdict, or has a verdict without reasons, the word says how it left the race.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid

@@ -10,12 +10,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// digestVersion is the version of the rules of Digest. Change it when the rules give another digest
-// for the same spec, for example because of a new field with a default. A test fails until then.
+// digestVersion is the version of the rules of Digest. Increase it when the same spec gets another digest,
+// for example because of a new field with a default. A test checks the digest of an example spec.
 const digestVersion = "v3"
 
-// decisive has the fields of a spec that a verdict depends on. Other fields, such as
-// suspend, window or historyLimit, may be edited during a sweep.
+// decisive has the fields of a spec that affect the verdict. Other fields, such as suspend, window or
+// historyLimit, may be edited during a sweep.
 type decisive struct {
 	Mode           v1alpha1.SweepMode         `json:"mode"`
 	Template       v1alpha1.BenchmarkTemplate `json:"template"`
@@ -31,9 +31,9 @@ type decisive struct {
 	MaxFailedRuns  *int32                     `json:"maxFailedRuns"`
 }
 
-// Digest returns a short text that differs if any input of the verdict differs. Admission keeps
-// these inputs constant as long as runID does not change. But a user can change the runID, edit the
-// spec, and set the old runID again, which would combine the edited spec with the old runs.
+// Digest returns a short text that differs if any input of the verdict differs. Admission refuses changes of
+// these inputs unless runID changes. But a user can change runID, edit the spec, and set the old runID again.
+// Without the digest, the operator would then combine the edited spec with the old runs.
 func Digest(spec *Spec) (string, error) {
 	text, err := json.Marshal(decisive{
 		Mode: spec.Mode, Template: spec.Template, Parameters: spec.Parameters, Configurations: spec.Configurations,
@@ -47,9 +47,9 @@ func Digest(spec *Spec) (string, error) {
 	return digestVersion + ":" + hex.EncodeToString(sum[:]), nil
 }
 
-// Edited reports whether a spec differs from the planned one in an input of the verdict. A plan
-// without a digest, or with a digest by other rules, comes from another version of the operator. The
-// spec then counts as unedited, because the operator checks each change to Ceph in any case.
+// Edited reports whether a spec differs from the planned one in an input of the verdict. If the plan has no
+// digest, or a digest by other rules, another version of the operator made the plan. Edited then returns
+// false. This is safe, because the operator checks each change to Ceph again.
 func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
 	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
 		return false, nil

@@ -17,23 +17,23 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// These figures are rough guesses. The planner uses the costs of past runs as soon as it has some.
+// These figures are rough guesses. After the first runs, the planner uses their measured costs instead.
 const (
-	podsTime     = 20 * time.Second        // until clients are ready, and until they are removed
-	askTime      = 10 * time.Second        // five polls until the cluster has settled, and the proofs
+	podsTime     = 20 * time.Second        // to start the clients, and to remove them
+	askTime      = 10 * time.Second        // to find in five polls that the cluster has settled, and to prove the values
 	settleFor    = 30 * time.Second        // guardrails.settleFor, if the spec does not set it
 	poolTime     = 30 * time.Second        // to create and remove a scratch pool
 	pgTime       = 1500 * time.Millisecond // to split or merge one PG of an existing pool
 	placeTime    = 400 * time.Millisecond  // to put one PG on chosen OSDs
-	osdTime      = time.Minute             // to restart one OSD, until PGs are clean
+	osdTime      = time.Minute             // to restart one OSD, until all PGs are clean
 	restoreTime  = 2 * time.Minute
-	writeRate    = 100 << 20 // bytes per second that a cluster takes
-	smallRate    = 2000      // small writes per second
-	unknownPGs   = 32        // if the number of the pool's PGs is unknown
-	stepsOfBlock = 2         // a confirmation block makes each change twice, a restore once
+	writeRate    = 100 << 20 // bytes that a cluster writes per second
+	smallRate    = 2000      // small writes that a cluster does per second
+	unknownPGs   = 32        // assumed number of PGs of a pool
+	stepsOfBlock = 2         // a confirmation block makes each change twice, and a restore makes it once
 
-	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool,
-	// because they sleep in between (osd_delete_sleep_hdd). Other OSDs take seconds.
+	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool. They
+	// sleep between deletions (osd_delete_sleep_hdd). OSDs of other classes take seconds.
 	classOfHDDs = "hdd"
 )
 
@@ -47,18 +47,17 @@ func (e effort) times(n int) effort { return effort{e.pgs * int64(n), e.restarts
 
 func (e effort) and(o effort) effort { return effort{e.pgs + o.pgs, e.restarts + o.restarts} }
 
-// estimator estimates the cost of a sweep.
 type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the time for the prefill and the phases of a run, and bytes the number of bytes
-	// that a run writes. Each is the maximum over the configurations.
+	// duration is the time for the prefill and the phases of a run. bytes is the number of bytes that a run
+	// writes. Each is the maximum over the configurations.
 	duration time.Duration
 	bytes    int64
-	// largest is the maximum effort of a block of the baseline and one candidate: the changes from
-	// one to the other and back, and new scratch pools. total is the effort of a sweep with the
-	// maximum number of blocks.
+	// largest is the maximum effort of a block of the baseline and one candidate. It includes the changes
+	// from the baseline to the candidate and back, and new scratch pools. total is the effort of a sweep with
+	// the maximum number of blocks.
 	largest, total effort
 	maxRuns        int
 	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates.
@@ -102,8 +101,8 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	return e, nil
 }
 
-// fix writes the estimated costs of one run and of the restore into the plan. The planner uses the
-// estimated cost of a run until it has measured runs.
+// fix writes the estimated costs of one run and of the restore into the plan. Once runs have been measured,
+// the planner uses their costs instead.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
@@ -126,7 +125,7 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
 }
 
-// settle returns how long a change takes to settle without moving data.
+// settle returns how long the cluster takes to settle after a change that moves no data.
 func (e *estimator) settle() time.Duration {
 	if own := e.spec.Guardrails.SettleFor; own != nil {
 		return askTime + own.Duration
@@ -134,8 +133,8 @@ func (e *estimator) settle() time.Duration {
 	return askTime + settleFor
 }
 
-// removal returns how long the first run on a scratch pool waits, at most, until OSDs have removed
-// the previous pool.
+// removal returns the longest time that the first run on a scratch pool waits while OSDs remove the previous
+// pool.
 func (e *estimator) removal() time.Duration {
 	classes := DeviceClasses(e.spec)
 	if class := e.spec.Template.Target.ScratchPool.DeviceClass; len(classes) == 0 && class != "" {
@@ -150,8 +149,8 @@ func (e *estimator) removal() time.Duration {
 	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
-// ofTemplate returns the time that a run of a template needs for its prefill and phases, and the
-// number of bytes that it writes.
+// ofTemplate returns the time that a run of a template needs for its prefill, warm caches and phases. It also
+// returns the number of bytes that the run writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -180,8 +179,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
 }
 
-// prefilled returns the bytes that a run prefills. If the runs of a block share data, it returns the
-// average over all runs.
+// prefilled returns the number of bytes that a run prefills. If the runs of a block share data, it returns
+// the average over all runs.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {
@@ -191,8 +190,7 @@ func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	return own + (all-own)*int64(e.pools)/int64(e.maxRuns)
 }
 
-// warmBytes returns the number of bytes that all clients read before the phases of a run to warm
-// the caches.
+// warmBytes returns the number of bytes that all clients read to warm the caches before the phases of a run.
 func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	if t.OSDCaches != v1alpha1.OSDCachesWarmBeforePhase {
 		return 0
@@ -206,19 +204,19 @@ func warmBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return all
 }
 
-// PrefillBytes returns the number of bytes that all clients and the background load write before
-// the phases of a run, if each dataset has the given size. Phases of rados bench need prefilled
-// objects only if they read, but every phase on images or files needs prefilled data.
+// PrefillBytes returns the number of bytes that all clients and the background load write before the phases
+// of a run. The argument datasetBytes is the size of each dataset. Phases of rados bench need prefilled
+// objects only if they read objects or reuse them. Every phase on images or files needs prefilled data.
 func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
 
-// prefillBytes is like PrefillBytes. If continues is true, it leaves out the data that an earlier
-// run of the block has prefilled.
+// prefillBytes is like PrefillBytes. If continues is true, it leaves out the data that an earlier run of the
+// block has prefilled.
 func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {
-		if load, err := engine.LoadOf(phase); err == nil { // Another check reports its error.
+		if load, err := engine.LoadOf(phase); err == nil { // Another check reports the error.
 			loads = append(loads, load)
 		}
 	}
@@ -233,7 +231,7 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 	at.DatasetOwner, at.DatasetThere = "", false
 	if b := t.BackgroundLoad; b != nil {
 		if load, err := engine.BackgroundOf(*b); err == nil {
-			at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load has an image of its own.
+			at.Client, at.Clients, at.Image.Shared = 0, 1, false // The background load does not share its image.
 			all += engine.DatasetBytes(at, []engine.Load{load})
 		}
 	}
@@ -243,8 +241,8 @@ func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bo
 // NeedsDataset reports whether a run of a template prefills data before its phases.
 func NeedsDataset(t v1alpha1.BenchmarkTemplate) bool { return PrefillBytes(t, 1<<30) > 0 }
 
-// placeOf returns the place of the clients' data, with the fields that decide how much the clients
-// write. The names in it are placeholders.
+// placeOf describes where the clients of a template keep their data. It sets the fields that decide how much
+// the clients write. The names in the result are placeholders.
 func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	at := place.Place{
 		CephUser: "client", Owner: "sweep", Namespace: "sweep", Clients: int(t.Clients.Count), DatasetBytes: datasetBytes,
@@ -261,7 +259,7 @@ func placeOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) place.Place {
 	return at
 }
 
-// writtenPerSecond estimates the bytes that all clients write per second in a phase.
+// writtenPerSecond estimates how many bytes all clients together write per second in a phase.
 func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	traits := engine.TraitsOf(&phase)
 	if offered := traits.OfferedIOPS * float64(clients) * float64(traits.BlockBytes); offered > 0 && traits.WriteShare > 0 {
@@ -270,8 +268,8 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns the effort of a block that visits configurations in this order, including new scratch
-// pools and the change back from the last configuration to the first.
+// walk returns the effort of a block that visits configurations in the given order. The effort includes new
+// scratch pools, and the change from the last configuration back to the first.
 func (e *estimator) walk(order []int) effort {
 	sum := e.back(order)
 	var before map[string]cephvalue.Value
@@ -288,8 +286,8 @@ func (e *estimator) walk(order []int) effort {
 	return sum
 }
 
-// back returns the effort of changing from the last configuration of a block to the first, with
-// which the next block may begin.
+// back returns the effort of the change from the last configuration of a block to the first. The next block
+// may begin with the first configuration.
 func (e *estimator) back(order []int) effort {
 	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }
@@ -314,8 +312,8 @@ func (e *estimator) step(from, to map[string]cephvalue.Value) effort {
 	return sum
 }
 
-// scratchPGs returns the number of PGs of the scratch pools of a configuration; 0 if its template is
-// invalid.
+// scratchPGs returns the number of PGs of a configuration's scratch pools; 0 if the configuration's template
+// is invalid.
 func (e *estimator) scratchPGs(values map[string]cephvalue.Value) int64 {
 	template, err := Template(e.spec, values, 1)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ForeignSample is the observed use of the protected pools at one moment.
+// ForeignSample is the use of the pools that guardrails.foreignClients protects, at one time.
 type ForeignSample struct {
 	Time  time.Time
 	Pools map[v1alpha1.PoolName]PoolUse
@@ -21,21 +21,21 @@ type PoolUse struct {
 	OSDLatencySeconds float64
 }
 
-// badSamples is the number of consecutive samples that have to break a limit: a single bad sample
-// may be an error of the observation.
+// badSamples is the number of consecutive samples that have to break a limit. A single bad sample may be an
+// error of the measurement.
 const badSamples = 2
 
-// Breach is a limit that two consecutive samples break.
+// Breach is a limit that badSamples consecutive samples break.
 type Breach struct {
 	Limit   v1alpha1.ForeignClientLimit
 	Message string
 }
 
-// Breached returns the first of the limits that the latest samples break, or nil. Samples are in
-// chronological order. A sample that lacks data for a pool, because the manager could not read
-// them, is ignored: it neither breaks a limit nor ends a sequence of samples that do.
+// Breached returns the first limit that the latest badSamples samples break; nil if no limit is broken.
+// Samples are in chronological order. A sample without data for a limit's pool is skipped, because the
+// manager could not read the pool.
 //
-// Breached returns an error for a limit that admission would have refused.
+// For a limit that admission would have refused, Breached returns an error.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {
 	for _, limit := range limits {
 		metric := v1alpha1.MetricLatencyMax

@@ -8,8 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// NotInterleaved returns the reasons why the settings of a sweep cannot be switched under a running
-// load, one sentence each; nil if they can.
+// NotInterleaved returns the reasons why a sweep's settings cannot be switched under a running load, one
+// sentence each. It returns nil if the settings can be switched.
 func NotInterleaved(spec *Spec, facts Facts) []string {
 	var reasons []string
 	because := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
@@ -37,7 +37,7 @@ func NotInterleaved(spec *Spec, facts Facts) []string {
 	return reasons
 }
 
-// notSwitched says why a parameter cannot be switched under a running load; "" if it can.
+// notSwitched says why a parameter cannot be switched under a running load; "" if it can be switched.
 func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 	switch {
 	case p.Config != nil && facts.MaySwitch != nil && facts.MaySwitch(*p.Config):
@@ -62,9 +62,9 @@ func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 	return ""
 }
 
-// NotAutomatic returns the first reason why design Auto chooses Blocks even if settings could be
-// switched under a load; "" without one. Each reason is a choice in the spec that a session would
-// ignore, because a session runs only the phase of the objective, and has no separate runs.
+// NotAutomatic returns the first reason why design Auto chooses Blocks although settings can be switched
+// under a load. It returns "" without such a reason. Each reason is a choice in the spec that a session would
+// ignore: a session has no blocks, and runs only the phase of the objective.
 func NotAutomatic(spec *Spec) string {
 	s := spec.Strategy
 	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}
@@ -79,7 +79,7 @@ func NotAutomatic(spec *Spec) string {
 	return ""
 }
 
-// The defaults of the schema. A spec with other values shows that the user has set them.
+// The defaults of the schema. A different value in a spec shows that the user has set it.
 // TestDefaultsOfTheSchema compares these constants with the schema.
 const (
 	defaultMinBlocks          = 4
@@ -87,9 +87,9 @@ const (
 	defaultConfirmationBlocks = 8
 )
 
-// inWindows reports whether a metric can be computed for windows of a few seconds. All engines
-// count operations, bytes and the sum of latencies, and some also have histograms. The maximum
-// latency of a window cannot be derived from differences of counts.
+// inWindows reports whether a metric can be computed for windows of a few seconds. All engines whose runs can
+// be cut into windows count operations, bytes and the sum of latencies. Some also count latencies in
+// histograms, which give percentiles. The maximum latency of a window does not follow from counts.
 func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {
 	switch m {
 	case v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean:

@@ -17,25 +17,24 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// LabelSession marks the child of a session; its value is the session's number. Such a child
-// does not measure a single configuration: settings change during its run.
+// LabelSession marks the benchmark of a session; its value is the session's number. Such a benchmark measures
+// several configurations, because settings change during its run.
 const LabelSession = "cephtune.dev/switching-session"
 
 const (
-	// maxSwitched is the maximum number of configurations, besides the baseline, that a session
-	// switches between.
+	// maxSwitched is the maximum number of candidates in a session.
 	maxSwitched = 6
-	// sessionMargin is the time for which the load of a session is meant to run on after the
-	// longest time that its windows can take.
+	// sessionMargin is added to the duration of a session's load, so that the load does not end before the
+	// last window.
 	sessionMargin = 2 * time.Minute
-	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a
-	// fraction of the baseline.
+	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a fraction of
+	// the baseline.
 	assumedSessionNoise = 0.02
 )
 
-// design fixes in the plan how configurations are compared. Auto chooses Interleaved if that is
-// possible and the spec does not ask for more than a session can give. If the spec requires
-// Interleaved, but that is impossible, the plan refuses the sweep.
+// design writes the design into the plan. Auto becomes Interleaved unless notInterleaved or NotAutomatic
+// gives a reason against it. If the spec requires Interleaved but notInterleaved gives reasons, the plan
+// refuses the sweep.
 func design(spec *Spec, facts Facts, configurations int, plan *v1alpha1.SweepPlan) {
 	plan.Design = v1alpha1.DesignBlocks
 	if spec.Strategy.Design == v1alpha1.DesignBlocks {
@@ -72,13 +71,14 @@ func IsInterleaved(plan *v1alpha1.SweepPlan) bool {
 	return plan != nil && plan.Design == v1alpha1.DesignInterleaved
 }
 
-// IsSession reports whether a benchmark belongs to a session.
+// IsSession reports whether a benchmark belongs to a session of a sweep.
 func IsSession(b *v1alpha1.CephBenchmark) bool {
 	_, bySweep := objectref.SweepOf(b)
 	return bySweep && b.Labels[LabelSession] != ""
 }
 
-// NextRun returns the number of a sweep's next or current run or session.
+// NextRun returns the number of the first run or session of a sweep that is not in the ledger yet. It may be
+// in progress.
 func NextRun(s *v1alpha1.CephTuningSweep) int {
 	if !IsInterleaved(s.Status.Plan) {
 		return len(s.Status.Runs) + 1
@@ -86,7 +86,7 @@ func NextRun(s *v1alpha1.CephTuningSweep) int {
 	next := 1
 	entries, err := ReadSessions(s.Status.Runs)
 	if err != nil {
-		return len(s.Status.Runs) + 1 // Another version wrote the entries.
+		return len(s.Status.Runs) + 1 // Another version of the operator wrote the entries.
 	}
 	for _, e := range entries {
 		next = max(next, e.Session+1)
@@ -94,8 +94,8 @@ func NextRun(s *v1alpha1.CephTuningSweep) int {
 	return next
 }
 
-// LedgerOf returns the ledger of a sweep's runs. For an interleaved sweep it returns nil, because that
-// has a ledger of sessions.
+// LedgerOf returns the ledger of a sweep's runs. For an interleaved sweep, which has a ledger of sessions
+// instead, it returns nil.
 func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	if IsInterleaved(s.Status.Plan) {
 		return nil, nil
@@ -103,7 +103,8 @@ func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	return ReadLedger(s.Status.Runs)
 }
 
-// fixSessions writes the number and timing of sessions, and the cost of one, into the plan.
+// fixSessions writes the number of sessions, their pairs and windows, and the cost of one session into the
+// plan.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	wanted := e.spec.Strategy.Interleaved
 	window := session.DefaultWindow
@@ -140,10 +141,10 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
 }
 
-// lastLook returns the last look of a single session that is within the budget, in pairs of
-// windows. A look is a number of pairs after which the session may end with a verdict. cost returns
-// the cost of a session by its pairs, without the restore. If the budget is too small for any look,
-// lastLook returns the first one, and the plan then refuses the sweep.
+// lastLook returns the largest look that the budget allows to a single session. A look is a number of pairs
+// of windows after which the session may end with a verdict. The argument cost returns the cost of a session
+// with that many pairs, without the restore. If the budget allows no look, lastLook returns the smallest
+// look, and the plan refuses the sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {
@@ -156,8 +157,8 @@ func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int
 	return int32(looks[0]) //nolint:gosec // It is 8.
 }
 
-// describeSessions adds the cost of all sessions, the smallest effect that they can prove, and the
-// refusals that follow from the budget.
+// describeSessions adds to the plan the cost of all sessions, the smallest effect that they can prove, and
+// the refusals that follow from the budget.
 func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings) error {
 	plan.MinimumRuns, plan.MaximumRuns = min(plan.Sessions, switchback.DefaultSessions), plan.Sessions
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
@@ -186,8 +187,8 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 // switchTime is the estimated time between two windows.
 const switchTime = 2 * time.Second
 
-// windowOf returns the planned length of a window. A plan that a person has edited, for example in
-// an export, may lack it.
+// windowOf returns the planned length of a window. A plan may lack the length if a person has edited it, for
+// example in an export. Then windowOf returns the default.
 func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	if plan.Window == nil {
 		return session.DefaultWindow
@@ -195,12 +196,13 @@ func windowOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.Window.Duration
 }
 
-// underLoad returns how long a session with windows of this length runs under load.
+// underLoad returns how long the planned windows and switches of a session take, with windows of the given
+// length.
 func underLoad(plan *v1alpha1.SweepPlan, window time.Duration) time.Duration {
 	return time.Duration(plan.Configurations+1) * time.Duration(plan.Pairs) * (window + switchTime)
 }
 
-// restoreOf returns the planned time of the restore; 0 for a plan that lacks it.
+// restoreOf returns the planned time of the restore; 0 for a plan without this time.
 func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
 	if plan.RestoreDuration == nil {
 		return 0
@@ -208,13 +210,13 @@ func restoreOf(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.RestoreDuration.Duration
 }
 
-// windowsCost returns the cost of a session with windows of this length.
+// windowsCost returns the cost of a session with windows of the given length.
 func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 	return costOf(plan, underLoad(plan, window))
 }
 
-// FirstLook returns how long a sweep of a single session takes if its first look decides; 0 for
-// other sweeps, and for a session with a single look.
+// FirstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for a
+// sweep of several sessions, and for a session with a single look.
 func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	first := switchback.QuickLooks(switchback.LastLook)[0]
 	if !IsInterleaved(plan) || plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {
@@ -225,16 +227,15 @@ func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
 }
 
-// dwellsUnderLoad is how long a session of dwells runs under load.
+// dwellsUnderLoad is how long the four dwells and switches of a session take.
 const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 
 // dwellsCost returns the cost of a session of dwells. In a dwell, one setting stays applied for
 // session.DwellTime.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
-// costOf returns the cost of a session with another time under load than planned. Its bytes are an
-// upper bound, because costOf also scales the bytes of the prefill, which do not depend on the
-// time.
+// costOf returns the cost of a session whose windows or dwells take the time lasts. Its bytes are an upper
+// bound, because costOf also scales the bytes of the prefill, which do not depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {
@@ -244,7 +245,7 @@ func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	return e
 }
 
-// sessionPhase returns the phase of the objective.
+// sessionPhase returns a copy of the objective's phase; false if the template lacks the phase.
 func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	at := slices.IndexFunc(spec.Template.Phases, func(p v1alpha1.Phase) bool { return p.Name == spec.Objective.Phase })
 	if at < 0 {
@@ -253,8 +254,8 @@ func sessionPhase(spec *Spec) (v1alpha1.Phase, bool) {
 	return *spec.Template.Phases[at].DeepCopy(), true
 }
 
-// writesInSession reports whether the load of a session writes. If it does, a setting may defer
-// work beyond its window.
+// writesInSession reports whether the load of a session writes. If it writes, a setting may defer work beyond
+// its window.
 func writesInSession(spec *Spec) bool {
 	phase, ok := sessionPhase(spec)
 	return ok && writtenPerSecond(phase, 1) > 0
@@ -267,7 +268,7 @@ func Ramp(spec *Spec) time.Duration {
 	return ramp
 }
 
-// SessionPlan returns the order of settings in the next session, and its timing.
+// SessionPlan returns the order and the timing of the settings in the next session.
 func (s *Sessions) SessionPlan() (session.Plan, error) {
 	seed := uint64(*s.plan.Seed) //nolint:gosec // The schema requires at least 0.
 	candidates, pairs, window := int(s.plan.Configurations), int(s.plan.Pairs), s.window
@@ -280,8 +281,8 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 	return session.General(seed, s.Next, candidates, pairs, window)
 }
 
-// SessionBenchmark returns the CephBenchmark of a session. It has only the phase of the
-// objective, and lasts as long as the windows may take.
+// SessionBenchmark returns the CephBenchmark of a session. Its only phase is the phase of the objective,
+// which runs sessionMargin longer than all windows may take.
 func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {
@@ -299,7 +300,7 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = []v1alpha1.Phase{phase}
-	// The session sets these options itself. If the CephBlockPool had them, Rook could set them
+	// The session sets these options itself. If the CephBlockPool contained the options, Rook could set them
 	// again at any time.
 	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
 		delete(b.Spec.Template.Target.ScratchPool.Parameters, string(own.Option))

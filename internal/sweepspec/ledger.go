@@ -16,15 +16,15 @@ const (
 	maxMiB     = 9_999_999 // of a run, in status
 )
 
-// Entry is a run of the ledger, with the validity that status shows. The planner distinguishes
-// fewer outcomes: it treats a disturbed run, or one with a foreign change, like a failed one.
+// Entry is a run of the ledger, with the validity that status shows. The planner distinguishes fewer
+// outcomes: for the planner, a disturbed run and a run with a foreign change have failed.
 type Entry struct {
 	sweep.Run
 	Validity v1alpha1.SweepRunValidity
 }
 
-// NewEntry returns the entry for a slot. It rounds numbers as status stores them, so
-// that the planner decides the same before and after a restart.
+// NewEntry returns the entry for a slot. It rounds numbers to the digits that status stores, so that the
+// planner decides alike before and after a restart.
 func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []float64, seconds int, mib int64) Entry {
 	run := sweep.Run{
 		Block: slot.Block, Attempt: slot.Attempt, Slot: slot.Position, Configuration: slot.Configuration,
@@ -39,8 +39,8 @@ func NewEntry(slot sweep.Slot, validity v1alpha1.SweepRunValidity, values []floa
 	return Entry{Run: run.Rounded(), Validity: validity}
 }
 
-// outcomeOf returns the planner's outcome for a validity. A discarded run that has values is an
-// exception: its outcome is Valid.
+// outcomeOf returns the planner's outcome for a validity. For a discarded run it returns Interrupted, but
+// readValues makes the outcome Valid if the run has values.
 func outcomeOf(v v1alpha1.SweepRunValidity) sweep.Outcome {
 	switch v {
 	case v1alpha1.SweepRunValid, v1alpha1.SweepRunDrifted:
@@ -65,9 +65,9 @@ func Runs(ledger []Entry) []sweep.Run {
 	return runs
 }
 
-// Interrupt returns an entry that discards the current block's runs. A sweep needs this entry when
-// it continues after a suspension or a restore, since the block's later runs would come from
-// another time. Interrupt returns false if the block has no run yet, or if the sweep has ended.
+// Interrupt returns an entry that discards the runs of the current block. A sweep needs this entry when it
+// continues after a suspension or a restore, since the pause separates later runs of the block from earlier
+// ones. Interrupt returns false if the block has no run yet, or if the sweep has ended.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false
@@ -75,17 +75,16 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
 }
 
-// WriteLedger encodes the ledger for status. If an attempt at a block does not count, WriteLedger marks
-// the attempt's valid runs: Discarded if the attempt was interrupted, or if the sweep ended before the
-// attempt was complete, and otherwise Drifted. The argument now is the planner's decision after these
-// entries.
+// WriteLedger encodes the ledger for status. It marks the valid runs of an attempt at a block that does not
+// count. They are Discarded if the attempt was interrupted, or if the sweep ended before the attempt was
+// complete. Otherwise, they are Drifted. The argument now is the planner's decision after these entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}
 	latest := map[int]int{now.Progress.Block: now.Progress.Attempt}
 	switch end := now.Conclusion; {
 	case end != nil && end.Stop == sweep.TooManyRejectedBlocks:
-		latest[now.Progress.Block]++ // The last attempt was rejected too.
+		latest[now.Progress.Block]++ // The latest attempt at the block was rejected too.
 	case end != nil && end.Unfinished:
 		discarded[attempt{now.Progress.Block, now.Progress.Attempt}] = true
 	}
@@ -124,8 +123,8 @@ func (e Entry) line(id int) v1alpha1.SweepRun {
 		id, e.Block, e.Attempt, e.Slot, e.Configuration, values, e.Seconds, e.MiB, e.Validity))
 }
 
-// shortest formats a number above 0 in at most nine bytes, with six significant
-// digits, or five below 0.0001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
+// shortest formats a number above 0 in at most nine bytes. It keeps six significant digits, or five of a
+// number below 0.0001. Examples: 0.0123457, 412.345, 412345e3, 123457e-9.
 func shortest(v float64) string {
 	const room = 9
 	text := ""
@@ -147,8 +146,7 @@ func shortest(v float64) string {
 	return text
 }
 
-// ReadLedger decodes the lines of WriteLedger. It returns an error that wraps
-// sweep.ErrLedger for any other line.
+// ReadLedger decodes the lines of WriteLedger. For any other line, the error wraps sweep.ErrLedger.
 func ReadLedger(lines []v1alpha1.SweepRun) ([]Entry, error) {
 	ledger := make([]Entry, len(lines))
 	for i, line := range lines {
@@ -213,7 +211,7 @@ func (e *Entry) readValues(text string) error {
 	if e.Outcome != sweep.Valid && e.Validity != v1alpha1.SweepRunDiscarded {
 		return fmt.Errorf("it is %s and has values", e.Validity)
 	}
-	e.Outcome = sweep.Valid // The run is valid, even if its block was rejected.
+	e.Outcome = sweep.Valid // A run with values is valid, even if its attempt at the block does not count.
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseFloat(word, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {

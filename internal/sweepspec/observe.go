@@ -15,22 +15,22 @@ import (
 type Evidence struct {
 	// Child is the run's benchmark, or nil if the benchmark was not created.
 	Child *v1alpha1.CephBenchmark
-	// Failure, Inert and Changed describe faults around the run; each is "" without one. Failure:
-	// for example, the cluster did not settle, or a guardrail ended the run. Inert: the proof before
-	// or after the run showed that daemons did not have the values. Changed: another client changed
-	// the settings of the cluster.
+	// Failure, Inert and Changed describe faults of the run; each is "" without such a fault. Failure says,
+	// for example, that the cluster did not settle, or that a guardrail ended the run. Inert says that
+	// daemons did not have the values before or after the run. Changed says that another client changed the
+	// settings of the cluster.
 	Failure, Inert, Changed string
 	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool
-	// Seconds is the duration of the run, from the change of settings to its entry. BytesWritten is
-	// the run's total, including the prefill.
+	// Seconds is the time from the change of settings to the run's entry in the ledger. BytesWritten is the
+	// number of bytes that the whole run wrote, including the prefill.
 	Seconds      int
 	BytesWritten int64
 }
 
-// Observe returns the next ledger entry for a run that has ended, and a sentence for an event that
-// says why the run is not Valid; "" if it is. Of several reasons it picks the one that explains the
-// others.
+// Observe returns the ledger entry for a run that has ended, and a sentence for an event. The sentence says
+// why the run is not Valid; it is "" for a Valid run. If there are several reasons, Observe picks the one
+// that explains the others.
 func Observe(spec *Spec, slot sweep.Slot, e Evidence) (Entry, string) {
 	validity, why, values := e.judge(spec)
 	const mib = 1 << 20
@@ -75,7 +75,8 @@ func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
 	return &s.Runs[len(s.Runs)-1]
 }
 
-// read returns one figure from the results of a benchmark with a single run, or why it is missing.
+// read returns one figure from the results of a benchmark with a single run. If the figure is missing, read
+// returns the validity of the run and the reason.
 func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.SweepRunValidity, string) {
 	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
 	if at < 0 || phases[at].ValidRuns == 0 {

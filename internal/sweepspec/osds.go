@@ -22,8 +22,8 @@ func ConfinesOSDs(spec *Spec) bool {
 	return pool != nil && (pool.OSDs != nil || VariesOSDCount(spec))
 }
 
-// FewestOSDs returns the smallest number of OSDs of any configuration's scratch pool; 0 for all
-// OSDs.
+// FewestOSDs returns the smallest number of OSDs that any configuration's scratch pool is confined to; 0 if
+// no configuration confines it.
 func FewestOSDs(spec *Spec) int {
 	var counts []int
 	if pool := spec.Template.Target.ScratchPool; pool != nil && pool.OSDs != nil {
@@ -66,9 +66,9 @@ func osdCountValue(spec *Spec, p v1alpha1.Parameter) (cephvalue.Value, error) {
 	return number(pool.OSDs.Count), nil
 }
 
-// drawOSDs gives a run the seed with which its block draws OSDs, unless the spec sets a seed. Each
-// attempt at a block draws its own OSDs: with one draw for all blocks, the verdict would describe
-// only the drawn OSDs, and a slow OSD would count as an effect.
+// drawOSDs sets the seed by which a run's scratch pool draws its OSDs, unless the spec sets a seed. All runs
+// of an attempt at a block have the same seed, and each attempt has a different seed. If all blocks used the
+// same OSDs, the verdict would describe only these OSDs, and a slow OSD could look like an effect.
 func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if pool == nil || pool.OSDs == nil || pool.OSDs.Seed != nil {
 		return
@@ -77,7 +77,7 @@ func (c Child) drawOSDs(pool *v1alpha1.ScratchPool) {
 	if plan := c.Sweep.Status.Plan; plan != nil && plan.Seed != nil {
 		sweepSeed = *plan.Seed
 	}
-	// Similar seeds are no problem: placement derives an independent stream from each.
+	// Similar seeds are no problem, because placement derives an independent random stream from each seed.
 	seed := (sweepSeed<<16 ^ int64(c.Slot.Block)<<8 ^ int64(c.Slot.Attempt)) & maxSeed
 	pool.OSDs.Seed = &seed
 }

@@ -9,16 +9,17 @@ import (
 
 // Outline is a rough estimate of the cost of one benchmark run.
 type Outline struct {
-	// Duration is the time of the whole run: pods, scratch pool, prefill and phases.
+	// Duration is the time of the whole run, with the pods, the scratch pool, the prefill and the phases.
 	Duration time.Duration
-	// BytesWritten is the number of bytes that all clients and the background load write, before
-	// replication, including the prefill.
+	// BytesWritten is the number of bytes that all clients and the background load write, before replication.
+	// It includes the prefill.
 	BytesWritten int64
-	// BytesPrefilled is the prefill's share of BytesWritten.
+	// BytesPrefilled is the number of bytes of the prefill.
 	BytesPrefilled int64
 }
 
-// OutlineOf estimates the cost of one benchmark run whose clients have datasetBytes of data each.
+// OutlineOf estimates the cost of one benchmark run. The argument datasetBytes is the size of each client's
+// dataset.
 func OutlineOf(t v1alpha1.BenchmarkTemplate, datasetBytes int64) (Outline, error) {
 	e := &estimator{facts: Facts{DatasetBytes: datasetBytes}}
 	duration, bytes, err := e.ofTemplate(t)

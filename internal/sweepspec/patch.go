@@ -22,11 +22,13 @@ const (
 	maxPatches = 3
 )
 
-// Patches returns a configuration as merge patches of Rook's objects, for Git. The patches are
-// minimal, and carry the necessary comments as far as status has room. Only options of Ceph and of
-// pools have a patch, and at most three objects get one. Options of a scratch pool become a patch
-// without an object's name, for the production pool that serves such a load. The argument pools is
-// the same map as for Conclude.
+// Patches returns a configuration as merge patches of Rook's objects, for Git. Only options of Ceph and of
+// pools become patches, for at most maxPatches objects. Each patch contains only the options that the
+// configuration needs, and the notes for which status has room. Options of a scratch pool become a patch
+// without an object's name, for the production pool that serves such a load.
+//
+// The argument pools maps existing pools to the names of their CephBlockPools. A pool without an entry has a
+// CephBlockPool of the same name.
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {
@@ -68,14 +70,13 @@ func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.P
 	return all, nil
 }
 
-// metadataPool distinguishes the patches of two unnamed pools until they are written. It is
-// not the name of an object.
+// metadataPool takes the place of a name in the draft for the unnamed metadata pool, until the patch is
+// written. The draft for the unnamed data pool has the name "".
 const metadataPool = "(metadata)"
 
-// patchDraft is a patch of one object.
 type patchDraft struct {
 	kind, namespace, name string
-	// settings has the pool's options, or the cluster's options by section.
+	// settings has the options of the pool, or the options of the cluster by section.
 	settings map[string]any
 	size     int64
 	notes    []string
@@ -110,7 +111,7 @@ func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value cephvalue.Val
 	d.settings[string(p.Option)] = settingOf(value)
 }
 
-// settingOf returns null for an unset option, because a merge patch then removes it.
+// settingOf returns nil for an unset option, because null in a merge patch removes the option.
 func settingOf(v cephvalue.Value) any {
 	if !v.Set {
 		return nil
@@ -149,8 +150,8 @@ func (d *patchDraft) render(objects int) (v1alpha1.WinnerPatch, error) {
 	return v1alpha1.WinnerPatch{Kind: d.kind, Namespace: d.namespace, Name: name, Merge: d.commented(string(text))}, nil
 }
 
-// commented writes the notes before a patch, and omits notes that do not fit into status. If the patch
-// itself is too long, it returns only a comment, because half a patch would be another configuration.
+// commented writes the notes before a patch, and omits notes that do not fit into status. If the patch itself
+// is too long, commented returns only a comment, because a part of the patch would be another configuration.
 func (d *patchDraft) commented(text string) string {
 	if len(text) > maxPatch {
 		return fmt.Sprintf("# The patch has %d bytes, and status has room for %d: see the winner's values.\n", len(text), maxPatch)

@@ -21,25 +21,26 @@ import (
 type Facts struct {
 	// Present has the current values of the parameters that AskedOfCeph lists.
 	Present Present
-	// OSDs are the OSDs that serve the target.
+	// OSDs has the OSDs that serve the target.
 	OSDs []ceph.OSD
 	// DatasetBytes is the dataset size of each client, if a phase needs a dataset.
 	DatasetBytes int64
 	// NeedRestart lists the parameters that OSDs read only when they start.
 	NeedRestart []v1alpha1.ParameterName
-	// MaySwitch reports whether an option may be switched under a running load: the operator
-	// config has to allow it, and OSDs have to take the option at run time. nil allows none.
+	// MaySwitch reports whether an option may be switched under a running load. The operator config has to
+	// allow the switch, and OSDs have to apply the option at run time. If MaySwitch is nil, no option may be
+	// switched.
 	MaySwitch func(v1alpha1.ConfigParameter) bool
 	// MaySwitchPools reports whether the tuner's key may set the varied options of scratch pools.
 	MaySwitchPools bool
-	// Drawn is a random number, which becomes the seed of a sweep whose spec has none.
+	// Drawn is a random number. It becomes the seed of a sweep whose spec sets no seed.
 	Drawn uint64
-	// Refusals are the reasons for which preflight would refuse the sweep, one sentence each.
+	// Refusals are the reasons to refuse the sweep that preflight, the check of the cluster, has found: one
+	// sentence each.
 	Refusals []string
 }
 
-// AssumedNoise is the coefficient of variation between runs that plans assume before the first
-// measurement.
+// AssumedNoise is the coefficient of variation between runs that a plan assumes before the first measurement.
 const AssumedNoise = 0.05
 
 const (
@@ -48,9 +49,9 @@ const (
 	maxPlanReason = 88  // bytes, of designReason and datasetReason
 )
 
-// Draft returns the plan of a sweep that has not begun, for status.plan: the fixed choices, and
-// rough estimates of the cost. The plan's refusals say why the sweep cannot run. Draft fails only for
-// a spec from which no plan can be made; the error wraps ErrSpec or sweep.ErrPlan.
+// Draft returns the plan of a sweep that has not begun, for status.plan. The plan has the choices that stay
+// fixed, rough estimates of the cost, and the reasons why the sweep cannot run, called refusals. Draft fails
+// only for a spec from which no plan can be made. The error then wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	baseline, err := Baseline(spec, facts.Present)
 	if err != nil {
@@ -89,12 +90,12 @@ func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	return plan, describe(plan, planner, planned.Settings, e)
 }
 
-// describe adds the planner's estimates to the plan, and the refusals that follow from them.
+// describe adds to the plan the planner's estimates, and the refusals that follow from the estimates.
 func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Settings, e *estimator) error {
 	smallest, largest := planner.Estimate()
 	plan.Configurations = int32(len(planner.Configurations()) - 1) //nolint:gosec // At most 64.
 	plan.MinimumRuns = int32(smallest.Runs)                        //nolint:gosec // At most MaxLedger.
-	plan.MaximumRuns = int32(min(largest.Runs, sweep.MaxLedger))   //nolint:gosec // Likewise.
+	plan.MaximumRuns = int32(min(largest.Runs, sweep.MaxLedger))   //nolint:gosec // At most MaxLedger.
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
 	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs*int64(each.Time)) + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
@@ -112,9 +113,9 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	return nil
 }
 
-// Strength says in one sentence which effect a plan can prove; "" for a plan without an estimate.
-// With few blocks and a high confidence, a plan can prove only huge effects. The sentence then says
-// how to prove smaller ones.
+// Strength says in one sentence which effect a plan can prove; "" for a plan without an estimate. With few
+// blocks and a high confidence, a plan can prove only huge effects. The sentence then says how to prove
+// smaller effects.
 func Strength(plan *v1alpha1.SweepPlan) string {
 	switch plan.SmallestEffect {
 	case "":
@@ -139,7 +140,8 @@ func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 	return all
 }
 
-// wholeQuantity rounds to Gi or Mi, because other quantities are displayed in bytes.
+// wholeQuantity rounds to whole Mi, or to whole Gi from 10 Gi on, because other quantities are displayed in
+// bytes.
 func wholeQuantity(bytes int64) *resource.Quantity {
 	unit := int64(1 << 20)
 	if bytes >= 10<<30 {
@@ -148,8 +150,8 @@ func wholeQuantity(bytes int64) *resource.Quantity {
 	return resource.NewQuantity((bytes+unit/2)/unit*unit, resource.BinarySI)
 }
 
-// boundedRefusals truncates the list of refusals to fit into status, and adds the number of
-// omitted ones.
+// boundedRefusals truncates the list of refusals and each refusal to fit into status. It adds the number of
+// omitted refusals.
 func boundedRefusals(all []string) []string {
 	if more := len(all) - maxRefusals; more > 0 {
 		all = append(slices.Clone(all[:maxRefusals-1]), fmt.Sprintf("And %d more.", more+1))
@@ -161,8 +163,8 @@ func boundedRefusals(all []string) []string {
 	return out
 }
 
-// percentOf formats a fraction from 0 to 1 as a percentage with at most two decimals; larger ones
-// become 100 %.
+// percentOf formats a fraction as a percentage with at most two decimals. A fraction above 1 becomes 100 %,
+// and one below 0 becomes 0 %.
 func percentOf(fraction float64) v1alpha1.Percent {
 	percent := math.Round(min(max(fraction, 0), 1)*1e4) / 100
 	return v1alpha1.Percent(strconv.FormatFloat(percent, 'f', -1, 64) + "%")

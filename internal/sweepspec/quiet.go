@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is not a
-	// power of two.
+	// notPowerOfTwo is Ceph's warning about a pool whose number of placement groups is not a power of two.
 	notPowerOfTwo v1alpha1.HealthCode = "POOL_PG_NUM_NOT_POWER_OF_TWO"
 	// maxAllowedWarnings is the schema's maximum for quiescence.allowedWarnings.
 	maxAllowedWarnings = 32
 )
 
-// expectOwnWarnings allows the health warning that pg_num of the measured configuration may cause. It
-// skips scratch pools, because a benchmark expects the warnings of pools that it creates. For an
-// existing pool, the benchmark cannot know that the sweep set the value.
+// expectOwnWarnings allows the health warning that pg_num of the measured configuration may cause. A
+// benchmark expects such a warning only for pools that it creates: it does not know that the sweep has
+// changed an existing pool.
 func (c Child) expectOwnWarnings(quiet *v1alpha1.Quiescence) {
 	for _, change := range Changes(&c.Sweep.Spec, c.Configuration.Values) {
 		if change.Config != nil || change.Option != optionPGNum || !change.Value.Set {

@@ -11,19 +11,19 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// redundancy matches the valid values of a redundancy parameter: a number of copies, or data and
-// coding chunks. The schema has the same pattern.
+// redundancy matches the valid values of a redundancy parameter: a number of copies, or data and coding
+// chunks. The schema has the same pattern.
 var redundancy = regexp.MustCompile(`^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$`)
 
 // storageClassName matches the valid names of a StorageClass. The schema has the same pattern.
 var storageClassName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// metadataCopies is the number of metadata copies for erasure-coded values if the template has a
-// replicated pool. It equals the default of erasureCoded.metadata.
+// metadataCopies is the size of the metadata pool if the value is erasure-coded but the template's pool is
+// replicated. It equals the default of erasureCoded.metadata.
 const metadataCopies = 3
 
-// setRedundancy makes a pool replicated or erasure-coded. The value must be valid. The metadata
-// settings of an erasure-coded template do not change.
+// setRedundancy makes a pool replicated or erasure-coded. The value must be valid. The metadata pool of an
+// erasure-coded template does not change.
 func setRedundancy(pool *v1alpha1.ScratchPool, value cephvalue.Value) {
 	data, coding, isCoded := strings.Cut(value.Text, "+")
 	if !isCoded {
@@ -44,7 +44,7 @@ func atoi32(text string) int32 {
 	return int32(n)
 }
 
-// redundancyOf returns the redundancy of a pool as a parameter value.
+// redundancyOf returns the redundancy of a pool in the form of a parameter value.
 func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	if pool.ErasureCoded != nil {
 		return fmt.Sprintf("%d+%d", pool.ErasureCoded.DataChunks, pool.ErasureCoded.CodingChunks)
@@ -52,9 +52,8 @@ func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	return strconv.Itoa(int(pool.Replicated.Size))
 }
 
-// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client, over
-// the template's scratch pool and all values of a redundancy parameter. The target must be a scratch
-// pool.
+// RawBytesPerByte returns how many bytes OSDs store for each byte of a client. It returns the maximum over
+// the template's scratch pool and all values of a redundancy parameter. The target must be a scratch pool.
 func RawBytesPerByte(spec *Spec) float64 {
 	pool := *spec.Template.Target.ScratchPool
 	most := rawBytesPerByte(pool)

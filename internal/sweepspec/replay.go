@@ -10,12 +10,12 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// minGroups is the minimum number of window groups in a valid session: fewer give no estimate of
+// minGroups is the minimum number of groups of windows in a valid session. Fewer groups give no estimate of
 // the noise.
 const minGroups = 2
 
-// EnterSession returns the ledger entries of a session from the results of
-// [session.Evidence.Summarize], and why the session is void, if it is.
+// EnterSession returns the ledger entries of a session. The arguments summary, has and err are the results of
+// [session.Evidence.Summarize]. If the session is void, why is the reason, and otherwise "".
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -38,7 +38,8 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
-// EnterDwells returns the ledger entry of a session of dwells, and why the session is void, if it is.
+// EnterDwells returns the ledger entry of a session of dwells. If the session is void, why is the reason, and
+// otherwise "".
 func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	if err != nil {
 		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
@@ -50,8 +51,8 @@ func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int
 type KeptSession interface {
 	Number() int
 	Summarize(q session.Question) (summary session.Summary, has bool, err error)
-	// Dwells returns the ratio that a session of dwells measured, and the candidate that it
-	// compared with the baseline. It returns false if the session does not consist of dwells.
+	// Dwells returns the ratio that a session of dwells measured between a candidate and the baseline. It
+	// returns false if the session does not consist of dwells.
 	Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error)
 }
 
@@ -64,15 +65,15 @@ type Replayed struct {
 // ReplayedSession is one session of a replayed sweep.
 type ReplayedSession struct {
 	Number  int
-	Entries []SessionEntry // recomputed; without evidence, those of the ledger
+	Entries []SessionEntry // recomputed from the evidence; without evidence, the entries of the ledger
 	Why     string         // why the session is void according to its evidence; "" otherwise
-	// Kept reports whether Entries were recomputed. Same reports whether they then equal those of
+	// Kept reports whether Entries were recomputed. Same reports whether recomputed entries equal those of
 	// the ledger.
 	Kept, Same bool
 }
 
-// Replay recomputes the entries of sessions from their evidence, and the verdicts from the entries.
-// The ledger decides which sessions were interrupted, since their evidence may look complete.
+// Replay recomputes the entries of sessions from their evidence, and the verdicts from these entries.
+// Interrupted sessions keep their entries in the ledger, since their evidence may look complete.
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)

@@ -17,13 +17,14 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// SessionEntry is the result of one session of the design Interleaved for one candidate: for the
-// objective, or for one of the constraints.
+// SessionEntry is the result of one session for one candidate and one figure: the objective's or a
+// constraint's.
 type SessionEntry struct {
 	switchback.Entry
 
-	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger encodes
-	// it by the order of its lines: the lines of constraints follow the line of their candidate.
+	// Constraint is the number of the constraint, from 1; 0 for the objective. The ledger does not contain
+	// this number: the lines of constraints follow the objective's line of their candidate, in the order of
+	// the constraints.
 	Constraint int
 
 	Seconds  int
@@ -37,8 +38,8 @@ func VoidSession(number int, why v1alpha1.SweepSessionValidity, seconds int, mib
 }
 
 // dwellsOf returns the entry of a session of dwells, in which each setting stays applied for
-// session.DwellTime. The entry's standard deviation is that of the ratio that one piece of each dwell
-// gives.
+// session.DwellTime. A dwell is cut into pieces. The entry's StdDev is the standard error that the ratio
+// would have with one piece in each dwell.
 func dwellsOf(number, candidate int, k stats.Contrast, seconds int, mib int64) SessionEntry {
 	return SessionEntry{
 		Entry:   switchback.Entry{Session: number, Candidate: candidate, Groups: k.Runs, Mean: k.LogRatio, StdDev: k.StdDev},
@@ -65,8 +66,7 @@ func WriteSessions(entries []SessionEntry) []v1alpha1.SweepRun {
 	return out
 }
 
-// ReadSessions decodes the lines of WriteSessions. It returns an error that wraps sweep.ErrLedger
-// for any other line.
+// ReadSessions decodes the lines of WriteSessions. For any other line, the error wraps sweep.ErrLedger.
 func ReadSessions(lines []v1alpha1.SweepRun) ([]SessionEntry, error) {
 	entries := make([]SessionEntry, len(lines))
 	for i, line := range lines {
@@ -128,39 +128,38 @@ func sessionValidities() []v1alpha1.SweepSessionValidity {
 	}
 }
 
-// Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the
-// entries.
+// Sessions is the state of an interleaved sweep. It depends only on the spec, the plan and the entries of the
+// ledger.
 type Sessions struct {
 	// Next is the number of the next session, from 1.
 	Next int
-	// Valid counts the valid sessions with windows of the current length. Void counts the void
-	// sessions, whatever the reason.
+	// Valid counts the valid sessions with windows of the current length. Void counts all void sessions.
 	Valid, Void int
-	// Superseded counts the valid sessions that the verdict does not use: they showed carry-over,
-	// so later sessions have longer windows.
+	// Superseded counts the valid sessions whose windows were shorter than the current ones. The verdict does
+	// not use these sessions, because they showed carry-over.
 	Superseded int
-	// Dwells is the candidate whose dwells are measured in the next session; 0 if the next session
-	// has windows, or none follows.
+	// Dwells is the candidate whose dwells are measured in the next session; 0 if the next session has
+	// windows, or if no session follows.
 	Dwells int
-	// Stop says why no session follows; "" if another one follows.
+	// Stop says why no session follows; "" if a session follows.
 	Stop string
 	// Findings are the verdicts so far, one for each candidate.
 	Findings []session.Finding
 
-	window time.Duration // of the next session, wash-out included
+	window time.Duration // length in the next session, wash-out included
 	judged []session.Summary
 	// tooManyVoid reports that more sessions are void than guardrails.maxFailedRuns allows.
 	tooManyVoid bool
 	cost        spent
-	dwells      map[int]stats.Contrast // of candidates
-	lines       int                    // of the ledger
+	dwells      map[int]stats.Contrast // measured ratios, by candidate
+	lines       int                    // number of lines in the ledger
 	spec        *Spec
 	plan        *v1alpha1.SweepPlan
 }
 
-// SessionsOf computes the state of an interleaved sweep from its ledger. It repeats the decision
-// after each session of the ledger, so windows become longer at the same place each time the ledger
-// is read.
+// SessionsOf computes the state of an interleaved sweep from its ledger. It repeats the decision after each
+// session of the ledger. So the length of windows doubles after the same session each time the ledger is
+// read.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
 	fixed, err := settingsOf(spec, plan)
 	if err != nil {
@@ -179,8 +178,8 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// decide judges the sessions so far, and says what follows: another session, sessions with longer
-// windows, dwells, or nothing.
+// decide judges the sessions so far. It decides whether another session of windows, longer windows, dwells or
+// nothing follows.
 func (s *Sessions) decide(fixed sweep.Settings) error {
 	if err := s.judge(); err != nil {
 		return err
@@ -227,16 +226,17 @@ func (s *Sessions) add(own []SessionEntry) {
 	s.judged = append(s.judged, sum)
 }
 
-// needsLongerWindows reports whether the sweep has to continue with longer windows: carry-over
-// prevents a verdict that they may give, not too many sessions are void, and the budget has room.
+// needsLongerWindows reports whether the sweep continues with windows of twice the length. It does if
+// carry-over prevents a verdict, if not too many sessions are void, and if the budget and the ledger have
+// room.
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
 	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
 		s.exceeds(fixed, windowsCost(s.plan, 2*s.window)) == ""
 }
 
-// doubleWindows starts again with windows of twice the length. Sessions with shorter windows no
-// longer count.
+// doubleWindows starts again with windows of twice the length. Sessions with shorter windows then do not
+// count.
 func (s *Sessions) doubleWindows() {
 	s.window *= 2
 	s.Superseded += s.Valid
@@ -253,8 +253,8 @@ func (e SessionEntry) addTo(s *session.Summary) {
 	}
 }
 
-// continueWithDwells plans dwells of the best candidate after the sessions of windows, if its
-// verdict needs them and the budget has room for them.
+// continueWithDwells plans dwells of the best candidate after the sessions of windows. It does so only if the
+// candidate's verdict needs dwells, and if the budget and the ledger have room.
 func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	best := s.Best()
 	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
@@ -266,10 +266,10 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	s.Dwells, s.Stop = best, ""
 }
 
-// needsDwells reports whether the verdict of the windows may not hold for settings that stay
-// applied for minutes. Equivalent always needs dwells, since an effect may take longer than a
-// window. If the load writes, a gain needs them too, since a setting may delay work. A candidate
-// that breaks a constraint needs none, since it cannot win.
+// needsDwells reports whether the verdict of the windows needs a confirmation with settings that stay applied
+// for minutes. Equivalent always needs dwells, since an effect may take longer than a window to appear. If
+// the load writes, a gain also needs dwells, since a setting may delay work. A candidate that breaks a
+// constraint needs no dwells, since it cannot win.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
 	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
@@ -279,8 +279,8 @@ func (s *Sessions) needsDwells(candidate int) bool {
 	return f.Windows.Verdict == stats.Equivalent || gain && writesInSession(s.spec)
 }
 
-// Question returns the question that the sessions answer. Except for the length of windows, it was
-// fixed before the first session.
+// Question returns the question that the sessions answer. Only its length of windows may change after the
+// first session.
 func (s *Sessions) Question() (session.Question, error) {
 	fixed, err := settingsOf(s.spec, s.plan)
 	if err != nil {
@@ -317,7 +317,7 @@ type spent struct {
 
 func (c *spent) add(e SessionEntry) { c.seconds, c.mib = c.seconds+e.Seconds, c.mib+e.MiB }
 
-// stop says why no session of windows follows; "" if one does.
+// stop says why no session of windows follows; "" if a session follows.
 func (s *Sessions) stop(fixed sweep.Settings) string {
 	switch {
 	case !s.Quick() && s.Valid >= switchback.DefaultSessions && !slices.ContainsFunc(s.Findings, func(f session.Finding) bool { return !Decided(f) }):
@@ -330,8 +330,8 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	return s.exceeds(fixed, windowsCost(s.plan, s.window))
 }
 
-// exceeds says which limit has no room for another session: a part of the budget, or the ledger in
-// status; "" if both have room.
+// exceeds says that a part of the budget, or the ledger, has no room for another session; "" if both have
+// room.
 func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	after := sweep.Cost{
 		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
@@ -348,7 +348,7 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	return ""
 }
 
-// ledgerIsFull reports whether status.runs has no room for another session.
+// ledgerIsFull reports whether status.runs, the ledger, has no room for another session.
 func (s *Sessions) ledgerIsFull() bool { return s.lines+s.linesOfSession() > sweep.MaxLedger }
 
 // linesOfSession returns the number of lines that a valid session has in the ledger.
@@ -356,8 +356,8 @@ func (s *Sessions) linesOfSession() int {
 	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
 
-// Prefill returns how many bytes the prefill of a session writes: the planned bytes of a session
-// without those of its load.
+// Prefill returns how many bytes the prefill of a session writes. These are the planned bytes of the session
+// without the bytes of its load.
 func (s *Sessions) Prefill() int64 {
 	phase, ok := sessionPhase(s.spec)
 	if !ok || s.plan.RunBytesWritten == nil {
@@ -387,9 +387,9 @@ func (s *Sessions) Expected() sweep.Cost {
 	return windowsCost(s.plan, s.window)
 }
 
-// TimeLeft returns the expected time until the sweep has restored everything, from the moment when
-// the load of the next session begins. The sweep ends earlier if fewer sessions decide, and later if
-// dwells or longer windows follow.
+// TimeLeft returns the expected time from the start of the next session's load until the sweep has restored
+// everything. The sweep takes less time if fewer sessions suffice for the verdicts, and more if dwells or
+// longer windows follow.
 func (s *Sessions) TimeLeft() time.Duration {
 	lasts, after := underLoad(s.plan, s.window), max(int(s.plan.Sessions)-s.Valid-1, 0)
 	if s.Dwells > 0 {
@@ -398,9 +398,10 @@ func (s *Sessions) TimeLeft() time.Duration {
 	return lasts + time.Duration(after)*s.Expected().Time + restoreOf(s.plan)
 }
 
-// Decided reports whether the windows have decided about a candidate and, if the candidate could
-// win, also about its constraints. More windows would not answer the remaining questions, for
-// example whether a setting that stays applied for minutes is equivalent.
+// Decided reports whether a candidate needs no more windows: it breaks a constraint, or its windows have a
+// verdict. For the verdict Superior, the candidate must also be known to keep all constraints. More windows
+// would not answer the remaining questions, such as whether settings that stay applied for minutes are
+// equivalent.
 func Decided(f session.Finding) bool {
 	switch f.Windows.Verdict {
 	case stats.Inconclusive, stats.Invalid:
@@ -412,7 +413,8 @@ func Decided(f session.Finding) bool {
 	}
 }
 
-// rankOf ranks candidates: winners first, and last those that break a constraint.
+// rankOf returns the rank of a candidate. Winners have the highest rank, and candidates that break a
+// constraint the lowest.
 func rankOf(f session.Finding) int {
 	switch {
 	case f.Wins():
@@ -424,7 +426,7 @@ func rankOf(f session.Finding) int {
 	}
 }
 
-// Best returns the winner, or without a winner the candidate closest to winning; 0 without a valid
+// Best returns the winner. Without a winner, it returns the candidate closest to winning; 0 without a valid
 // session.
 func (s *Sessions) Best() int {
 	if s.Valid == 0 {
@@ -444,7 +446,7 @@ func (s *Sessions) Best() int {
 
 func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
 
-// Winner returns the candidate that is Superior and keeps all constraints; 0 without one.
+// Winner returns the candidate that is Superior and keeps all constraints; 0 without such a candidate.
 func (s *Sessions) Winner() int {
 	if best := s.Best(); best > 0 && s.of(best).Wins() {
 		return best
@@ -452,8 +454,8 @@ func (s *Sessions) Winner() int {
 	return 0
 }
 
-// MayKeep reports whether the winner's settings may stay. That requires a verdict about this
-// cluster in general, and not only about this hour or about switched windows.
+// MayKeep reports whether the winner's settings may stay. The verdict has to hold for this cluster in
+// general, and not only for this hour or for switched windows.
 func (s *Sessions) MayKeep() bool {
 	w := s.Winner()
 	return w > 0 && s.of(w).Claim == switchback.General
@@ -471,9 +473,9 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	return v1alpha1.ClaimThisCluster
 }
 
-// Decision returns the next step in the planner's terms: a session, or the end. Before a session,
-// each configuration is applied once without load, and the slot names the next one to apply in this
-// way.
+// Decision returns the next step as the planner would: a session, or the end. Before a session, a rehearsal
+// applies the configurations one by one without load. The argument rehearses is the configuration that the
+// rehearsal applies next.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -483,8 +485,8 @@ func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decisio
 	return sweep.Decision{Action: sweep.Conclude, Conclusion: c}
 }
 
-// Sentence states the outcome in plain English. It describes the best candidate in full, and the
-// others briefly.
+// Sentence states the outcome in plain English: in full for the best candidate, and briefly for each other
+// candidate.
 func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	best := s.Best()
 	if best == 0 {
@@ -508,7 +510,7 @@ func (s *Sessions) Sentence(planner *sweep.Planner) string {
 	return text + s.ofConstraints(f) + s.ofDwells(best) + s.caveat(f) + s.others(planner, best)
 }
 
-// ofConstraints says which constraints prevent a win; "" if none does.
+// ofConstraints says which constraints prevent a win; "" if no constraint does.
 func (s *Sessions) ofConstraints(f session.Finding) string {
 	if f.Verdict != stats.Superior && !f.Breaks() || f.Keeps() {
 		return ""
@@ -516,7 +518,7 @@ func (s *Sessions) ofConstraints(f session.Finding) string {
 	return " It does not win: " + sweep.NotKept(f.Constraints) + "."
 }
 
-// ofDwells states the result of a candidate's dwells; "" if they were not measured.
+// ofDwells states the result of a candidate's dwells; "" if its dwells were not measured.
 func (s *Sessions) ofDwells(candidate int) string {
 	k, has := s.dwells[candidate]
 	if !has {
@@ -541,8 +543,8 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 	return text.String()
 }
 
-// caveat names a question that windows cannot answer, or that more windows could answer; "" if
-// neither exists.
+// caveat names a question that the sessions have left open, and says how to answer it; "" without such a
+// question.
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
@@ -561,8 +563,8 @@ func (s *Sessions) caveat(f session.Finding) string {
 	return ""
 }
 
-// adviceForDwells says how to measure settings that stay applied for minutes. Dwells never follow a
-// loss or a broken constraint, because dwells cannot make such a candidate win.
+// adviceForDwells says how to measure settings that stay applied for minutes. A sweep measures no dwells of a
+// candidate that is Inferior or breaks a constraint, because dwells cannot make such a candidate win.
 func (s *Sessions) adviceForDwells(f session.Finding) string {
 	switch {
 	case f.Breaks(), f.Windows.Verdict == stats.Inferior:
@@ -573,7 +575,7 @@ func (s *Sessions) adviceForDwells(f session.Finding) string {
 	return s.adviceFor("dwells")
 }
 
-// adviceFor says how to measure something for which the sweep ended too early.
+// adviceFor says how to get what the sweep had no room for, such as dwells or longer windows.
 func (s *Sessions) adviceFor(what string) string {
 	switch {
 	case s.ledgerIsFull():
@@ -590,8 +592,8 @@ const mostSessions = 12
 // mostMissing is the largest number of missing pairs or sessions that a message names.
 const mostMissing = 1000
 
-// missing says how many further pairs of windows, or further sessions, a decision would take, and how
-// to get them if one session or one sweep cannot have so many.
+// missing says how many more sessions a decision needs or, for a single session, how many more pairs of
+// windows. If a sweep or a session cannot have so many, missing also says how to get a decision.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
 	equivalent := "dwells, in which a setting stays applied for minutes"
@@ -638,9 +640,9 @@ func (s *Sessions) amount(candidate int) string {
 	return plural(pairs, "pair") + " of windows"
 }
 
-// pairsOfGroup returns the number of pairs of windows in a group. A session of one candidate has
-// groups of two pairs, called quads. A session of several has groups of one pair for each
-// candidate, called rounds.
+// pairsOfGroup returns the number of pairs of windows in a group. A session of one candidate has groups of
+// two pairs, called quads. A session of several candidates has groups of one pair for each candidate, called
+// rounds.
 func (s *Sessions) pairsOfGroup() int {
 	if len(s.Findings) == 1 {
 		return 2
@@ -657,8 +659,7 @@ func plural(n int, of string) string {
 	return fmt.Sprintf("%d %ss", n, of)
 }
 
-// Outcome returns the summary of the sessions for status. It has verdicts only after the last
-// session.
+// Outcome returns the summary of the sessions for status. It has verdicts only after the last session.
 func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	configurations := planner.Configurations()
 	runs := int32(s.Valid) //nolint:gosec // At most MaxLedger.
@@ -677,7 +678,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	}
 	if best > 0 && s.of(best).Windows.Ratio > 0 {
 		f := s.of(best)
-		// The effect is that of the windows, but the verdict may differ from theirs.
+		// The effect is the ratio that the windows measured, but the verdict may differ from the verdict of
+		// the windows.
 		if leads := out.lead(best, stats.Assessment{Ratio: f.Windows.Ratio, Verdict: f.Verdict}); leads {
 			out.Constraints = constraintResults(s.spec, f.Constraints)
 		}
@@ -696,7 +698,7 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
-// windowsReason says why a verdict differs from the result of the windows.
+// windowsReason says why a candidate's verdict differs from the verdict of its windows.
 type windowsReason string
 
 const (
@@ -705,8 +707,8 @@ const (
 	reasonNoDwells         windowsReason = "NoDwells"
 )
 
-// whyOf returns one word: why the verdict differs from the result of the windows, or else the
-// reason for that result.
+// whyOf returns one word: the reason why a verdict differs from the verdict of the windows. If they are
+// equal, it is the reason for that verdict.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:
@@ -723,8 +725,7 @@ func whyOf(f session.Finding) string {
 	return ""
 }
 
-// Progress returns the progress of the sweep. CompletedRuns and TotalRuns include the superseded
-// sessions.
+// Progress returns the progress of the sweep. CompletedRuns and TotalRuns include the superseded sessions.
 func (s *Sessions) Progress() v1alpha1.Progress {
 	total := max(int(s.plan.Sessions), s.Valid)
 	if s.Stop != "" {
@@ -739,6 +740,6 @@ func (s *Sessions) Progress() v1alpha1.Progress {
 	}
 	return v1alpha1.Progress{
 		Summary:       summary,
-		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // Likewise.
+		CompletedRuns: int32(s.Superseded + s.Valid), TotalRuns: int32(s.Superseded + total), //nolint:gosec // At most MaxLedger.
 	}
 }

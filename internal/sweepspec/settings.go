@@ -11,10 +11,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// maxSeed is the largest integer that all JSON readers represent exactly.
+// maxSeed is the largest integer up to which all JSON readers represent integers exactly.
 const maxSeed = 1<<53 - 1
 
-// Seed returns the spec's seed, or else the drawn one, reduced to the range of status.
+// Seed returns the seed of the spec. Without one, it returns the lowest 53 bits of drawn, so that the seed is
+// at most maxSeed.
 func Seed(spec *Spec, drawn uint64) int64 {
 	if spec.Strategy.Seed != nil {
 		return *spec.Strategy.Seed
@@ -22,11 +23,11 @@ func Seed(spec *Spec, drawn uint64) int64 {
 	return int64(drawn & maxSeed)
 }
 
-// PlanOf returns the planner's plan of a sweep, from the spec and the choices that status.plan has
-// fixed. The same arguments give the same plan, so another manager can continue the sweep.
+// PlanOf returns the planner's plan of a sweep, from the spec and the choices that status.plan has fixed. The
+// same arguments give the same plan, so another manager can continue the sweep.
 //
-// Errors wrap ErrSpec. PlanOf accepts a plan from another version of the planner, which sweep.New
-// then refuses with sweep.ErrPlan.
+// Errors wrap ErrSpec. PlanOf accepts a plan from another version of the planner; sweep.New refuses such a
+// plan with sweep.ErrPlan.
 func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	if fixed == nil || fixed.Seed == nil || len(fixed.Baseline) != len(spec.Parameters) {
 		return sweep.Plan{}, refuse("status.plan lacks the seed or the baseline of the run")
@@ -42,7 +43,7 @@ func PlanOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Plan, error) {
 	return sweep.Plan{Version: int(fixed.PlannerVersion), Space: space, Settings: values}, nil
 }
 
-// PlannerOf returns the planner of [PlanOf]'s plan.
+// PlannerOf returns the planner for the plan from [PlanOf].
 func PlannerOf(spec *Spec, fixed *v1alpha1.SweepPlan) (*sweep.Planner, error) {
 	plan, err := PlanOf(spec, fixed)
 	if err != nil {
@@ -63,7 +64,8 @@ func settingsOf(spec *Spec, fixed *v1alpha1.SweepPlan) (sweep.Settings, error) {
 		Budget:             budgetOf(spec, fixed),
 		Expected:           expectedOf(fixed),
 	}
-	// The check for drift rejects up to 4 % of the blocks that it checks even in a steady cluster.
+	// Even in a steady cluster, the check for drift rejects up to 4 % of the blocks that it checks. So a few
+	// rejected blocks must not end the sweep.
 	out.MaxRejectedBlocks = max(3, (out.MaxBlocks+out.ConfirmationBlocks)/4)
 	if limit := spec.Guardrails.MaxFailedRuns; limit != nil {
 		out.MaxFailedRuns = int(*limit)
@@ -116,7 +118,7 @@ func directionOf(m v1alpha1.Metric) stats.Direction {
 	return stats.HigherIsBetter
 }
 
-// fraction parses 2.5% as 0.025.
+// fraction converts a percentage to a fraction, for example 2.5% to 0.025.
 func fraction(p v1alpha1.Percent) (float64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
 	if err != nil {
@@ -125,12 +127,12 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf converts a constraint, and names it after its figure. An upper limit implies that
-// lower is better, and a lower limit that higher is better, whatever the metric.
+// constraintOf converts a constraint, and names it after its figure. For an upper limit, lower is better
+// whatever the metric. For a lower limit, higher is better.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error
-	switch threshold := c.AtMost + c.AtLeast; { // One of them is empty.
+	switch threshold := c.AtMost + c.AtLeast; { // At most one of them is set.
 	case c.MaximumRegression != "":
 		out.MaximumRegression, err = fraction(c.MaximumRegression)
 		if err == nil && out.MaximumRegression >= 1 {
@@ -151,7 +153,7 @@ func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	return out, err
 }
 
-// references lists the figures that a sweep compares, the objective's first.
+// references lists the figures that a sweep compares, the objective's figure first.
 func references(spec *Spec) []v1alpha1.MetricReference {
 	all := []v1alpha1.MetricReference{spec.Objective.MetricReference}
 	for _, c := range spec.Constraints {

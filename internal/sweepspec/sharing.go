@@ -9,13 +9,13 @@ import (
 	"github.com/cephtune/cephtune/internal/engine"
 )
 
-// SharesPool reports whether all runs of a block may use one scratch pool: no parameter changes the
-// pool. The OSDs of a confined pool are drawn per block, so its runs can still share the pool.
+// SharesPool reports whether all runs of a block may use one scratch pool, because no parameter changes the
+// pool. A pool that is confined to some OSDs may be shared too, because its OSDs are drawn once per block.
 func SharesPool(spec *Spec) bool {
 	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
 }
 
-// aboutPool returns the first parameter that requires a separate pool for each run; "" without one.
+// aboutPool returns the first parameter that requires a separate pool for each run; "" if no parameter does.
 func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	for _, p := range spec.Parameters {
 		if p.PoolOption != nil || p.OSDCount != nil || p.DeviceClass != nil || p.Redundancy != nil {
@@ -25,8 +25,8 @@ func aboutPool(spec *Spec) v1alpha1.ParameterName {
 	return ""
 }
 
-// scratchPoolPer says whether a sweep creates a scratch pool for each run or each block; "" if it
-// creates none.
+// scratchPoolPer says whether a sweep creates a scratch pool for each run or for each block; "" if it creates
+// no pool.
 func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	switch {
 	case spec.Template.Target.ScratchPool == nil:
@@ -37,17 +37,18 @@ func scratchPoolPer(spec *Spec) v1alpha1.MadeFor {
 	return v1alpha1.MadeForRun
 }
 
-// rados bench finds its objects by their names, which contain the host name of its pod and the ID
-// of its process. An extra object records the ID, but the host name differs between benchmarks.
+// radosBenchNames is the reason for prefilling each run. rados bench finds objects by their names, which
+// contain the host name of its pod and the ID of its process. The pool records the ID, but each benchmark has
+// pods with other host names.
 const radosBenchNames = "rados bench finds only objects that its own pod wrote, so it prefills for each run"
 
-// datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase
-// needs data. It also returns why some or all data are prefilled for each run. The argument
-// needRestart lists the parameters that OSDs read only when they start.
+// datasetPer returns whether a sweep prefills data for each run or for each block; "" if no phase needs data.
+// It also returns why some or all data are prefilled for each run. The argument needRestart lists the
+// parameters that OSDs read only when they start.
 //
-// Runs do not share data if a value decides how data are stored, because reading data that were
-// written with another value would test neither value fairly. They do not share data around
-// restarts of OSDs either, because restarted OSDs have empty caches while others have warm ones.
+// Runs do not share data if a parameter decides how data are stored. A run would otherwise read data that
+// were written with another value, and so test neither value fairly. If a parameter restarts OSDs, runs do
+// not share data, because only the runs after a restart would begin with empty caches.
 func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.MadeFor, why string) {
 	shareable, own := datasets(spec)
 	if shareable+own == 0 {
@@ -75,8 +76,8 @@ func datasetPer(spec *Spec, needRestart []v1alpha1.ParameterName) (per v1alpha1.
 	return v1alpha1.MadeForBlock, ""
 }
 
-// needsOwnData says why runs with different values of a parameter cannot share data; "" if they
-// can.
+// needsOwnData says why runs with different values of a parameter cannot share data; "" if they can share
+// data.
 func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	switch {
 	case restarts:
@@ -89,17 +90,17 @@ func needsOwnData(p v1alpha1.Parameter, restarts bool) string {
 	return ""
 }
 
-// changesData reports whether a field of the load determines which objects or images exist.
+// changesData reports whether a field of the load decides which objects or images exist.
 func changesData(field v1alpha1.WorkloadField) bool {
-	switch field { //nolint:exhaustive // The others only decide how data are used.
+	switch field { //nolint:exhaustive // Other fields decide only how data are used.
 	case v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadBlockSize, v1alpha1.WorkloadObjectSize:
 		return true
 	}
 	return false
 }
 
-// keepsData reports whether an option is known not to affect how data are stored. Other options,
-// such as bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
+// keepsData reports whether an option is known not to affect how data are stored. Other options, such as
+// bluestore_csum_type or bluestore_prefer_deferred_size, may affect it.
 func keepsData(option string) bool {
 	if strings.HasPrefix(option, "osd_pool_default_") {
 		return false
@@ -109,7 +110,8 @@ func keepsData(option string) bool {
 	})
 }
 
-// datasets returns how many of a client's datasets other runs can reuse, and how many they cannot.
+// datasets counts a client's datasets: shareable counts those that other runs can reuse, and own counts the
+// rest.
 func datasets(spec *Spec) (shareable, own int) {
 	at := placeOf(spec.Template, 1<<30)
 	at.DatasetOwner = "block"

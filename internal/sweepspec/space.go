@@ -14,14 +14,14 @@ import (
 
 const optionPGNum v1alpha1.OptionName = "pg_num"
 
-// Spec is the spec of a CephTuningSweep, admitted and with defaults.
+// Spec is the spec of a CephTuningSweep after admission, with its defaults.
 type Spec = v1alpha1.CephTuningSweepSpec
 
 // Present has the current values of parameters, by name.
 type Present = map[v1alpha1.ParameterName]cephvalue.Value
 
-// AskedOfCeph lists the parameters whose current values have to be read from Ceph for the
-// baseline. The values of the others are in the spec.
+// AskedOfCeph lists the parameters whose baseline has to be read from Ceph, because the spec does not contain
+// it.
 func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 	given := givenBaseline(spec)
 	var asked []v1alpha1.ParameterName
@@ -38,8 +38,8 @@ func ChangesCeph(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
 }
 
-// changesCeph reports whether a parameter is a setting of an existing object, and not of a
-// scratch pool or of the load.
+// changesCeph reports whether a parameter is a setting of an existing object, and not of a scratch pool or of
+// the load.
 func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
 	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
 }
@@ -62,9 +62,9 @@ func givenBaseline(spec *Spec) map[v1alpha1.ParameterName]v1alpha1.ParameterValu
 	return given
 }
 
-// Baseline returns the baseline's value of each parameter, in the order of the parameters.
-// The value comes from the spec, or else from the template, or else from Ceph. It is fixed
-// when a sweep begins, since the sweep then changes Ceph's values.
+// Baseline returns the baseline's value of each parameter, in the order of the parameters. The value comes
+// from the spec's baseline, or else from the template, or else from Ceph. It has to be fixed when a sweep
+// begins, since the sweep then changes the values in Ceph.
 func Baseline(spec *Spec, now Present) ([]v1alpha1.BaselineValue, error) {
 	given := givenBaseline(spec)
 	var all []v1alpha1.BaselineValue
@@ -104,8 +104,7 @@ func presentValue(spec *Spec, p v1alpha1.Parameter, now Present) (cephvalue.Valu
 	return scratchValue(spec.Template.Target.ScratchPool, *p.PoolOption), nil
 }
 
-// spelledAlike returns a number of the load in the spec's spelling, so that 4096 and 4Ki
-// count as one value.
+// spelledAlike returns a number of the load in the spec's spelling, so that 4096 and 4Ki count as one value.
 func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValue) v1alpha1.ParameterValue {
 	number, isNumber := loadNumber(p, value)
 	if !isNumber {
@@ -123,7 +122,7 @@ func spelledAlike(spec *Spec, p v1alpha1.Parameter, value v1alpha1.ParameterValu
 	return value
 }
 
-// SpaceOf returns the space of configurations that a sweep compares. Their names come from
+// SpaceOf returns the space of configurations that a sweep compares. The names of configurations come from
 // the spec, or else from their values. The seed determines the sample of a Latin hypercube.
 //
 // Errors wrap ErrSpec.
@@ -149,7 +148,7 @@ func SpaceOf(spec *Spec, baseline []v1alpha1.BaselineValue, seed uint64) (sweep.
 	return space, nil
 }
 
-// bundlesOf returns the configurations of the spec, except the one that is the baseline.
+// bundlesOf returns the configurations of the spec, except the configuration that is the baseline.
 func bundlesOf(spec *Spec) []sweep.Bundle {
 	var all []sweep.Bundle
 	for _, c := range spec.Configurations {
@@ -165,7 +164,7 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 	return all
 }
 
-// gridSize returns the number of combinations, or most+1 if there are more than most.
+// gridSize returns the number of combinations of values. For any number above most, it returns most+1.
 func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	size := 1
 	for _, p := range parameters {
@@ -176,8 +175,8 @@ func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	return size
 }
 
-// grid returns every combination, with the last parameter varying fastest. It returns none
-// if there are far too many; the planner then refuses the sweep.
+// grid returns all combinations of values; the last parameter varies fastest. For more than
+// 2*sweep.MaxCandidates combinations it returns nil, and the planner refuses the sweep.
 func grid(parameters []v1alpha1.Parameter) []sweep.Bundle {
 	size := gridSize(parameters, 2*sweep.MaxCandidates)
 	if size > 2*sweep.MaxCandidates {
@@ -207,14 +206,13 @@ func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 	return out
 }
 
-// sampleDraws is the maximum number of Latin hypercubes that are drawn to find one without
-// the baseline and without duplicates.
+// sampleDraws is the maximum number of draws in the search for a Latin hypercube without the baseline and
+// without duplicates.
 const sampleDraws = 64
 
-// sample returns a Latin hypercube of n combinations: the values of a parameter occur equally
-// often, or some of them once more than the others. Duplicates and the baseline are dropped; sample
-// keeps the draw with the fewest drops. It returns the whole space if that has no more than n
-// combinations.
+// sample returns a Latin hypercube of n combinations. In such a sample, all values of a parameter occur
+// equally often, or some occur once more. Duplicates and the baseline are dropped, so sample returns the draw
+// that keeps the most combinations. If at most n combinations exist, sample returns them all.
 func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Bundle {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
@@ -235,8 +233,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// The random streams of blocks have a block number from 1 in their upper 32 bits, so no
-		// block uses this stream.
+		// The random streams of blocks have a block number from 1 in their upper 32 bits, so no block uses
+		// this stream.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle
@@ -254,9 +252,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 	return all
 }
 
-// takeTurns orders configurations by pg_num of existing pools, so that blocks visit them in
-// ascending and in descending order. Then 32, 64 and 128 together take as many splits of PGs as 128
-// alone.
+// takeTurns orders configurations by pg_num of existing pools, so that each block visits them in ascending or
+// descending order. In ascending order, 32, 64 and 128 together take as many splits of PGs as 128 alone.
 func takeTurns(spec *Spec, space *sweep.Space) {
 	var slow []string
 	for _, p := range spec.Parameters {
@@ -274,7 +271,7 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 			if !given {
 				value = space.Baseline[name]
 			}
-			numbers[i], _ = strconv.Atoi(value.Text) // Unset sorts first.
+			numbers[i], _ = strconv.Atoi(value.Text) // An unset value becomes 0, and so comes first.
 		}
 		return numbers
 	}
@@ -294,8 +291,8 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	}
 }
 
-// plannerValue and apiValue are the only conversions between the API's text and the type that
-// planner, tuner and journal share.
+// plannerValue and apiValue are the only conversions between the API's text and cephvalue.Value. The planner,
+// the tuner and the journal share that type.
 func plannerValue(v v1alpha1.ParameterValue) cephvalue.Value {
 	if v == v1alpha1.Unset || v == "" {
 		return cephvalue.Unset()
@@ -313,8 +310,8 @@ func apiValue(v cephvalue.Value) v1alpha1.ParameterValue {
 // maxName is the maximum length of a configuration's name in status.
 const maxName = 64
 
-// NameOf returns the name of a configuration in status: the planner's name, or, if that is too
-// long, its beginning and the index.
+// NameOf returns the name of a configuration in status. This is the planner's name or, if that is too long,
+// its beginning and the index.
 func NameOf(index int, c sweep.Configuration) string {
 	if len(c.Name) <= maxName {
 		return c.Name

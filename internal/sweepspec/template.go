@@ -16,11 +16,11 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// LabelSweep marks the children of a sweep. [SweepLabel] returns its value.
+// LabelSweep marks the benchmarks of a sweep. [SweepLabel] returns its value.
 const LabelSweep = "cephtune.dev/sweep"
 
-// Template returns the spec's template for one configuration: with the configuration's values for
-// the load, the scratch pool and the claim. Its phases are lengthFactor times as long.
+// Template returns the spec's template with a configuration's values for the load, the scratch pool and the
+// claim. Its phases are lengthFactor times as long as in the spec.
 //
 // Errors wrap ErrSpec, for example for values that the load cannot combine.
 func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
@@ -68,8 +68,8 @@ func lengthen(phases []v1alpha1.Phase, lengthFactor int) error {
 	return nil
 }
 
-// setLoad sets a field of the load. A phase whose engine lacks the field does not change;
-// admission has refused such a parameter.
+// setLoad sets a field of the load. It skips a phase whose engine lacks the field, because admission has
+// refused such a parameter.
 func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int64, text string) {
 	value := engine.FieldValue{Number: n}
 	if p.Field == v1alpha1.WorkloadClients {
@@ -77,7 +77,7 @@ func setLoad(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter, n int6
 		return
 	}
 	if isSize(p.Field) {
-		value.Size = resource.MustParse(text) // It was parsed as a number before.
+		value.Size = resource.MustParse(text) // The caller has parsed this text as a number.
 	}
 	for i := range t.Phases {
 		phase := &t.Phases[i]
@@ -108,11 +108,11 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 
 func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n))) }
 
-// paramAutoscaleMode is the option that would let Ceph change pg_num during a run.
+// paramAutoscaleMode is the option that, unless it is off, lets Ceph change pg_num during a run.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
-// setScratch sets an option of a pool that is created for each run. If pg_num is varied, the
-// autoscaler is off in every configuration, even in a baseline without a value for pg_num.
+// setScratch sets an option of a scratch pool. If pg_num is varied, the autoscaler is off in every
+// configuration, even in a baseline without a value for pg_num.
 func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	if p.Option == "size" {
@@ -157,21 +157,21 @@ func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) ce
 	return plannerValue(pool.Parameters[string(p.Option)])
 }
 
-// Child is one run of a sweep, which becomes one ledger entry, or one session.
+// Child is a run or a session of a sweep. The sweep creates a CephBenchmark for it.
 type Child struct {
 	Sweep *v1alpha1.CephTuningSweep
 	Slot  sweep.Slot
-	// Run is the number of the ledger entry or of the session, from 1.
+	// Run is the number of the run or the session in the ledger, from 1.
 	Run           int
 	Configuration sweep.Configuration
-	// Nodes are the nodes of the first run's clients, BackgroundNodes those of its background
-	// load. Both are empty in the first run itself.
+	// Nodes are the nodes of the clients in the first run, and BackgroundNodes those of its background load.
+	// Both are empty for the first run itself.
 	Nodes, BackgroundNodes []v1alpha1.NodeName
 }
 
-// Benchmark returns the CephBenchmark of a run, owned by its sweep. It depends only on its
-// arguments, so a restarted manager finds the object that it created before. It uses the
-// dataset size of status.plan, if that has one.
+// Benchmark returns the CephBenchmark of a run, owned by its sweep. The result depends only on c, so a
+// restarted manager finds the object that it created before. If status.plan has a dataset size, the benchmark
+// uses that size.
 func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	spec := &c.Sweep.Spec
 	template, err := Template(spec, c.Configuration.Values, c.Slot.LengthFactor)
@@ -207,7 +207,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 		},
 		Spec: v1alpha1.CephBenchmarkSpec{
 			ClusterRef: spec.ClusterRef,
-			// The child's runID shows block, attempt, slot and try.
+			// The runID of the benchmark shows block, attempt, position and repeat.
 			RunID:        v1alpha1.RunID(fmt.Sprintf("%d.%d.%d.%d", c.Slot.Block, c.Slot.Attempt, c.Slot.Position, c.Slot.Repeat)),
 			Repetitions:  1,
 			Template:     template,
@@ -218,11 +218,11 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 	}, nil
 }
 
-// maxChildName leaves room for the suffix that a child adds to its name in a label.
+// maxChildName leaves room for a suffix, because benchmarks put their names with suffixes into labels.
 const maxChildName = 52
 
-// ChildName returns the name of a run's child; runs count from 1 within the sweep's run ID.
-// The name differs for another run ID, and for another sweep with the same name.
+// ChildName returns the name of a run's benchmark. The argument run counts from 1 for each run ID of the
+// sweep. The name differs for another run ID, and for another sweep with the same name.
 func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)
 	name := s.Name
@@ -232,13 +232,12 @@ func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	return name + suffix
 }
 
-// SessionName returns the name of the ConfigMap that stores a session of the design
-// Interleaved.
+// SessionName returns the name of the ConfigMap that stores a session of the design Interleaved.
 func SessionName(s *v1alpha1.CephTuningSweep, number int) string {
 	return ChildName(s, number) + "-windows"
 }
 
-// SweepLabel returns the label value that all children of one run ID of a sweep share.
+// SweepLabel returns the label value that all benchmarks of one run ID of a sweep share.
 func SweepLabel(s *v1alpha1.CephTuningSweep) string { return sessionOf(s) }
 
 func sessionOf(s *v1alpha1.CephTuningSweep) string {

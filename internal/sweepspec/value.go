@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// checkValues checks values that the schema cannot check, because configurations and baselines name
-// a parameter whose kind is defined elsewhere in the spec.
+// checkValues checks the values of a configuration or a baseline. The schema cannot check them, because the
+// kind of a parameter is in another part of the spec.
 func checkValues(spec *Spec, c sweep.Bundle) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return string(p.Name) == name })
@@ -27,7 +27,7 @@ func checkValues(spec *Spec, c sweep.Bundle) error {
 	return nil
 }
 
-// wanted describes the valid values for a parameter if the value is invalid; "" if it is valid.
+// wanted returns "" for a valid value of a parameter. For an invalid value, it describes the valid values.
 func wanted(spec *Spec, p v1alpha1.Parameter, value cephvalue.Value) string {
 	switch {
 	case p.Workload != nil:
@@ -58,11 +58,11 @@ func wanted(spec *Spec, p v1alpha1.Parameter, value cephvalue.Value) string {
 	return wantedOfPool(spec.Template.Target.ScratchPool, p, value)
 }
 
-// wantedOfPool is wanted for a pool option; scratch is nil for an existing pool.
+// wantedOfPool is like wanted, but for a pool option; scratch is nil for an existing pool.
 func wantedOfPool(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value cephvalue.Value) string {
 	switch p.PoolOption.Option {
 	case optionPGNum:
-		// A scratch pool without a number uses Ceph's default.
+		// A scratch pool without a pg_num uses Ceph's default.
 		if !isWithin(value, 1, 99999) && (value.Set || scratch == nil) {
 			return "a whole number between 1 and 99999"
 		}
@@ -91,14 +91,13 @@ func wantedOfFastRead(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter, value
 	return ""
 }
 
-// isErasureCoded reports whether the parameter's pool is an erasure-coded scratch pool.
+// isErasureCoded reports whether a parameter's pool is an erasure-coded scratch pool.
 func isErasureCoded(scratch *v1alpha1.ScratchPool, p v1alpha1.Parameter) bool {
 	return scratch != nil && scratch.ErasureCoded != nil && p.PoolOption.Role != v1alpha1.PoolRoleMetadata
 }
 
-// valuesOf returns all values that a spec has for a parameter: those to try, and those of the
-// baseline and of configurations. If the baseline or a configuration does not mention the
-// parameter, its value is "".
+// valuesOf returns all values that a spec has for a parameter: the values to try, and those of the baseline
+// and of configurations. If the baseline or a configuration does not mention the parameter, its value is "".
 func valuesOf(spec *Spec, p v1alpha1.Parameter) []v1alpha1.ParameterValue {
 	values := slices.Clone(p.Values)
 	if spec.Baseline != nil {
@@ -143,9 +142,9 @@ func wantedOfLoad(p v1alpha1.Parameter, value cephvalue.Value) string {
 	return ""
 }
 
-// IsBlockSize reports whether an engine may use blocks of that many bytes. A block size is a
-// multiple of the sector size, and not a multiple of 1000, which a decimal suffix would give. The
-// schema has the same rule.
+// IsBlockSize reports whether an engine may use blocks of that many bytes. A block size is a multiple of the
+// 512 bytes of a sector. It is not a multiple of 1000, because such a number probably comes from a decimal
+// suffix. The schema has the same rule.
 func IsBlockSize(bytes int64) bool { return bytes%512 == 0 && bytes%1000 != 0 }
 
 // isSize reports whether a field is a quantity rather than a count.
@@ -153,7 +152,7 @@ func isSize(field v1alpha1.WorkloadField) bool {
 	return field == v1alpha1.WorkloadBlockSize || field == v1alpha1.WorkloadObjectSize || field == v1alpha1.WorkloadIOSize
 }
 
-// loadNumber parses a load value as a number.
+// loadNumber parses a value of the load as a number; false if it is not a number, or not of the load.
 func loadNumber(p v1alpha1.Parameter, value v1alpha1.ParameterValue) (int64, bool) {
 	if p.Workload == nil || value == "" {
 		return 0, false

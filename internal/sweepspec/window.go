@@ -8,12 +8,12 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// WindowAt reports whether changes to Ceph may start at the given time, and when the window next
-// opens or closes. Without a window, changes may start at any time, and the second result is zero.
+// WindowAt reports whether changes to Ceph may start at the given time, and when the window next opens or
+// closes. Without a window, changes may start at any time, and the second result is zero.
 //
-// Windows are times of day in the user's time zone. When daylight saving time begins or ends, a
-// window around that moment is an hour shorter or longer. A time of day that the clock skips counts
-// as an hour later. A time of day that comes twice counts once.
+// Windows are times of day in the user's time zone. When daylight saving time begins or ends, a window around
+// that moment is an hour shorter or longer. A time of day that the clock skips counts as the time one hour
+// before or after it, as [time.Date] chooses. A time of day that comes twice counts once.
 //
 // Errors wrap ErrSpec, for example for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
@@ -33,8 +33,8 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 		return false, time.Time{}, refuse("window.end: %v", err)
 	}
 	today := now.In(zone)
-	// Begin with yesterday, whose window may still be open, and end in the next week, because any
-	// day of the week may be the only one with a window.
+	// Begin with yesterday, whose window may still be open. End in the next week, because the window may
+	// exist on only one day of the week.
 	for day := -1; day <= 8; day++ {
 		at := func(clock time.Time, offset int) time.Time {
 			return time.Date(today.Year(), today.Month(), today.Day()+day+offset, clock.Hour(), clock.Minute(), 0, 0, zone)

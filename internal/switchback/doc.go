@@ -1,33 +1,29 @@
-// Package switchback decides whether one setting of a storage cluster is faster than another, by a
-// switchback experiment: under one running load, settings are switched many times in random order,
-// and windows of the load are compared.
+// Package switchback decides whether one setting of a storage cluster is faster than another, by a switchback
+// experiment. Under one running load, settings are switched many times in random order, and windows of the
+// load are compared.
 //
 // Data flow one way:
 //
 //	Assign → the order of settings, in groups: quads, or rounds of several candidates
-//	→ Cut: windows, from the switches and the clients' counts, without wash-out
-//	→ Faults: windows that void their groups, decided without their figures
+//	→ Cut: windows, from the switches and the clients' rows, without wash-out
+//	→ Faults: windows that void their groups, chosen without their figures
 //	→ Session.Entries: a session as one Entry for each candidate
 //	→ Judge: the verdict, from entries alone
 //
-// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window),
-// where A is the baseline and B the candidate. In rounds it is the mean of B − A.
-// Within a session, the noise of the estimate is the variation between groups. If
-// the effect differs between pools or hours, the groups of one session do not show
-// that. So a claim beyond the session, the general claim, uses Student's t over the
-// means of sessions. Quick mode judges a single session instead, at several looks.
+// The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window), where A is the baseline and B
+// the candidate. In rounds it is the mean of B − A. Within a session, the noise of the estimate is the
+// variation between groups. The groups of one session do not show whether the effect differs between pools or
+// hours. So a claim beyond the session, the general claim, uses Student's t over the means of sessions. Quick
+// mode judges a single session instead, at several looks.
 //
-// The package tests for effects that windows hide. The after-effect of the
-// previous setting appears inside windows or in the next window (Carryover). Work
-// that a setting defers appears only if a setting stays applied for minutes, in dwells.
+// The package also tests for effects that the means of windows hide. The after-effect of the previous setting
+// appears inside windows or in the next window (Carryover). Work that a setting defers appears only if a
+// setting stays applied for minutes, in dwells.
 //
-// The package is pure: no clock, no input or output, no global randomness. Package
-// session uses it.
+// The package is pure: no clock, no input or output, no global randomness. Package session uses it.
 //
-// Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of switchback
-// experiments (arXiv 2009.00148), for the design and its randomisation test; A.
-// Abedi, T. Brecht, ICPE 2017, for randomised interleaving; L. Bulej et al., Duet
-// benchmarking, ICPE 2020, for comparison under shared noise; H. Wang, A. Ramdas,
-// Anytime-valid t-tests (arXiv 2310.03722), for the alternative to predefined
-// looks.
+// Sources: I. Bojinov, D. Simchi-Levi, J. Zhao, Design and analysis of switchback experiments (arXiv
+// 2009.00148), for the design and its randomisation test; A. Abedi, T. Brecht, ICPE 2017, for randomised
+// interleaving; L. Bulej et al., Duet benchmarking, ICPE 2020, for comparison under shared noise; H. Wang, A.
+// Ramdas, Anytime-valid t-tests (arXiv 2310.03722), for the alternative to predefined looks.
 package switchback

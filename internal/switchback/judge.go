@@ -18,24 +18,26 @@ const (
 	DefaultPairs    = 8
 )
 
-// QuickLooks returns the numbers of pairs at which a session in quick mode is evaluated, up to and
-// including the given one, which must be one of them; for another number it returns none. A quad has
-// two pairs, a round has one pair for each candidate.
+// QuickLooks returns the numbers of pairs at which a session in quick mode is judged, up to and including
+// last. If last is not one of these numbers, the result is empty. A quad has two pairs. A round has one pair
+// for each candidate.
 func QuickLooks(last int) []int {
 	looks := quickLooks()
 	return looks[:slices.Index(looks, last)+1]
 }
 
-// LastLook is the largest number of pairs at which a look is possible.
+// LastLook is the largest number of pairs at which a session in quick mode may be judged.
 const LastLook = 60
 
 func quickLooks() []int { return []int{8, 12, 18, 28, 40, LastLook} }
 
-// quickLevel returns the level for p-values at each look, so that the error over all looks is
-// alpha. The shares of alpha were simulated for quads. With these shares, rounds stay below alpha
-// too, since the same number of pairs takes more rounds than quads. Each of several candidates gets a part of
-// alpha. Repeated looks inflate a small error relatively more than a large one, so the shares are
-// lower if that part is below 0.05 (TestLevelOfQuickLooks, TestSimulatedFamilyOfQuickLooks).
+// quickLevel returns the level for p-values at each look, for which the error over all looks is alpha. The
+// shares of alpha come from simulations of quads. With these shares, the error of rounds is below alpha,
+// because the same number of pairs takes more rounds than quads.
+//
+// Each of several candidates gets a part of alpha. Repeated looks inflate a small error relatively more than
+// a large one, so the shares are lower if that part is below 0.05 (TestLevelOfQuickLooks,
+// TestSimulatedFamilyOfQuickLooks).
 func quickLevel(alpha float64, candidates, looks int) float64 {
 	if alpha/float64(candidates) >= 0.05 {
 		return alpha * [...]float64{1, 0.59, 0.42, 0.33, 0.275, 0.235}[looks-1]
@@ -49,7 +51,7 @@ type Claim string
 // The claims.
 const (
 	ThisHour        Claim = "on this pool, in this hour" // one session
-	General         Claim = "on this cluster"            // sessions with pools of their own
+	General         Claim = "on this cluster"            // several sessions, each with its own pool
 	SwitchedWindows Claim = "switched windows only"      // no setting has stayed applied for minutes
 )
 
@@ -63,15 +65,15 @@ const (
 	UseBlocks    Remedy = "UseBlocks"
 )
 
-// Question has the choices that are fixed before the first session, and the length of windows.
+// Question has the choices that are fixed before the first session, and the current length of windows.
 type Question struct {
 	Criteria    stats.Criteria // its Looks stay empty
 	Candidates  int
-	Quick       bool          // one session with several looks, instead of a claim over sessions
-	LastLook    int           // for quick mode, one of the QuickLooks
-	MaxSessions int           // for the general claim, which is evaluated after each session from DefaultSessions on
+	Quick       bool          // one session with several looks, instead of the general claim
+	LastLook    int           // for quick mode, the largest number of pairs: one of the QuickLooks
+	MaxSessions int           // for the general claim, which is judged after each session from number DefaultSessions on
 	Writes      bool          // the load writes, so a setting may defer work
-	Window      time.Duration // of these sessions, wash-out included
+	Window      time.Duration // length of a window, wash-out included
 }
 
 // Finding is the verdict on one candidate.
@@ -80,16 +82,16 @@ type Finding struct {
 	Claim      Claim
 	Windows    stats.Assessment // verdict of the windows alone
 	Remedy     Remedy           // set if carry-over prevented a verdict
-	Contradict bool             // dwells contradict the windows and prevented a verdict
+	Contradict bool             // the dwells contradict the windows, which prevented a verdict
 }
 
-// MaxWindow is the longest window. Where a longer window is needed, separate runs are the better
+// MaxWindow is the maximum length of a window. If a longer window is needed, separate runs are the better
 // design.
 const MaxWindow = time.Minute
 
-// Judge returns the verdict on each candidate from entries, and from the contrast of its dwells if it
-// has any. Void entries do not count. In quick mode each candidate must have at most one valid entry,
-// whose number of pairs is one of the QuickLooks.
+// Judge returns the verdict on each candidate from its entries and, if it has dwells, from their contrast.
+// Void entries do not count. In quick mode each candidate must have at most one valid entry, whose number of
+// pairs is one of the QuickLooks.
 func Judge(q Question, entries []Entry, dwells map[int]stats.Contrast) ([]Finding, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -141,8 +143,8 @@ func (q Question) criteria() stats.Criteria {
 	return c
 }
 
-// Contrast returns a candidate's effect from the valid entries. Its noise is that of groups in quick
-// mode, and that of sessions otherwise.
+// Contrast returns a candidate's effect from the valid entries. In quick mode, its noise is the variation
+// between groups; otherwise, its noise is the variation between sessions.
 func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, error) {
 	entries = of(entries, candidate)
 	if len(entries) == 0 {
@@ -167,7 +169,8 @@ func (q Question) Contrast(entries []Entry, candidate int) (stats.Contrast, erro
 	return stats.Contrast{LogRatio: e.Mean, StdDev: e.StdDev, StdErr: e.StdDev / math.Sqrt(n), DF: n - 1, Runs: e.Groups, Paired: true}, nil
 }
 
-// limit restricts the windows' verdict to the claims that windows can support.
+// limit turns the verdict of the windows into a Finding: it withholds verdicts that windows alone cannot
+// support, and limits the claim.
 func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bool, dwells stats.Contrast, has bool) (Finding, error) {
 	f := Finding{Verdict: a.Verdict, Claim: General, Windows: a}
 	if q.Quick {
@@ -197,8 +200,8 @@ func (q Question) limit(a stats.Assessment, windows stats.Contrast, carryover bo
 	return f, nil
 }
 
-// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It
-// uses two tests at 2.5% each, over all sessions together.
+// Carryover reports whether a candidate's windows show an after-effect of the previous setting. It uses two
+// tests, each at 2.5% and over all sessions together.
 func Carryover(entries []Entry, candidate int) bool {
 	sessions := of(entries, candidate)
 	if len(sessions) == 0 {
@@ -212,14 +215,14 @@ func Carryover(entries []Entry, candidate int) bool {
 	return math.Abs(late) > limit || math.Abs(lag) > limit
 }
 
-// Dwells has the figures of four periods of some minutes, with the baseline and the candidate
-// alternately. Each period has equally many pieces of equal length, such as four of 30 s, after the
-// time in which the setting takes effect.
+// Dwells has the figures of four dwells: baseline, candidate, baseline, candidate. Each dwell has equally
+// many pieces of equal length, such as four of 30 s. The pieces begin after the time in which the setting
+// takes effect.
 type Dwells [4][]float64
 
-// Contrast returns the ratio of the two settings. Weights of −¼, ¾, −¾ and ¼ cancel a steady drift.
-// The noise is the spread of the differences between pieces at the same position in two dwells of one
-// setting. The trend within dwells does not count as noise, since dwells exist to show it.
+// Contrast returns the ratio of the candidate to the baseline. The dwells have the weights −¼, ¾, −¾ and ¼,
+// which cancel a steady drift. The noise is the spread of the differences between pieces at the same position
+// in the two dwells of a setting. So a trend within dwells is not noise: dwells exist to show such a trend.
 func (d Dwells) Contrast() (stats.Contrast, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -238,16 +241,16 @@ func (d Dwells) Contrast() (stats.Contrast, error) {
 		if err != nil {
 			return stats.Contrast{}, err
 		}
-		variance += k.StdDev * k.StdDev / 4 // A difference has twice the variance of a piece, and this is the average over two settings.
+		variance += k.StdDev * k.StdDev / 4 // ½, because a difference has twice the variance of a piece; ½ again for the mean of two settings.
 	}
-	of := 1.25 * variance // Σ weight² is 5/4
+	of := 1.25 * variance // Σ weight² of the dwells is 5/4.
 	return stats.Contrast{LogRatio: ratio, StdDev: math.Sqrt(of), StdErr: math.Sqrt(of / float64(pieces)), DF: float64(2 * (pieces - 1)), Runs: pieces}, nil
 }
 
-// contradicts reports whether the dwells of a candidate contradict a verdict of windows. Both
-// ratios have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than
-// within them, so this test alarms too often. A false alarm only withholds a verdict. If noise is
-// large, the test misses contradictions, so the verdict must also describe the dwells' own ratio.
+// contradicts reports whether the dwells of a candidate contradict a verdict of windows. The ratios of dwells
+// and windows have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than within
+// them, so this test alarms too often. A false alarm only withholds a verdict. If noise is large, the test
+// misses contradictions. So the dwells' own ratio must also agree with the verdict.
 func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
 	p, err := compatible(dwells, windows)
 	if err != nil || p < 0.05 {
@@ -267,8 +270,8 @@ func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (
 	}
 }
 
-// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch
-// and Satterthwaite. Without an estimate of either's noise, the error wraps stats.ErrTooFew.
+// compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch and
+// Satterthwaite. If the dwells or the windows have no estimate of noise, the error wraps stats.ErrTooFew.
 func compatible(dwells, windows stats.Contrast) (float64, error) {
 	own, se2 := dwells.StdErr*dwells.StdErr, windows.StdErr*windows.StdErr
 	if own+se2 == 0 || windows.DF == 0 || dwells.DF == 0 {

@@ -8,24 +8,22 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// Baseline is the number of the setting with which candidates, numbered from 1, are
-// compared.
+// Baseline is the number of the baseline setting. Candidates are numbered from 1.
 const Baseline = 0
 
-// Group lists the settings of consecutive windows: a quad for one candidate, or a
-// round for several.
+// Group lists the settings of consecutive windows: a quad for one candidate, or a round for several
+// candidates.
 type Group []int
 
-// quads returns the balanced orders of AABB. All are equally likely. So one third of the windows
-// after the first of a quad follow a window with the same setting. That separates the after-effect
-// of the previous setting from the effect of the current one.
+// quads returns all orders of two windows of the baseline and two of the candidate. They are drawn with equal
+// probability. So one third of the windows after the first of a quad follow a window with the same setting.
+// These windows separate the after-effect of the previous setting from the effect of the current setting.
 func quads() [6]Group {
 	return [6]Group{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }
 
-// Assign draws the order of settings of a session: quads for one candidate, or
-// rounds for several candidates. A round has each candidate and the baseline once.
-// The same arguments give the same order.
+// Assign draws the order of settings of a session: quads for one candidate, or rounds for several candidates.
+// A round has each candidate and the baseline once. The same arguments give the same order.
 func Assign(seed, session uint64, candidates, groups int) ([]Group, error) {
 	if candidates < 1 || groups < 1 {
 		return nil, fmt.Errorf("%w: %d candidates in %d groups", stats.ErrParameter, candidates, groups)
@@ -45,8 +43,8 @@ func draw(rng *rand.Rand, candidates int) Group {
 	return rng.Perm(candidates + 1)
 }
 
-// relabelled returns the possible orders of one candidate and the baseline in a
-// group. The windows of other candidates keep their places.
+// relabelled returns the possible orders of one candidate and the baseline in a group. The windows of other
+// candidates keep their places.
 func relabelled(g Group, candidate int) []Group {
 	if !slices.ContainsFunc(g, func(s int) bool { return s > 1 }) && len(g) == 4 {
 		all := quads()

@@ -6,10 +6,10 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// SmallestProvable returns the true ratio that is closest to 1 among those that the sweep, with all
-// its pairs and sessions, proves to exceed the minimum effect with a probability of 80 %. Its first two
-// arguments are standard deviations: of ln(figure) between windows of one setting, and of a setting's
-// effect between sessions.
+// SmallestProvable returns the smallest true effect, as a ratio, that a sweep with all its pairs and sessions
+// can prove. The proof is the verdict Superior, with a probability of 80 %. The argument window is the
+// standard deviation of ln(figure) between windows of one setting. The argument session is the standard
+// deviation of a setting's effect between sessions.
 func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
 	if err := q.check(); err != nil {
 		return 0, err

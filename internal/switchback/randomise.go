@@ -10,9 +10,9 @@ import (
 // tiny is the tolerance for sums that differ only by rounding.
 const tiny = 1e-12
 
-// randomise returns the one-sided p-value of the sum of contrasts: the share of orders with an equal or
-// larger sum. It enumerates the orders if they are at most exactOrders, and otherwise draws some at
-// random. Then the actual order counts as one more draw.
+// randomise returns the one-sided p-value of the sum of contrasts: the share of possible orders whose sum is
+// equal or larger. It enumerates the orders if they are at most exactOrders. Otherwise it draws some at
+// random, and the actual order counts as one more draw.
 func randomise(groups []choice, rng *rand.Rand) float64 {
 	seen := 0.0
 	for _, g := range groups {
@@ -38,7 +38,7 @@ func randomise(groups []choice, rng *rand.Rand) float64 {
 	return float64(count) / (draws + 1)
 }
 
-// asMuch counts the orders of the groups whose contrasts add up to the parameter missing or more.
+// asMuch counts the orders of the groups whose contrasts add up to at least the argument missing.
 func asMuch(groups []choice, missing float64) int {
 	if len(groups) == 0 {
 		if missing <= tiny {
@@ -53,12 +53,13 @@ func asMuch(groups []choice, missing float64) int {
 	return n
 }
 
-// carryoverDraws is the number of draws of score. It is smaller than draws, because a score is compared
-// with only one significance level.
+// carryoverDraws is the number of draws of score. Fewer than in randomise suffice, because a score is
+// compared with only one significance level.
 const carryoverDraws = 1999
 
-// score compares a statistic with drawn ones, and returns the normal score of its mid-p. Scores of
-// sessions can be added; without an effect, their sum is nearly normal.
+// score returns the normal score of a statistic: the normal quantile of the share of drawn values below it,
+// where equal values count half. Scores of sessions can be added. Without an effect, their sum is nearly
+// normal.
 func score(seen float64, drawn func() float64) float64 {
 	below := 0.5 // the observed value counts as a draw, half on each side
 	for range carryoverDraws {
@@ -72,9 +73,9 @@ func score(seen float64, drawn func() float64) float64 {
 	return distuv.UnitNormal.Quantile(below / (carryoverDraws + 1))
 }
 
-// lateScore tests whether the difference between late and early halves of windows depends on the
-// setting. It does if a setting needs longer than the wash-out to take effect. lateScore returns a
-// normal score.
+// lateScore tests whether the difference between late and early halves of windows depends on the setting, and
+// returns a normal score. The difference does depend on the setting if a setting takes effect only after the
+// wash-out.
 func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	cs := choices(groups, candidate, func(g group) []float64 { return g.late })
 	seen := 0.0
@@ -90,9 +91,9 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-// lagScore tests whether the previous setting predicts a window, and returns a normal score. It
-// subtracts the estimated effect from the figures. For the actual and for each drawn order, it then
-// fits the effects of the current and of the previous setting.
+// lagScore tests whether the previous setting predicts a window, and returns a normal score. It first
+// subtracts the estimated effect from the figures. It then fits the effects of the current and of the
+// previous setting, for the actual order and for each drawn order.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	for _, x := range effects(groups, candidate) {
@@ -125,9 +126,9 @@ func sign(setting, candidate int) float64 {
 	return 0
 }
 
-// lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and
-// the current setting, within groups; 0 if the order does not determine it. It omits the first window of
-// a group, because a void group may precede it.
+// lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and the
+// current setting, within groups. If the order does not determine the coefficient, lag returns 0. It omits
+// the first window of a group, because the previous group may be void.
 func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
 	for i, order := range orders {
@@ -148,8 +149,8 @@ func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	return (yp*cc - yc*cp) / det
 }
 
-// voidsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%.
-// It compares with random orders of the settings within groups.
+// voidsDiffer reports whether faults hit some settings more often than chance allows, at a level of 5%. It
+// compares the actual order with random orders of the settings within groups.
 func (s Session) voidsDiffer() bool {
 	rng := s.rng(4)
 	seen := s.unevenness(s.Order)
@@ -170,8 +171,8 @@ func (s Session) voidsDiffer() bool {
 	return float64(as)/(draws+1) < 0.05
 }
 
-// unevenness returns the sum of the squared numbers of faults per setting. The total number of faults is
-// the same in any order.
+// unevenness returns the sum over settings of the squared number of faults. Since the total number of faults
+// does not depend on the order, a larger sum means more uneven faults.
 func (s Session) unevenness(order []Group) float64 {
 	counts := make([]float64, s.Candidates+1)
 	at := 0

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// exactOrders is the maximum number of orders that are enumerated instead of drawn: all orders of four
-	// quads.
+	// exactOrders is the maximum number of orders that are enumerated: all orders of four quads. If the
+	// orders are more, some are drawn at random.
 	exactOrders = 6 * 6 * 6 * 6
 	draws       = 9999
 )
@@ -30,7 +30,7 @@ type Entry struct {
 	Session   int     `json:"s"`
 	Candidate int     `json:"c"`
 	Groups    int     `json:"n"` // valid quads or rounds
-	Mean      float64 `json:"m"` // mean of ln(candidate ÷ baseline) over groups; from Levels, of ln(figure)
+	Mean      float64 `json:"m"` // mean over groups of ln(candidate ÷ baseline); in entries from Levels, of ln(figure)
 	StdDev    float64 `json:"d"` // standard deviation between groups
 	P         float64 `json:"r"` // p-value of the randomisation test of "no increase of the figure"
 	Late      float64 `json:"l"` // difference between late and early halves of windows, as a normal score
@@ -38,10 +38,11 @@ type Entry struct {
 	Void      bool    `json:"v,omitempty"`
 }
 
-// Entries summarizes a session, with one entry for each candidate. All entries are void if fewer than
-// two groups are valid, or if faults hit some settings more often than chance allows. A window without
-// any operation has no logarithm, and omitting it would select windows by their figures. So the session
-// fails, with an error that wraps stats.ErrStalled.
+// Entries summarizes a session, with one entry for each candidate. All entries are void if fewer than two
+// groups are valid, or if faults hit some settings more often than chance allows.
+//
+// If no operation finished in a window, its figure has no logarithm. Omitting such windows would select
+// windows by their figures. So Entries then fails, with an error that wraps stats.ErrStalled.
 func (s Session) Entries() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -67,8 +68,8 @@ func (s Session) Entries() ([]Entry, error) {
 	return entries, nil
 }
 
-// Levels returns entries for limits on a figure. Each has the mean of ln(figure) over a candidate's
-// windows, and no test results.
+// Levels returns entries for limits on a figure itself. Each entry has the mean of ln(figure) over a
+// candidate's windows, and no test results.
 func (s Session) Levels() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -114,7 +115,7 @@ func round(x, unit float64) float64 { return math.Round(x*unit) / unit }
 type group struct {
 	order Group
 	logs  []float64 // ln(figure)
-	late  []float64 // (late − early) ÷ figure, which is finite even if a half stalled
+	late  []float64 // (late − early) ÷ figure, which is finite even if no operation finished in a half
 }
 
 // groups returns the complete groups without a fault.
@@ -126,7 +127,7 @@ func (s Session) groups() ([]group, error) {
 	at := 0
 	for _, order := range s.Order {
 		if at+len(order) > len(s.Windows) {
-			break // a look ended the session
+			break // The session ended before this group was complete.
 		}
 		g, ok, err := s.group(order, at)
 		if err != nil {
@@ -165,8 +166,8 @@ func (s Session) group(order Group, at int) (group, bool, error) {
 	return g, true, nil
 }
 
-// contrast returns the mean of a candidate's values minus the mean of the baseline's. In a quad it is ½(ΣB
-// − ΣA).
+// contrast returns the mean of a candidate's values minus the mean of the baseline's values. In a quad it is
+// ½(ΣB − ΣA).
 func contrast(order Group, values []float64, candidate int) float64 {
 	var sum, n [2]float64
 	for i, setting := range order {
@@ -188,13 +189,13 @@ func effects(groups []group, candidate int) []float64 {
 	return out
 }
 
-// choice has the contrast of a group, and the contrast under each possible order.
+// choice has the contrast of a group, and its contrasts under all possible orders.
 type choice struct {
 	seen float64
 	all  []float64
 }
 
-// choices returns the choices of groups. The function returns a value for each window of a group.
+// choices returns the choices of groups. The function values returns one value for each window of a group.
 func choices(groups []group, candidate int, values func(group) []float64) []choice {
 	out := make([]choice, len(groups))
 	for i, g := range groups {

@@ -16,14 +16,14 @@ type Switch struct {
 	Sent         time.Duration `json:"sentNanoseconds"`         // when the command was sent to Ceph
 	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph answered
 	Ended        time.Duration `json:"endedNanoseconds"`        // when the window ended
-	Proven       bool          `json:"proven"`                  // OSDs reported the value as running
+	Proven       bool          `json:"proven"`                  // OSDs reported that they run with the setting
 }
 
 // Client has the time spans of one client's rows, in order, and the offset of its clock. A row is the
 // client's work in about a second.
 type Client struct {
 	Rows []Span
-	// Offset is the client's clock minus the operator's. Error is the maximum error of Offset.
+	// Offset is the client's clock minus the operator's clock. Error is the maximum error of Offset.
 	Offset, Error time.Duration
 }
 
@@ -33,15 +33,15 @@ type Span struct {
 	To   time.Duration `json:"toNanoseconds"`
 }
 
-// Timing has the time limits of a session, fixed before it begins.
+// Timing has the limits for windows of a session, fixed before the session begins.
 type Timing struct {
-	WashOut    time.Duration `json:"washOutNanoseconds"`    // from the acknowledgement
+	WashOut    time.Duration `json:"washOutNanoseconds"`    // from the acknowledgement of the switch
 	MaxSwitch  time.Duration `json:"maxSwitchNanoseconds"`  // a switch that takes longer voids its group
-	ClockError time.Duration `json:"clockErrorNanoseconds"` // a larger clock error is refused
-	Coverage   float64       `json:"coverage"`              // the share of a window that rows have to cover, such as 0.8
+	ClockError time.Duration `json:"clockErrorNanoseconds"` // maximum of Client.Error
+	Coverage   float64       `json:"coverage"`              // the share of a window that rows have to cover, such as 0.7
 }
 
-// Window has the clients' figures while one setting held.
+// Window has the clients' figures during one window.
 type Window struct {
 	Setting int     `json:"setting"`
 	Figure  float64 `json:"figure"` // of all clients together, such as operations per second
@@ -49,21 +49,21 @@ type Window struct {
 	Late    float64 `json:"late"`   // of the second half
 }
 
-// Part selects the rows of a client in a span: from First up to but excluding End. Lasted is their
-// duration.
+// Part selects the rows of a client in a span: from First up to but excluding End. Lasted is the total
+// duration of these rows.
 type Part struct {
 	First, End int
 	Lasted     time.Duration
 }
 
-// Piece is a whole window or a half of it, with the part of each client.
+// Piece is a whole window or a half of it, with one Part for each client.
 type Piece struct {
 	Window int
 	Half   Half
 	Parts  []Part
 }
 
-// Half selects a piece of a window.
+// Half selects the whole window or one of its halves.
 type Half int
 
 // The pieces of a window.
@@ -73,12 +73,12 @@ const (
 	Late
 )
 
-// Figure computes a piece's figure; it is 0 if no operation finished.
+// Figure computes the figure of a piece. It returns 0 if no operation finished.
 type Figure func(Piece) (float64, error)
 
-// Cut returns the window of each switch. A row counts if it lies inside the window after the wash-out,
-// for every clock error within the bound. Cut also returns which windows are covered
-// by enough rows of each client; this depends only on times. Other windows have no figures.
+// Cut returns the window of each switch. A row counts if it lies inside the window after the wash-out for
+// every clock error within Client.Error. covered says which windows are covered by enough rows of each
+// client; it depends only on times. Windows that are not covered have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)
 	if err != nil {
@@ -98,8 +98,8 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 	return windows, covered, nil
 }
 
-// Pieces returns the whole and the halves of each window, and whether rows of each client cover the
-// window and lie in both halves.
+// Pieces returns the whole and the halves of each window. covered says whether enough rows of each client
+// cover the window, and both halves have rows.
 func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Piece, covered []bool, err error) {
 	if err := checkInput(switches, clients, timing); err != nil {
 		return nil, nil, err
@@ -147,8 +147,8 @@ func checkInput(switches []Switch, clients []Client, timing Timing) error {
 	return nil
 }
 
-// within selects the rows of each client that lie in a span. It returns false if the span is empty, or
-// if a client's rows cover less than the given share of it or none of it.
+// within selects the rows of each client that lie in a span. It returns false if the span is empty, if a
+// client has no row in it, or if a client's rows cover less than the given share of it.
 func within(span Span, clients []Client, coverage float64) (parts []Part, known bool) {
 	known = span.To > span.From
 	for _, c := range clients {
@@ -165,9 +165,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 	return parts, known
 }
 
-// Faults reports the invalid windows: not proven, switched slowly, not covered, or disturbed. It
-// does not use figures, so it cannot select windows by their results. One faulty window voids its
-// whole group.
+// Faults reports which windows are invalid: not proven, switched slowly, not covered, or disturbed. It does
+// not use figures, so it cannot select windows by their results. One invalid window voids its whole group.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {

@@ -10,7 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// Detail returns the environment with everything that its digest covers.
+// Detail returns the facts about the environment that are stored with results. Their digest shows whether
+// two environments are equal.
 func (t Target) Detail() quiescence.Detail {
 	return quiescence.Describe(quiescence.Inputs{
 		FSID: t.Survey.OSDMap.FSID, Versions: t.Survey.Versions, RookVersion: t.Rook.RookVersion,
@@ -21,7 +22,7 @@ func (t Target) Detail() quiescence.Detail {
 	})
 }
 
-// describeBackground describes the background load for comparisons of results. Its nodes are
+// describeBackground describes the background load for comparisons of results, without its nodes, which are
 // compared separately.
 func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	if spec == nil {
@@ -31,12 +32,12 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	load.Nodes = nil
 	text, err := json.Marshal(load)
 	if err != nil {
-		return "" // It was decoded from JSON, so encoding cannot fail.
+		return "" // The load was decoded from JSON, so encoding it cannot fail.
 	}
 	return string(text)
 }
 
-// imagesOf returns the images that the clients' containers actually run, by their purpose.
+// imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools.
 func imagesOf(pods []corev1.Pod) map[string]string {
 	images := map[string]string{}
 	for i := range pods {

@@ -9,11 +9,11 @@ import (
 	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
-// freshFor is the greatest age of a sample that decides whether a run may begin.
+// freshFor is the maximum age of a sample that decides whether a run may begin.
 const freshFor = 3 * clusterwatch.SampleEvery
 
-// Obstacles returns the reasons why a run may not begin at present. known is false if too little is
-// known about the cluster to look for more of them; the list then has only that reason.
+// Obstacles returns the reasons why a run may not begin now. The result known is false if the cluster
+// cannot be judged; the only obstacle then says why.
 func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	if len(t.Samples) == 0 || t.Now.Sub(t.Samples[len(t.Samples)-1].Time) > freshFor {
 		message := "Ceph has not answered for some seconds."
@@ -34,7 +34,7 @@ func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	return append(found, t.noRoom()...), true
 }
 
-// Disturbances returns the disturbances in a period, except those that an outage explains.
+// Disturbances returns the disturbances between start and end, except the effects of the expected outage.
 func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) []quiescence.Disturbance {
 	return quiescence.Judge(quiescence.Observation{
 		Start: start, End: end, Samples: clusterwatch.SamplesUntil(t.Samples, end),
@@ -42,8 +42,8 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 	}, t.Quiescence)
 }
 
-// Demand returns the data and PGs that the benchmark adds to the cluster. The writes of
-// time-bound phases are not known beforehand: Room limits them.
+// Demand returns the data and PGs that the benchmark adds to the cluster. It excludes the writes of phases
+// that end after a time, because their amount is not known beforehand. Room limits these writes.
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
 	if t.Reserved {
@@ -60,8 +60,8 @@ func (t Target) Demand() quiescence.Demand {
 	return d
 }
 
-// sharedPGReplicas returns the number of PG replicas of the shared pool, if it exists. The
-// benchmark uses or replaces them.
+// sharedPGReplicas returns the number of PGs of the shared pool, if the pool exists. Each PG counts once
+// for each of its OSDs. The benchmark uses or replaces these PGs.
 func (t Target) sharedPGReplicas() int {
 	replicas := 0
 	if t.Shared {
@@ -89,9 +89,9 @@ func (t Target) expectedWarnings() []quiescence.Expectation {
 	}
 	own := placement.Pools(*pool)
 	expected := quiescence.PoolWarnings(own, t.knownPools())
-	if t.Exists { // Before the pools exist, MANY_OBJECTS_PER_PG is about pools of others.
+	if t.Exists { // Before the own pools exist, MANY_OBJECTS_PER_PG is about other pools.
 		expected = append(expected, quiescence.Expectation{Code: "MANY_OBJECTS_PER_PG", Pools: len(own)})
 	}
-	// Ceph shows this warning between a pool's creation and Rook's next step.
+	// Ceph raises this warning after a pool's creation, until Rook sets the pool's application.
 	return append(expected, quiescence.Expectation{Code: "POOL_APP_NOT_ENABLED"})
 }

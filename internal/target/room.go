@@ -15,12 +15,12 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A full OSD blocks the writes of all clients, so no benchmark may fill one. The free space limits
-// the writes of phases that end only after a time, and the benchmark ends when the cluster is about
+// A full OSD blocks the writes of all clients, so no benchmark may fill an OSD. Phases that end after a
+// time have a write limit, which depends on the free space. A benchmark also ends early if OSDs are about
 // to be full.
 
-// targetOSDs returns the OSDs of the target from the last sample: the OSDs of an existing pool,
-// or all OSDs.
+// targetOSDs returns the OSDs that may store the target's data, as last observed: the OSDs of an existing
+// pool, or else all OSDs.
 func (t Target) targetOSDs() []ceph.OSD {
 	osds := t.Survey.OSDs
 	for _, more := range t.Extras {
@@ -44,7 +44,7 @@ func (t Target) targetOSDs() []ceph.OSD {
 	return own
 }
 
-// df returns the space in the cluster from the last sample.
+// df returns the last observation of the space in the cluster.
 func (t Target) df() *ceph.DF {
 	if len(t.Extras) > 0 {
 		return t.Extras[len(t.Extras)-1].DF
@@ -70,8 +70,8 @@ func (t Target) DataPool() string {
 	return pools[len(pools)-1]
 }
 
-// Room returns how many bytes each client, and the background load, may write in addition to the
-// datasets, at least one byte; 0 if unknown.
+// Room returns how many bytes each client and the background load may write in addition to the datasets.
+// The result is at least 1; 0 means that the room is unknown.
 func (t Target) Room(s *workload.Script) int64 {
 	if t.Survey == nil || t.DataPool() == "" {
 		return 0
@@ -79,7 +79,7 @@ func (t Target) Room(s *workload.Script) int64 {
 	return max(t.roomInAll(s)/s.Writers(), 1)
 }
 
-// roomInAll returns the space for all clients and the background load together; 0 or less if
+// roomInAll returns the space in bytes for all clients and the background load together; 0 or less if
 // nothing is free.
 func (t Target) roomInAll(s *workload.Script) int64 {
 	bytes := float64(quiescence.RawRoom(t.targetOSDs(), t.Survey.OSDMap, t.spread())) / t.Overhead()
@@ -89,8 +89,8 @@ func (t Target) roomInAll(s *workload.Script) int64 {
 	return int64(bytes) - s.DatasetBytes()
 }
 
-// roomInQuotas returns half of the space that the quotas of an existing pool leave, because
-// others write too.
+// roomInQuotas returns half of the bytes that the quotas of an existing pool leave, because other clients
+// write too. Without quotas, it returns +Inf.
 func (t Target) roomInQuotas(pool *ceph.Pool) float64 {
 	var holds ceph.PoolDF
 	for _, p := range t.df().Pools {
@@ -108,7 +108,8 @@ func (t Target) roomInQuotas(pool *ceph.Pool) float64 {
 	return left / 2
 }
 
-// smallestObjectBytes returns the size of the smallest new objects that the loads write.
+// smallestObjectBytes returns the size of the smallest new objects that the loads write; +Inf if they write
+// none.
 func (t Target) smallestObjectBytes() float64 {
 	smallest := math.Inf(1)
 	for _, load := range t.loads() {
@@ -119,8 +120,8 @@ func (t Target) smallestObjectBytes() float64 {
 	return smallest
 }
 
-// noRoom returns an obstacle if the benchmark has no space for its writes beyond the datasets.
-// The benchmark then waits: OSDs free the space of removed pools with a delay.
+// noRoom returns an obstacle if the benchmark has no space for its writes beyond the datasets. The
+// benchmark then waits, because OSDs free the space of removed pools with a delay.
 func (t Target) noRoom() []quiescence.Obstacle {
 	if t.Reserved || t.DataPool() == "" || !t.writesNewObjects() {
 		return nil
@@ -149,8 +150,8 @@ func (t Target) backgroundTraits() engine.Traits {
 
 func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
-// boundByRoom reports whether the write limit can have ended a task early. It cannot if the phase
-// has a lower limit of its own, maxObjects.
+// boundByRoom reports whether a task may have ended early because of its write limit. A phase whose
+// maxObjects is the lower limit does not reach the write limit.
 func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
 		return newObjects(t.backgroundTraits())
@@ -164,8 +165,8 @@ func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 // writeLess is advice for a cluster without space.
 const writeLess = "Free space, or write less: use a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 
-// StoppedByRoom says that a task ended because it reached its write limit in bytes, as it would in
-// every other run; "" if it did not.
+// StoppedByRoom returns a message if a task ended because it reached its write limit, in bytes; ""
+// otherwise. The task would end so in every other run too.
 func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) string {
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || limit == 0 || !t.boundByRoom(run, failed) {
 		return ""
@@ -173,7 +174,7 @@ func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) s
 	return fmt.Sprintf("Task %s ended early, because it had written its limit of %s. More could make an OSD nearfull or use more than half of the remaining quota. %s", failed.ID, mebibytes(limit), writeLess)
 }
 
-// OutOfRoom says that, in the last sample, OSDs are running out of space; "" if they are not.
+// OutOfRoom returns a message if OSDs were about to be full in the last sample; "" otherwise.
 func (t Target) OutOfRoom() string {
 	if len(t.Samples) == 0 {
 		return ""
@@ -185,7 +186,7 @@ func (t Target) OutOfRoom() string {
 	return fmt.Sprintf("OSDs are running out of space: %s. The benchmark was stopped, and its data are being removed. %s", why, writeLess)
 }
 
-// mebibytes writes bytes as Kubernetes does, rounded down to whole MiB.
+// mebibytes formats bytes as a Kubernetes quantity, rounded down to whole MiB.
 func mebibytes(bytes int64) string {
 	return resource.NewQuantity(bytes>>20<<20, resource.BinarySI).String()
 }
@@ -211,7 +212,7 @@ func (t Target) Dataset() (bytes int64, cached bool, err error) {
 	return bytes, cached, nil
 }
 
-// share returns the share of all OSDs that stores the data.
+// share returns the fraction of the target's OSDs that stores the data, from 0 to 1.
 func (t Target) share() float64 {
 	confined := t.Confined()
 	osds := quiescence.Serving(t.targetOSDs(), t.DeviceClass())

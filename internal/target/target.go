@@ -1,6 +1,6 @@
-// Package target describes the target of a benchmark in its Ceph cluster: its pools, placement
-// groups and OSDs, the room for its data, and whether the cluster is quiescent enough for a run. It
-// is pure: it computes from facts that its caller has read.
+// Package target describes the target of a benchmark in its Ceph cluster: pools, placement groups, OSDs and
+// room for data. It also judges whether the cluster is quiescent enough for a run. The package is pure: it
+// computes from facts that its caller has read.
 package target
 
 import (
@@ -40,12 +40,11 @@ type Target struct {
 	// were created.
 	Exists, Reserved bool
 	Script           *workload.Script
-	// Pods are the pods of the clients, and of the background load.
+	// Pods are the pods of the clients, and BackgroundPods those of the background load.
 	Pods, BackgroundPods []corev1.Pod
 }
 
-// CephMajor returns the oldest major version of the daemons; 0 if unknown. The administrator
-// chooses a tools image of the same version.
+// CephMajor returns the oldest major version of the Ceph daemons; 0 if unknown.
 func (t Target) CephMajor() int {
 	if t.Survey == nil {
 		return 0
@@ -60,7 +59,8 @@ func (t Target) CephMajor() int {
 	return oldest
 }
 
-// copies returns how many OSDs have a part of each PG of the target.
+// copies returns the number of OSDs of each PG of the target, which store its copies or chunks; 1 if
+// unknown.
 func (t Target) copies() int {
 	switch target := t.Template.Target; {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
@@ -74,7 +74,8 @@ func (t Target) copies() int {
 	return 1
 }
 
-// existingPool returns the existing pool that stores the data; nil for another target.
+// existingPool returns the existing pool that stores the data; nil if the target is not an existing pool,
+// or the pool is unknown.
 func (t Target) existingPool() *ceph.Pool {
 	if t.Template.Target.ExistingPool == nil {
 		return nil
@@ -135,7 +136,7 @@ func (t Target) Confined() *v1alpha1.OSDSelection {
 // PoolNames returns the names of the pools that store the data.
 func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
 
-// Pools returns the target pools from the OSD map.
+// Pools returns the pools of the target from the last OSD map.
 func (t Target) Pools() []ceph.Pool {
 	var pools []ceph.Pool
 	for _, pool := range t.knownPools() {
@@ -146,7 +147,7 @@ func (t Target) Pools() []ceph.Pool {
 	return pools
 }
 
-// knownPools returns all pools of the last OSD map; none if no map was read.
+// knownPools returns all pools of the last OSD map; nil if no map was read.
 func (t Target) knownPools() []ceph.Pool {
 	switch {
 	case t.OSDMap != nil: // This map was read after the creation of the scratch pool.
@@ -180,7 +181,7 @@ func (t Target) Misplaced(pgs []ceph.PG) string {
 		}
 		osds := t.ConfinedTo
 		if name == settings.ScratchPool && len(t.PoolNames()) > 1 {
-			// The few metadata objects may be on a subset of these OSDs, but on no others.
+			// The few metadata objects need not use all of these OSDs.
 			osds = placement.Used(pools[at], pgs, osds)
 		}
 		if wrong := placement.CheckConfined(pools[at], pgs, osds); wrong != "" {

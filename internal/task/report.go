@@ -11,15 +11,15 @@ type State string
 
 // The states, in order. Done, Failed and Cancelled are final.
 const (
-	// Preparing: the client rests, or runs the steps.
+	// Preparing: the client waits before the first command, or runs the steps.
 	Preparing State = "Preparing"
-	// Ready: the measurement waits for the signal to start.
+	// Ready: the measurement waits for the start signal.
 	Ready State = "Ready"
 	// Measuring: the engine runs.
 	Measuring State = "Measuring"
-	// Done: everything succeeded. If there was a measurement, its output was read.
+	// Done: all commands succeeded, and the output of any measurement was read.
 	Done State = "Done"
-	// Failed: see Failure.
+	// Failed: the field Failure says why.
 	Failed State = "Failed"
 	// Cancelled: the manager requested it, or the runner ended.
 	Cancelled State = "Cancelled"
@@ -28,24 +28,23 @@ const (
 // Ended reports whether the state is final.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 
-// FailureReason is the reason why a task failed, as one word.
+// FailureReason is the reason for the failure of a task, as one word.
 type FailureReason string
 
-// The reasons. Package engine has the reasons that concern an engine's output: Truncated, Killed,
-// EndedEarly, NoIO, ToolError.
+// The reasons that this package defines. Package engine has the reasons that an engine's output shows:
+// Truncated, Killed, EndedEarly, NoIO, ToolError.
 const (
-	// StepFailed: a command before the measurement ended with an exit code that is
-	// not accepted.
+	// StepFailed: a step ended with an exit code that is not accepted.
 	StepFailed FailureReason = "StepFailed"
 	// ToolFailed: the engine ended with an exit code that is not accepted.
 	ToolFailed FailureReason = "ToolFailed"
 	// ToolKilled: a signal that the runner did not send ended the engine or a step.
 	ToolKilled FailureReason = "ToolKilled"
-	// DeadlineExceeded: the runner ended the task, because its time was up.
+	// DeadlineExceeded: the runner ended the task at its deadline.
 	DeadlineExceeded FailureReason = "DeadlineExceeded"
-	// NotStarted: the program could not be started.
+	// NotStarted: the program could not be started, or the working directory could not be created.
 	NotStarted FailureReason = "NotStarted"
-	// BadOutput: the engine's output is too long, or could not be stored, read or parsed.
+	// BadOutput: the engine's output or result is too long, or could not be stored, read or parsed.
 	BadOutput FailureReason = "BadOutput"
 )
 
@@ -56,7 +55,7 @@ type Failure struct {
 	Message string `json:"message"`
 	// Command is the command that failed.
 	Command []string `json:"command,omitempty"`
-	// Tail holds the last lines of the command's output, from both streams, at most 2 KiB.
+	// Tail holds the last lines of the command's standard output and standard error, at most 2 KiB.
 	Tail string `json:"tail,omitempty"`
 }
 
@@ -65,8 +64,8 @@ type Status struct {
 	ID      string   `json:"id"`
 	State   State    `json:"state"`
 	Failure *Failure `json:"failure,omitempty"`
-	// StartTime and EndTime are the times of the measurement by the node's clock. The clocks of
-	// other nodes may differ.
+	// StartTime and EndTime are the times of the measurement, by the clock of the client's node. The clocks
+	// of other nodes may differ.
 	StartTime *time.Time `json:"startTime,omitempty"`
 	EndTime   *time.Time `json:"endTime,omitempty"`
 }
@@ -85,22 +84,22 @@ type Report struct {
 	Output string `json:"output,omitempty"`
 }
 
-// Bounds of a report.
+// These are the bounds of a report.
 const (
 	MaxOutputBytes = 64 << 10
 	MaxReportBytes = 4 << 20
 )
 
-// Usage holds the resources of the node that a client used during a measurement.
+// Usage holds the resources that a client used during a measurement.
 type Usage struct {
 	// CPUSeconds is the CPU time of the engine.
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// ThrottledSeconds is the time for which the CPU limit stopped the container. ThrottledPeriods
-	// is the number of scheduling periods in which this happened, out of Periods. All are nil if
-	// the kernel does not report them.
+	// ThrottledSeconds is the time for which the CPU limit stopped the container. ThrottledPeriods is the
+	// number of scheduling periods in which the limit stopped it, out of Periods. All three are nil if the
+	// kernel does not report them.
 	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"`
 	ThrottledPeriods *int64   `json:"throttledPeriods,omitempty"`
 	Periods          *int64   `json:"periods,omitempty"`
-	// MaxResidentBytes is the maximum memory of the engine.
+	// MaxResidentBytes is the largest resident memory of the engine.
 	MaxResidentBytes int64 `json:"maxResidentBytes"`
 }

@@ -1,5 +1,5 @@
-// Package task describes the work of a benchmark's client: programs with their arguments. The
-// manager creates tasks, the runner in a benchmark pod executes them.
+// Package task describes the work of a benchmark's client: programs with their arguments. The manager
+// creates tasks, and the runner in a client pod executes them.
 package task
 
 import "slices"
@@ -14,34 +14,34 @@ type Command struct {
 	Accept []int `json:"accept,omitempty"`
 }
 
-// Same reports whether another command has the same program and arguments.
+// Same reports whether two commands have the same program and arguments.
 func (c Command) Same(o Command) bool { return slices.Equal(c.Argv, o.Argv) }
 
-// Task is executed by one client: first all steps, then the measurement. The first command that
-// fails ends the task. A task without steps and measurement is done at once: with a shared image,
-// some clients have nothing to do in a task.
+// Task is the work of one client: first all steps, then the measurement. The first command that fails ends
+// the task. A task without steps and measurement is Done immediately: with a shared image, some clients
+// have nothing to do in a task.
 type Task struct {
 	// ID is unique within the lifetime of a runner. It has at most 100 lower-case letters, digits
 	// and dashes.
 	ID string `json:"id"`
-	// RestSeconds is the time for which the client waits before the first command, at most an hour.
-	// It is the pause between phases if the manager does not wait itself.
+	// RestSeconds is the time for which the client waits before the first command, at most an hour. It is
+	// the pause between phases if the manager does not keep this pause itself.
 	RestSeconds float64 `json:"restSeconds,omitempty"`
-	// Always makes a standalone client execute the task even if an earlier one has failed or the
-	// pod is terminated. Teardown needs this. With a manager it has no effect.
+	// Always makes a standalone client execute the task even after a failed preparation, or while the pod
+	// is terminating. Teardown needs this. With a manager, Always has no effect.
 	Always bool `json:"always,omitempty"`
-	// Steps run one after another as soon as the task arrives. They are not measured.
+	// Steps are commands that run one after another, before the measurement and without a start signal.
 	Steps []Command `json:"steps,omitempty"`
-	// Measure is the engine whose output becomes the result. It waits for the start signal, which
-	// all clients get at the same time. Nil for tasks that only prepare or tear down.
+	// Measure is the engine whose output becomes the result. It waits for the start signal, which all
+	// clients get at the same time. It is nil for tasks that only prepare or tear down.
 	Measure *Measurement `json:"measure,omitempty"`
-	// StepsTimeoutSeconds and MeasureTimeoutSeconds are the deadlines of the two parts. Each is
-	// above 0 if the task has that part.
+	// StepsTimeoutSeconds limits all steps together, and MeasureTimeoutSeconds limits the measurement. Each
+	// is above 0 if the task has that part.
 	StepsTimeoutSeconds   float64 `json:"stepsTimeoutSeconds,omitempty"`
 	MeasureTimeoutSeconds float64 `json:"measureTimeoutSeconds,omitempty"`
 }
 
-// Measurement is a run of a benchmark engine, with the information for parsing its output.
+// Measurement is a run of an engine, with the information for parsing its output.
 type Measurement struct {
 	Command
 	// Format is the name of the output's format in package engine.
@@ -56,18 +56,18 @@ type Measurement struct {
 	// Only the last report is kept.
 	Snapshots bool `json:"snapshots,omitempty"`
 	// RequestedSeconds is the time for which the engine is asked to run, without fio's ramp. For rados
-	// bench it includes the ramp. It is 0 if bytes, a number of objects or a cancellation end the run.
+	// bench, it includes the ramp. It is 0 if bytes, a number of objects or a cancellation limit the run.
 	RequestedSeconds float64 `json:"requestedSeconds,omitempty"`
-	// RequestedBytes is the number of bytes that the engine has to read or write, or 0 if it is
-	// limited by time.
+	// RequestedBytes is the number of bytes that the engine has to read or write; 0 if another bound limits
+	// the run.
 	RequestedBytes int64 `json:"requestedBytes,omitempty"`
-	// MinimumSeconds is the shortest measured time that counts as a result. An engine that ended
-	// earlier has run out of work.
+	// MinimumSeconds is the shortest measured time that counts as a result. If the time is shorter, the
+	// engine had too little work.
 	MinimumSeconds float64 `json:"minimumSeconds,omitempty"`
-	// UntilCancelled says that the engine runs until its task is cancelled. The task is then Done,
-	// with the measurements up to that moment. An engine that ends by itself has failed.
+	// UntilCancelled says that the engine runs until its task is cancelled. The task is then Done, with the
+	// measurements up to that moment. If the engine ends by itself, the task fails.
 	UntilCancelled bool `json:"untilCancelled,omitempty"`
-	// OperationBytes is the size of an operation. It is set for an engine that reports bytes only if
-	// it ends by itself, and is 0 for others.
+	// OperationBytes is the size of an operation. It serves to compute bytes for rados bench, which does
+	// not report its bytes if it is stopped. It is 0 for measurements that end by themselves.
 	OperationBytes int64 `json:"operationBytes,omitempty"`
 }

@@ -105,7 +105,7 @@ func (r Remover) suspend(ctx context.Context, p Party) error {
 	return r.Jobs.Suspend(ctx, p.Job)
 }
 
-// PoolRemover removes scratch pools, and the leftovers in other pools.
+// PoolRemover removes scratch pools, and the images and objects that clients left in other pools.
 type PoolRemover struct {
 	Rook    scratchpool.Rook
 	Ceph    leftovers.Ceph
@@ -131,8 +131,8 @@ func (r PoolRemover) Remove(ctx context.Context, owner objectref.Ref, l leftover
 	if err != nil || !left.Full {
 		return left.Waits, err
 	}
-	// Full OSDs cause HEALTH_ERR, and Rook does nothing in a cluster with HEALTH_ERR, so it would
-	// never delete a pool that fills OSDs. Removing its objects ends that.
+	// Full OSDs cause HEALTH_ERR, and Rook does nothing in a cluster with HEALTH_ERR, so it would never
+	// delete a pool that fills OSDs. Removing the pool's objects ends HEALTH_ERR.
 	at, err := r.connect(ctx)
 	if err != nil {
 		return "", err

@@ -2,8 +2,8 @@ package teardown
 
 import "time"
 
-// Progress records how far a teardown has come, as far as observations do not show it. The zero
-// value is the progress of a session whose teardown has not begun.
+// Progress records the part of a teardown's progress that cannot be observed. The zero value is for a
+// session whose teardown has not begun.
 type Progress struct {
 	// done has the parts that were carried out and are complete.
 	done map[Part]bool
@@ -13,8 +13,8 @@ type Progress struct {
 	// finishedAt is when the runners were asked to end. orphansSince is when the teardown first saw
 	// running pods of a deleted Job.
 	finishedAt, orphansSince time.Time
-	// JobRemoved says that the teardown has deleted the Job, after everything that the session left in
-	// Ceph except the lock.
+	// JobRemoved says that the teardown has deleted the Job. At that time, Ceph has nothing of the session
+	// except the lock.
 	JobRemoved bool
 }
 
@@ -22,16 +22,15 @@ type Progress struct {
 // removes the data instead.
 func (p *Progress) OSDsAreFull() { p.clientsFailed, p.backgroundFailed = true, true }
 
-// OrphansRun notes that pods are running whose Job is gone.
+// OrphansRun notes since when pods of a deleted Job are running.
 func (p *Progress) OrphansRun(now time.Time) {
 	if p.orphansSince.IsZero() {
 		p.orphansSince = now
 	}
 }
 
-// note records whether a part is complete. After a part that ends clients or pods, or waits for them,
-// the removals and the release of the lock have to be repeated, because clients and pods may have
-// undone the removals.
+// note records whether a part is complete. After a part that ends clients or waits for them, the removals
+// and the release of the lock are repeated, because clients may have written data.
 func (p *Progress) note(part Part, complete bool) {
 	switch part {
 	case PartWait, PartCancelBackground, PartCancelClients, PartCleanBackground, PartCleanClients, PartFinish, PartSuspend:

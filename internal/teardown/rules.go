@@ -1,5 +1,5 @@
-// Package teardown ends the session of a benchmark, and removes everything that the session has
-// made, except its results: [Rules] decide on the next part, and a [Remover] carries it out.
+// Package teardown ends the session of a benchmark, and removes everything that the session has made,
+// except its results. [Rules] decide on the next part, and a [Remover] carries it out.
 package teardown
 
 import (
@@ -38,12 +38,12 @@ const (
 	PartFinish Part = "FinishClients"
 	// PartSuspend makes Kubernetes end the pods whose runner does not end.
 	PartSuspend Part = "SuspendJobs"
-	// PartLeftovers removes what clients have left in pools that outlast the session.
+	// PartLeftovers removes images and objects that clients have left in pools that outlast the session.
 	PartLeftovers Part = "RemoveLeftovers"
 	// PartPool removes the scratch pool.
 	PartPool Part = "RemoveScratchPool"
-	// PartJob removes the Job after the session's data and pools, because the Job has the facts about
-	// the session.
+	// PartJob removes the Job after the session's data and pools, because the Job stores the session's
+	// spec.
 	PartJob Part = "RemoveJob"
 	// PartPrune deletes results beyond the history limit.
 	PartPrune Part = "PruneResults"
@@ -54,8 +54,7 @@ const (
 // Next is the next part of a teardown.
 type Next struct {
 	Part Part
-	// Waits says what the teardown waits for during the part; Done if only [Remover.Do] finds that
-	// out.
+	// Waits says what the teardown waits for after the part; Done if [Remover.Do] determines the wait.
 	Waits reconcile.Wait
 }
 
@@ -75,13 +74,13 @@ type View struct {
 	Now time.Time
 	// InCeph says that Ceph may have pools, images, objects or the lock of the session.
 	InCeph bool
-	// Clients and Background are the Jobs of the session that exist. Standalone says that the
-	// client is standalone. Orphans are pods of the session whose Job is gone.
+	// Clients and Background are the session's Jobs with their pods. Standalone says that the client is
+	// standalone. Orphans are pods of the session whose Job is gone.
 	Clients, Background Party
 	Standalone          bool
 	Orphans             []corev1.Pod
-	// StopsOSDs, OwnsPool and OwnsLock say that the session may have stopped OSDs, that it may have
-	// a scratch pool of its own, and that the benchmark itself, not its sweep, holds the lock.
+	// StopsOSDs says that the session may have stopped OSDs, and OwnsPool that it may have its own scratch
+	// pool. OwnsLock says that the benchmark itself, not its sweep, holds the lock.
 	StopsOSDs, OwnsPool, OwnsLock bool
 	// Leftovers says where the session may have left something.
 	Leftovers leftovers.Leftovers
@@ -94,8 +93,8 @@ type Facts struct {
 }
 
 // Rules returns the rules of a teardown in order. Once the OSDs are up, the clients remove their data,
-// because they work in parallel and have access to files. Then the manager checks for leftovers and
-// removes them. If no rule applies, the teardown is complete. Every part can be repeated.
+// because they work in parallel and can reach the files on a claim. Then the manager checks for leftovers
+// and removes them. If no rule applies, the teardown is complete. Every part can be repeated.
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
@@ -105,10 +104,10 @@ func Rules() []reconcile.Rule[Facts, Next] {
 		{Name: "waitForOrphans", Func: waitForOrphans},             // pods of a deleted Job may still write
 		{Name: "finishClients", Func: finishClients},               // each runner ends, and with it its pod
 		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends the pods whose runner does not end
-		{Name: "removeLeftovers", Func: removeLeftovers},           // what clients did not remove
+		{Name: "removeLeftovers", Func: removeLeftovers},           // data that clients did not remove
 		{Name: "removeOwnScratchPool", Func: removeOwnScratchPool}, // a shared pool belongs to the sweep
 		{Name: "removeClients", Func: removeClients},               // the Job, with its pods and Secret
-		{Name: "pruneResults", Func: pruneResults},                 // of the oldest sessions
+		{Name: "pruneResults", Func: pruneResults},                 // deletes results beyond the history limit
 		{Name: "releaseForNextHolder", Func: releaseForNextHolder}, // everything is gone from Ceph
 	}
 }
@@ -135,8 +134,8 @@ func cleanUpByClients(f Facts) (Next, bool) {
 		Next{PartCleanClients, "The clients are removing their data."})
 }
 
-// cleanUp makes the runners cancel their tasks and then remove their data, if all of them answer.
-// The manager removes the data if they have failed to.
+// cleanUp makes the runners cancel their tasks and then remove their data, if all of them answer. If failed
+// is true, they only cancel their tasks, and the manager removes the data.
 func (p Party) cleanUp(failed bool, cancel, clean Next) (Next, bool) {
 	if p.Tasks == nil || p.Cleanup == nil || isLost(p.Runners) || len(clientview.Addresses(p.Pods)) < len(p.Tasks) {
 		return Next{}, false
@@ -170,8 +169,8 @@ func waitForStandalone(f Facts) (Next, bool) {
 	return Next{PartWait, "The client is removing its data."}, f.Standalone && f.Clients.Tasks.Any(leftovers.TaskID, isUnfinished)
 }
 
-// OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds their
-// grace period, so Kubernetes has ended them by then, unless their node is lost or something keeps them.
+// OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds the pods' grace
+// period, so Kubernetes has then ended these pods, unless their node is lost.
 const OrphansWithin = 2 * clientjob.StandaloneGrace
 
 // waitForOrphans waits for the pods of a deleted Job. Otherwise, data that they still write would

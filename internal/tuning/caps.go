@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// DeniedError reports a change that Ceph denied because the key lacks caps. A retry fails too,
-// until an administrator changes the key's caps.
+// DeniedError reports a change that Ceph denied because the key lacks caps. A retry fails too, until an
+// administrator changes the caps.
 type DeniedError struct {
 	Setting Setting
 	// User is the user of the key, without "client."
@@ -30,7 +30,7 @@ func (e *DeniedError) Error() string {
 // Unwrap returns Ceph's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// denied wraps an error in a DeniedError if Ceph denied the change to the key.
+// denied wraps Ceph's denial of a change in a *DeniedError. It returns every other error unchanged.
 func denied(err error, of Setting, at ceph.Connection) error {
 	if answer, answered := errors.AsType[*ceph.Error](err); answered && answer.Denied() {
 		return &DeniedError{Setting: of, User: at.User, Err: err}
@@ -38,8 +38,8 @@ func denied(err error, of Setting, at ceph.Connection) error {
 	return err
 }
 
-// capsFor returns the caps that are needed to change and restore a setting, and the daemons
-// that check them: the mons or the managers.
+// capsFor returns the caps that a key needs to change and restore a setting, and the type of daemon that
+// checks them: mon or mgr.
 func capsFor(of Setting) (daemon string, grants []string) {
 	both := func(one, other, with string) []string {
 		return []string{fmt.Sprintf("allow command %q%s", one, with), fmt.Sprintf("allow command %q%s", other, with)}
@@ -64,9 +64,9 @@ func capsFor(of Setting) (daemon string, grants []string) {
 	}
 }
 
-// MissingCaps returns the grants that have to be added to a key's mon caps before it can vary the
-// settings. It does not check mgr caps. A cap that it cannot parse, such as `allow *` or a profile,
-// counts as sufficient; if it is not, Ceph denies the change.
+// MissingCaps returns the caps that have to be added to a key's mon caps, so that the key can vary the
+// settings. It does not check mgr caps. A cap that it cannot parse, such as `allow *` or a profile, counts as
+// sufficient. If such a cap is not sufficient, Ceph denies the change.
 func MissingCaps(monCaps string, settings []Setting) []string {
 	var has []grant
 	for text := range strings.SplitSeq(monCaps, ",") {
@@ -85,7 +85,7 @@ func MissingCaps(monCaps string, settings []Setting) []string {
 	return missing
 }
 
-// grant is the part of one cap that concerns commands.
+// grant is one parsed cap: the command that the cap allows, and the constraints on the command's arguments.
 type grant struct {
 	command string // "" if the cap does not name a command
 	with    map[string]string
@@ -113,8 +113,8 @@ func parseGrant(text string) grant {
 	return g
 }
 
-// covers reports whether the grant may allow the needed command. It ignores constraints that needed
-// does not name, such as a constraint on the value.
+// covers reports whether the grant may allow the needed command. It ignores constraints on arguments that
+// needed does not name, such as the value.
 func (g grant) covers(needed grant) bool {
 	if g.unclear || g.command != needed.command {
 		return g.unclear

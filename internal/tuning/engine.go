@@ -18,20 +18,20 @@ type Ceph interface {
 	ceph.Tuner
 }
 
-// Guard verifies that this process holds the lock of the Ceph cluster, and returns the fence to
-// send with a change. The engine calls Guard immediately before each change. Only the changes of one
-// switch, or of one configuration that Try applies, share a call.
+// Guard verifies that this process holds the lock of the Ceph cluster, and returns the fence to send with a
+// change. The Engine calls Guard immediately before each change. All changes of one switch share one call,
+// and so do all changes of one configuration in Try.
 type Guard func(ctx context.Context) (ceph.Fence, error)
 
 // Cluster is a Ceph cluster whose settings an Engine changes.
 type Cluster struct {
 	FSID string
-	// Observer is the connection for reading, Tuner the one for changes.
+	// Observer is the connection for reading, and Tuner is the connection for changes.
 	Observer, Tuner ceph.Connection
 }
 
-// Engine changes the settings of one Ceph cluster and restores them. Its methods are safe for
-// concurrent use, and all except Switch are idempotent.
+// Engine changes the settings of one Ceph cluster and restores them. Its methods are safe for concurrent use,
+// and all except Switch are idempotent.
 type Engine struct {
 	ceph    Ceph
 	cluster Cluster
@@ -49,10 +49,10 @@ type Engine struct {
 	mu sync.Mutex
 	// epoch is the lock's epoch at the last call of enter.
 	epoch int64
-	// inherited is the time at which this engine began to wait for the changes of an earlier process,
-	// whose journal it takes over; zero without such a wait.
+	// inherited is the time at which inherit began to wait for the changes of an earlier process; zero if
+	// inherit does not wait.
 	inherited time.Time
-	// saved reports whether this engine has saved the journal, and its last save succeeded.
+	// saved reports whether this Engine's last save of the journal succeeded; false before the first save.
 	saved bool
 }
 
@@ -65,18 +65,18 @@ type Options struct {
 	// Kubernetes is the UID of the sweeps' Kubernetes cluster.
 	Kubernetes string
 	Now        func() time.Time
-	// Until is the deadline for restoring the changes; zero for none. The journal stores it for
-	// a process that takes over.
+	// Until is the deadline for restoring the changes; zero for no deadline. The journal stores the deadline,
+	// because another process may have to restore the changes.
 	Until time.Time
-	// Reached is called at each step. If it returns an error, the current operation ends with that
-	// error. Tests use it to simulate a crash; nil does nothing.
+	// Reached is called at each step, unless it is nil. If Reached returns an error, the current operation
+	// ends with that error. Tests use Reached to simulate a crash.
 	Reached func(Step) error
-	// Doubts records commands with an unknown outcome. All engines of the process share it; nil if
-	// there is only this engine.
+	// Doubts records commands with an unknown outcome. All Engines of a process share one Doubts. If the
+	// process has only this Engine, Doubts may be nil.
 	Doubts *Doubts
 }
 
-// NewEngine returns an engine for a cluster.
+// NewEngine returns an Engine for a cluster.
 func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	if o.Reached == nil {
 		o.Reached = func(Step) error { return nil }
@@ -90,7 +90,7 @@ func NewEngine(to Ceph, cluster Cluster, o Options) *Engine {
 	}
 }
 
-// WaitError says that the operation has to wait until a given time.
+// WaitError says that the operation has to be repeated at the time Until or later.
 type WaitError struct {
 	Until time.Time
 	Why   string
@@ -107,24 +107,23 @@ func (e *OtherSweepError) Error() string {
 	return fmt.Sprintf("the settings that %s changed are not restored yet: restore or abandon them first", e.Sweep.Ref())
 }
 
-// Journal returns the kept journal, which may be done; nil if none is kept.
+// Journal returns the stored journal, which may be done; nil if the store has no journal.
 func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
 // Applied is the result of Apply.
 type Applied struct {
-	// Changed lists the changes that were sent to Ceph. The other settings had their values
-	// already.
+	// Changed lists the changes that were sent to Ceph. Settings that already had the wanted value are not
+	// sent.
 	Changed []Change
 	// NotTaken lists the changes whose value Ceph did not have when the settings were read back.
 	NotTaken []Inert
 }
 
-// Apply changes settings in the given order, except that settings which unlock others in mClock
-// come first. Before the first change, it writes the original values into the journal. After an
-// *OtherSweepError or *WaitError nothing has changed. After any other error, including
-// *DeniedError, some settings may have changed.
+// Apply changes settings in the given order, but settings that unlock others in mClock come first. Before the
+// first change, Apply writes the original values into the journal. After an *OtherSweepError or *WaitError,
+// nothing has changed. After any other error, including *DeniedError, some settings may have changed.
 func (e *Engine) Apply(ctx context.Context, sweep Sweep, changes []Change) (Applied, error) {
 	changes = unlockFirst(changes, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -157,11 +156,11 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 	return next
 }
 
-// begin returns the journal for a sweep's changes: the open journal of the sweep, or else next,
-// which is empty. A done journal may remain, for example because the removal of a copy failed, so
-// begin ignores its entries. If the done journal is the sweep's own, next continues its epoch and revision, so
-// that the next write supersedes every remaining copy. An open journal of another sweep is an
-// error.
+// begin returns the journal for a sweep's changes: j if it is the sweep's open journal, and otherwise next,
+// which has no entries. A done j may remain, for example because the removal of a copy failed; begin ignores
+// its entries. If a done j belongs to the same sweep, next continues the epoch and the revision of j, so that
+// the next write supersedes every remaining copy. If j is open and belongs to another sweep, begin returns an
+// *OtherSweepError.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -177,7 +176,7 @@ func begin(j, next *Journal) (*Journal, error) {
 	return next, nil
 }
 
-// writeAhead writes the intended changes into the journal, unless the journal has them already.
+// writeAhead writes the intended changes into the journal, unless the journal already has them.
 func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
 	known := j.clone()
 	j.Until = e.until
@@ -199,8 +198,8 @@ func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, b
 	if err := j.closable(); err != nil {
 		return err
 	}
-	// Without a successful save by this engine, even an unchanged journal is written again: one of
-	// its copies may be outdated.
+	// If this Engine has not saved the journal successfully, even an unchanged journal is written again,
+	// because one of its copies may be outdated.
 	if len(j.Entries) == 0 || known.equal(j) && j.Writer == e.writer && e.saved {
 		return nil
 	}
@@ -225,7 +224,8 @@ func (e *Engine) persist(ctx context.Context, j *Journal) error {
 	return e.reached(StepIntentReadBack)
 }
 
-// restorable returns an error for a change that could not be restored.
+// restorable returns an error if the current value of a setting could not be set again, because the sidecar
+// refuses such a value.
 func restorable(change Change, now cephvalue.Value) error {
 	if !now.Set {
 		return nil
@@ -264,13 +264,13 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 	return e.noteStored(ctx, j, changes, applied)
 }
 
-// maxOriginals bounds how often a setting's original value is rewritten because another client
-// changed it meanwhile.
+// maxOriginals is the number of corrections after which confirm gives up on a setting that another client
+// keeps changing.
 const maxOriginals = 3
 
-// confirm reads a setting once more right before it is changed, and corrects its original in the
-// journal: another client may change it while the journal is written. Ceph has no compare-and-swap,
-// so a change between this read and the command is still lost.
+// confirm reads a setting again immediately before the change. If the tuner has not changed the setting yet,
+// but another client has, confirm corrects the original value in the journal. Ceph has no compare-and-swap,
+// so a foreign change between this read and the command is lost.
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
 		entry, _ := j.Entry(change.Setting)
@@ -303,8 +303,8 @@ func noted(j *Journal, changes []Change) bool {
 	})
 }
 
-// noteStored reads the values back in Ceph's notation, and writes them into the journal. It adds
-// values that Ceph does not have to NotTaken.
+// noteStored reads the values of changes back in Ceph's notation, and writes them into the journal. If Ceph
+// has another value, noteStored adds the change to NotTaken instead.
 func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, applied Applied) (Applied, error) {
 	after, err := e.facts(ctx, SettingsOf(changes))
 	if err != nil {
@@ -333,7 +333,7 @@ func (e *Engine) noteStored(ctx context.Context, j *Journal, changes []Change, a
 	return applied, e.reached(StepStoredWritten)
 }
 
-// save writes the journal with this process as its writer.
+// save writes the journal as its next revision, with this process as its writer.
 func (e *Engine) save(ctx context.Context, j *Journal) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
@@ -346,12 +346,12 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 	return err
 }
 
-// epochOf returns the epoch for the next write of a journal. The guard has just verified the lock.
-// So if the journal has a higher epoch than the lock, another process wrote it under another Lease,
-// which was deleted or is in another Kubernetes cluster. If the journal is open, the engine has
-// already waited until the commands of that process ended. Refusing to write would strand the
-// journal. The engine's first write uses the next epoch, which supersedes anything that the other
-// process may still write, and its further writes use the same epoch.
+// epochOf returns the epoch for the next write of a journal: the lock's epoch, unless the journal has a
+// higher one. The guard has just verified the lock. So a higher epoch comes from another process under
+// another Lease, which was deleted or is in another Kubernetes cluster. Refusing to write would strand the
+// journal. Instead, this Engine's first write raises the journal's epoch by one, which supersedes later
+// writes of the other process. Further writes keep that epoch. Before the Engine writes an open journal,
+// inherit has waited until the other process's commands ended.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -363,8 +363,7 @@ func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	}
 }
 
-// setVaried sends a value of the sweep to Ceph. A baseline's value may be the original, which is
-// exempt from bounds.
+// setVaried verifies the lock and sends a value of the sweep to Ceph.
 func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
@@ -373,15 +372,16 @@ func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error
 	return e.setUnder(ctx, fence, j, change)
 }
 
-// setUnder changes a setting under a lock that has just been verified.
+// setUnder sends a value of the sweep to Ceph under a lock that has just been verified. Bounds do not apply
+// to a value that equals the original, such as a baseline's.
 func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, change Change) error {
 	entry, journalled := j.Entry(change.Setting)
 	fence.Restores = journalled && entry.same(change.To, entry.Original)
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// set sends a value to Ceph. The caller sets original if the value is the setting's original in the
-// journal, to which no bounds apply. If the key lacks the caps, the error is a *DeniedError.
+// set verifies the lock and sends a value to Ceph. The argument original says that the value is the setting's
+// original in the journal, to which no bounds apply. If the key lacks the caps, the error is a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {
@@ -421,13 +421,13 @@ func (e *Engine) sendVerb(ctx context.Context, fence ceph.Fence, of Setting, to 
 	}
 }
 
-// facts reads the facts that these settings need.
+// facts reads the facts that the settings need.
 func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 	return ReadFacts(ctx, e.ceph, e.cluster.Observer, settings)
 }
 
-// ReadFacts reads the facts that the settings need. It reads no others, because they may be
-// unavailable: the balancer's state, for example, cannot be read without a manager.
+// ReadFacts reads the facts that the settings need. It does not read other facts, because they may be
+// unavailable: for example, the balancer's state cannot be read without a manager.
 func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error

@@ -7,10 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// HoldStill returns the changes that stop Ceph's own activity: autoscalers, which would revert
-// pg_num; the balancer, which would move PGs between runs; and, if requested, scrubs. It returns no
-// change for an activity that is already off. It needs facts with the OSD map and the balancer's
-// state.
+// HoldStill returns the changes that turn off the pools' autoscalers, the balancer and, with pauseScrubs,
+// scrubs. An autoscaler would revert pg_num, and the balancer would move PGs between runs. HoldStill omits
+// what is already off. The facts must have the OSD map and the balancer's state.
 func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) {
 	var changes []Change
 	for _, name := range pools {
@@ -37,7 +36,7 @@ func HoldStill(facts Facts, pools []string, pauseScrubs bool) ([]Change, error) 
 	for _, flag := range []string{ceph.FlagNoScrub, ceph.FlagNoDeepScrub} {
 		setting := Setting{Kind: KindScrubFlag, Option: flag}
 		if set, err := facts.Value(setting); err != nil || set.Set {
-			continue // The flag is set already. With an OSD map, err is nil.
+			continue // The flag is set already; err is nil if the facts have an OSD map.
 		}
 		changes = append(changes, Change{Setting: setting, To: cephvalue.Of(yes), Type: cephvalue.Bool})
 	}

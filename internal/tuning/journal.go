@@ -27,20 +27,20 @@ const SchemaVersion = 1
 type Journal struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	FSID          string `json:"fsid"`
-	// Sweep is the object on whose behalf the cluster is changed.
+	// Sweep is the sweep or benchmark for which the cluster is changed.
 	Sweep Sweep `json:"sweep"`
-	// Cluster is the UID of the object's Kubernetes cluster; "" if an earlier version of cephtune
-	// began the journal.
+	// Cluster is the UID of the Kubernetes cluster with that sweep or benchmark; "" in journals of cephtune
+	// versions that did not record it.
 	Cluster string `json:"cluster,omitempty"`
-	// Epoch is the lock's epoch at the last write, or a higher one if an earlier writer held
-	// another Lease with a higher epoch. It never decreases. Writer is the process that last wrote
-	// the journal. Revision counts the writes.
+	// Epoch is the lock's epoch at the last write, or a higher one if an earlier writer held another Lease
+	// with a higher epoch. Epoch never decreases. Writer is the process that last wrote the journal. Revision
+	// counts the writes.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
-	// Until is the deadline for restoring everything; zero for none.
+	// Until is the deadline for restoring everything; zero for no deadline.
 	Until time.Time `json:"until,omitzero"`
-	// Entries lists the settings in the order of their first change.
+	// Entries lists the settings in the order of their first change since they were last restored.
 	Entries []Entry `json:"entries"`
 }
 
@@ -49,26 +49,26 @@ func (j *Journal) IsOutage() bool {
 	return slices.ContainsFunc(j.Entries, func(e Entry) bool { return e.Setting.Kind == KindNoUp })
 }
 
-// Sweep names the object on whose behalf settings are changed, in the form that journals use.
+// Sweep identifies the sweep or benchmark for which settings are changed, in the form that journals use.
 type Sweep struct {
-	// Kind is the object's kind; "" or CephTuningSweep for a sweep.
+	// Kind is the kind of the object; "" or CephTuningSweep for a sweep.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid"`
 }
 
-// SweepOf returns the name of an object in the form that journals use.
+// SweepOf converts a reference to the form that journals use.
 func SweepOf(r objectref.Ref) Sweep {
 	return Sweep{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
 }
 
-// Ref returns a reference to the same object.
+// Ref converts the Sweep to a reference.
 func (s Sweep) Ref() objectref.Ref {
 	return objectref.Ref{Kind: s.KindOrSweep(), Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}
 }
 
-// KindOrSweep returns the kind of the object.
+// KindOrSweep returns the kind of the object, CephTuningSweep if Kind is empty.
 func (s Sweep) KindOrSweep() string { return cmp.Or(s.Kind, "CephTuningSweep") }
 
 // String returns namespace/name.
@@ -77,17 +77,17 @@ func (s Sweep) String() string { return s.Namespace + "/" + s.Name }
 // Entry is one setting that was changed or may have been changed.
 type Entry struct {
 	Setting Setting `json:"setting"`
-	// PoolID is the ID of the setting's pool, since a pool may be renamed; 0 for a setting
-	// without a pool, and in journals of earlier versions.
+	// PoolID is the ID of the setting's pool, because a pool may be renamed. It is 0 for a setting without a
+	// pool, and in journals of cephtune versions that did not record it.
 	PoolID int64  `json:"poolID,omitempty"`
 	Type   string `json:"type"`
-	// Original is the setting's value before the first change.
+	// Original is the setting's value before the tuner's first change.
 	Original cephvalue.Value `json:"original"`
 	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
 	State   State          `json:"state"`
-	// Found is the value that another client set, if the setting was left alone. A long value is
-	// shortened: see maxFound.
+	// Found is the value that another client set, if State is LeftAlone. A value of more than maxFound bytes
+	// is shortened.
 	Found *cephvalue.Value `json:"found,omitempty"`
 }
 
@@ -98,7 +98,7 @@ type AppliedValue struct {
 	Stored *cephvalue.Value `json:"stored,omitempty"`
 }
 
-// State is the outcome of an entry.
+// State says whether an entry is open, or how it was closed.
 type State string
 
 // The states of an entry. Restored and LeftAlone may become Open again; Gone, Kept and Abandoned
@@ -114,12 +114,12 @@ const (
 	Gone State = "Gone"
 	// Kept means that the setting keeps a value of the tuner on purpose.
 	Kept State = "Kept"
-	// Abandoned means that a person gave up the restore. The setting may have a value of the tuner.
+	// Abandoned means that a person gave up the restore. The setting may still have a value of the tuner.
 	Abandoned State = "Abandoned"
 )
 
-// ForeignChangeError says that another client has changed a setting: it has a value that the journal
-// does not explain or, for an option of a session's own pool, not the value that was set last.
+// ForeignChangeError says that another client has changed a setting. Either the journal does not list the
+// value that was found, or the tuner set another value last.
 type ForeignChangeError struct {
 	Setting Setting
 	Found   cephvalue.Value
@@ -135,8 +135,8 @@ func newJournal(fsid string, sweep Sweep) *Journal {
 	return &Journal{SchemaVersion: SchemaVersion, FSID: fsid, Sweep: sweep}
 }
 
-// clone returns a copy whose entries can change independently. Both journals share the values that
-// Found and Stored point to, which are never modified.
+// clone returns a copy whose entries can change independently. The copies share the values that Found and
+// Stored point to, which are never modified.
 func (j *Journal) clone() *Journal {
 	twin := *j
 	twin.Entries = slices.Clone(j.Entries)
@@ -164,9 +164,9 @@ func (j *Journal) index(of Setting) int {
 	return slices.IndexFunc(j.Entries, func(e Entry) bool { return e.Setting == of })
 }
 
-// intend records that a setting is about to change from its current value. For a setting without an
-// entry, or with a restored one, that value becomes the original. It is an error if the setting's
-// entry has any other closed state, or if another client has changed the setting.
+// intend records that a setting is about to change. If the setting has no entry or a restored one, the
+// current value becomes the original. It is an error if the entry is closed in another state, or if another
+// client has changed the setting.
 func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	at := j.index(change.Setting)
 	fresh := Entry{
@@ -180,7 +180,7 @@ func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	entry := &j.Entries[at]
 	switch {
 	case entry.State == Restored:
-		// The sweep was suspended and restored the setting. It continues with the current value as
+		// The sweep restored the setting when it was suspended. Now it continues, with the current value as
 		// the original.
 		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
 		return nil
@@ -195,8 +195,8 @@ func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	return nil
 }
 
-// identify records the ID of a setting's pool. A different pool with the same name must not be
-// changed.
+// identify records the ID of a setting's pool. If the journal has another ID for the pool, it returns
+// ErrPoolGone, because a different pool with the same name must not be changed.
 func (j *Journal) identify(of Setting, id int64) error {
 	entry := &j.Entries[j.index(of)]
 	if entry.PoolID != 0 && entry.PoolID != id {
@@ -206,8 +206,8 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched returns the settings that have no value of the tuner: the tuner has not changed them
-// yet, or has restored them. Call it before the journal records the changes.
+// untouched maps the setting of each change to true if the tuner has not changed the setting yet, or has
+// restored it. Call untouched before intend, because intend opens the entries.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
 	for _, change := range changes {
@@ -217,10 +217,10 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	return untouched
 }
 
-// confirm compares a setting's current value with the journal immediately before the change. If an
-// untouched setting no longer has the recorded original, the current value becomes the original,
-// and changed reports that the journal has to be written again. If another client has changed a
-// setting that is not untouched, the error is a *ForeignChangeError.
+// confirm compares a setting's current value with the journal immediately before the change. If an untouched
+// setting no longer has the recorded original, the current value becomes the original, and confirm reports
+// that the journal has to be written again. If another client has changed a setting after the tuner did, the
+// error is a *ForeignChangeError.
 func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
@@ -235,8 +235,8 @@ func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (chan
 	return changed, err
 }
 
-// stored records Ceph's notation of a value, and reports whether Ceph has that value. A value that
-// differs in more than notation is not recorded: another client may have set it.
+// stored records Ceph's notation of a value, and reports whether Ceph has that value. If the values differ in
+// more than notation, stored records nothing, because another client may have set the value in Ceph.
 func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
 	if !entry.same(now, change.To) {
@@ -250,7 +250,7 @@ func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 	return true
 }
 
-// closeEntry records the outcome of a setting.
+// closeEntry closes the entry of a setting, and shortens a long value that was found.
 func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	entry.State, entry.Found = state, found
@@ -259,8 +259,8 @@ func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
 	}
 }
 
-// comparable returns the settings whose entries were closed by comparison with Ceph. A change
-// that was still in flight may have altered them since.
+// comparable returns the settings that were compared with Ceph when their entries were closed. A command that
+// Ceph executed after the comparison may have changed these settings.
 func (j *Journal) comparable() []Setting {
 	var settings []Setting
 	for _, entry := range j.Entries {
@@ -271,8 +271,8 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen reopens a closed entry whose setting has a value of the tuner after all, because a change
-// took effect late. If the setting was left alone, the other client's value becomes the original.
+// reopen opens a closed entry again if the setting has a value of the tuner after all, because Ceph executed
+// a command late. If the setting was left alone, the other client's value becomes the original.
 func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
@@ -288,8 +288,8 @@ func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 
 func (e Entry) same(a, b cephvalue.Value) bool { return same(e.Setting, e.Type, a, b) }
 
-// GiveUp abandons all open entries. It does not write the journal: the caller saves each copy that
-// it can reach.
+// GiveUp abandons all open entries. It does not write the journal: the caller saves each copy that it can
+// reach.
 func (j *Journal) GiveUp() {
 	for i := range j.Entries {
 		if j.Entries[i].State == Open {
@@ -308,8 +308,7 @@ const (
 	leaveAlone
 )
 
-// judge compares a setting's current value with the original and with the values that the tuner
-// set.
+// judge compares a setting's current value with the original and with the values that the tuner set.
 func (e Entry) judge(now cephvalue.Value) action {
 	switch {
 	case e.same(now, e.Original):
@@ -323,10 +322,10 @@ func (e Entry) judge(now cephvalue.Value) action {
 	}
 }
 
-// ToRestore returns the open entries in the order of their restore. First come the varied settings:
-// those whose original value unlocks others in mClock, and then the rest, in reverse order of their
-// changes. The autoscaler, the balancer, the scrub flags and noup come last, because an active
-// autoscaler would change the number of PGs itself.
+// ToRestore returns the open entries in the order of their restore: the reverse order of their changes, with
+// two exceptions. Settings whose original value unlocks others in mClock come first. Autoscalers, the
+// balancer, the scrub flags and noup come last, because an active autoscaler would change the number of PGs
+// itself.
 func (j *Journal) ToRestore() []Entry {
 	var varied, held []Entry
 	for _, entry := range slices.Backward(j.Entries) {
@@ -342,9 +341,9 @@ func (j *Journal) ToRestore() []Entry {
 	return append(varied, held...)
 }
 
-// waitsFor returns an open setting that has to be restored before the given one: an active
-// autoscaler would change the number of PGs, the balancer would move them, and mClock would remove
-// the options that it locks.
+// waitsFor returns an open setting that has to be restored before the given one. The number of PGs comes
+// before the autoscaler, which would change it, and before the balancer, which would move PGs. A setting that
+// unlocks options in mClock comes before those options, because OSDs would remove locked options.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&
@@ -359,18 +358,18 @@ func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 }
 
 const (
-	// maxStored is the maximum size of an encoded journal in bytes: Ceph's limit for a config-key
-	// value, minus a margin.
+	// maxStored is the maximum size of an encoded journal in bytes: Ceph's limit for a config-key value,
+	// minus a margin.
 	maxStored = 63 << 10
-	// maxJournal is the size in bytes that a journal may grow to. The engine checks it before it
-	// adds changes.
+	// maxJournal is the maximum size in bytes of a journal whose entries are all closed. closable checks it
+	// before settings are changed.
 	maxJournal = 60 << 10
 	// maxFound is the number of bytes that the journal keeps of another client's value.
 	maxFound = 128
 )
 
-// closable returns an error for a journal that would be too large once all of its entries are
-// closed. Such a journal would stay open for ever.
+// closable returns an error for a journal that would be too large once all of its entries are closed. Such a
+// journal could never be closed.
 func (j *Journal) closable() error {
 	largest := j.clone()
 	largest.Epoch, largest.Revision = math.MaxInt64, math.MaxInt64
@@ -378,7 +377,7 @@ func (j *Journal) closable() error {
 	largest.Writer = strings.Repeat("w", max(len(j.Writer), 64))
 	for i := range largest.Entries {
 		entry := &largest.Entries[i]
-		// No state is longer than LeftAlone, and JSON encodes each < with six bytes.
+		// No state has a longer name than LeftAlone, and JSON encodes each < with six bytes.
 		entry.State, entry.Found = LeftAlone, &cephvalue.Value{Set: true, Text: strings.Repeat("<", maxFound+1)}
 		for k := range entry.Applied {
 			if ours := &entry.Applied[k]; ours.Stored == nil {
@@ -401,7 +400,7 @@ func longestForm(valueType, text string) string {
 	return text
 }
 
-// Encode returns the journal as JSON.
+// Encode returns the journal as JSON. A journal of more than maxStored bytes is an error.
 func Encode(j *Journal) ([]byte, error) {
 	text, err := json.Marshal(j)
 	if err == nil && len(text) > maxStored {
@@ -410,7 +409,7 @@ func Encode(j *Journal) ([]byte, error) {
 	return text, err
 }
 
-// equal reports whether two journals are stored as the same text. A nil journal equals only nil.
+// equal reports whether two journals have the same JSON. A nil journal equals only nil.
 func (j *Journal) equal(other *Journal) bool {
 	first, err := json.Marshal(j)
 	if err != nil {
@@ -420,7 +419,7 @@ func (j *Journal) equal(other *Journal) bool {
 	return err == nil && bytes.Equal(first, second)
 }
 
-// Decode parses a journal.
+// Decode parses a journal. It refuses a journal of another schema version, or without an FSID.
 func Decode(text []byte) (*Journal, error) {
 	var j Journal
 	if err := json.Unmarshal(text, &j); err != nil {

@@ -15,9 +15,9 @@ const (
 	mClock         = "mclock_scheduler"
 )
 
-// HelpFor returns the options for which Ceph's help is needed to judge settings: the settings' own
-// options, and those that unlock others in mClock. Without options of the central configuration, it
-// returns nil.
+// HelpFor returns the options whose help has to be read from Ceph before settings are judged: the settings'
+// options, and the options that unlock others in mClock. If no setting is an option of the central
+// configuration, it returns nil.
 func HelpFor(settings []Setting) []string {
 	var options []string
 	for _, s := range settings {
@@ -36,19 +36,17 @@ func HelpFor(settings []Setting) []string {
 	return options
 }
 
-// mClock locks these options: shares unless the profile is custom, recovery options unless
-// optionOverride is true, and sleeps always. If an option of mClockShares or mClockRecovery is set
-// while it is locked, an OSD removes it within a second from section osd and from its own section.
-// The OSD does so even if the option is unlocked right afterwards. A value that was set before
-// mClock locked the option stays.
+// mClock locks these options: shares unless the profile is custom, recovery options unless optionOverride is
+// true, and sleeps always. If a share or a recovery option is set while it is locked, an OSD removes the
+// value within a second from sections osd and osd.N. The OSD does so even if the option is unlocked
+// immediately afterwards. A value that was set before mClock locked the option stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)
 	mClockSleeps   = regexp.MustCompile(`^osd_(recovery|delete|snap_trim|scrub)_sleep(_\w+)?$`)
 )
 
-// LockedByMClock reports whether mClock locks an option, always or for some values of other
-// options.
+// LockedByMClock reports whether mClock locks an option, always or for some values of other options.
 func LockedByMClock(option string) bool {
 	return mClockShares.MatchString(option) || mClockRecovery.MatchString(option) || mClockSleeps.MatchString(option)
 }
@@ -65,8 +63,8 @@ func unlock(option string) string {
 	}
 }
 
-// lockedBy says why an option would be inert, given the values of optionProfile and optionOverride
-// in the same configuration; "" if it would take effect.
+// lockedBy says why an option would be inert with these values of optionProfile and optionOverride; "" if the
+// option would take effect.
 func lockedBy(option string, profile, override string) string {
 	locked := mClockShares.MatchString(option) && profile != profileCustom ||
 		mClockRecovery.MatchString(option) && !strings.EqualFold(override, yes) ||
@@ -86,7 +84,7 @@ func unlocks(of Setting, value cephvalue.Value) bool {
 		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
 }
 
-// needs reports whether an option is inert without the unlocking option.
+// needs reports whether option is inert until the other setting unlocks it.
 func needs(option, unlocking Setting) bool {
 	if option.Kind != KindConfig {
 		return false
@@ -95,8 +93,7 @@ func needs(option, unlocking Setting) bool {
 		unlocking.Option == optionOverride && mClockRecovery.MatchString(option.Option)
 }
 
-// unlockFirst moves the elements that unlock options to the front. The others keep their
-// order.
+// unlockFirst moves the elements that unlock options to the front, and otherwise keeps the order.
 func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	var first, rest []T
 	for _, one := range all {
@@ -109,9 +106,9 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 	return append(first, rest...)
 }
 
-// lockedNow returns a setting's current value, and says why it could not be restored: mClock locks
-// the option, so OSDs would remove the value. The reason is "" for a value that could be restored.
-// OSDs do not remove sleeps or values with a mask.
+// lockedNow returns a setting's current value, and the reason why that value could not be restored: OSDs
+// would remove it, because mClock locks the option. The reason is "" for a value that could be restored. OSDs
+// do not remove sleeps or values with a mask.
 func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

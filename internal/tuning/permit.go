@@ -11,10 +11,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Permit returns the check that the sidecar makes before each command that changes an option, unless
-// the command restores an original: whether the administrator allows the setting in the cluster of
-// the requesting tuner. The controller makes the same check with more facts, but this check does not
-// rely on the controller. Only the controller checks the value that an unset option falls back to.
+// Permit returns the check that the sidecar makes before each command that changes an option, except commands
+// that restore an original. The check passes if the administrator allows the value in a cluster of the
+// requesting tuner. The controller makes further checks, but the sidecar does not rely on them. For a command
+// that unsets an option, only the controller checks the value that then takes effect.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {
@@ -42,11 +42,11 @@ func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 // refusal says why a value is not allowed in a cluster; "" if it is allowed.
 func refusal(of Setting, to cephvalue.Value, about Known, cluster settings.Cluster) string {
 	if of.Kind == KindPoolOption && of.Option == optionAutoscaler && to == cephvalue.Of(autoscalerOff) && cluster.AllowsPool(of.Pool) {
-		return "" // HoldStill turns the autoscaler off while pg_num is varied.
+		return "" // A sweep turns the autoscaler off while it varies pg_num.
 	}
 	w := request{setting: of, values: []cephvalue.Value{to}}
 	if can, _ := settings.SwitchesInPool(of.Option); can && settings.IsScratchPool(of.Pool) {
-		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session switches options of its own pool.
+		return first(takesValues(w, about, Permissions{Cluster: cluster})) // A session may switch options of its scratch pool.
 	}
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed, takesValues} {
 		if why := first(rule(w, about, Permissions{Cluster: cluster})); why != "" {
@@ -67,7 +67,7 @@ func first(problems []Problem) string {
 	return problems[0].Message
 }
 
-// helps caches Ceph's help for options, by monitors and option.
+// helps caches Ceph's help for options. The key of the map is the monitors' addresses and the option.
 type helps struct {
 	from ceph.Client
 	mu   sync.Mutex

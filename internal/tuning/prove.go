@@ -19,11 +19,11 @@ const (
 	InertMClock InertReason = "RevertedByMClock"
 	// InertAutoscaler: the autoscaler of the pool set another number of PGs.
 	InertAutoscaler InertReason = "RevertedByAutoscaler"
-	// InertRook: Rook set the value that its custom resource has.
+	// InertRook: Rook set the value from a custom resource again.
 	InertRook InertReason = "RevertedByRook"
 	// InertReverted: an unknown client set another value.
 	InertReverted InertReason = "Reverted"
-	// InertShadowed: an entry for single OSDs or a mask takes precedence.
+	// InertShadowed: an entry for a single OSD or with a mask takes precedence.
 	InertShadowed InertReason = "Shadowed"
 	// InertOverridden: an OSD's value comes from its configuration file, its environment, its
 	// command line, or "ceph tell".
@@ -39,23 +39,22 @@ type Inert struct {
 	Reason  InertReason
 	Setting Setting
 	Want    cephvalue.Value
-	// Got is the actual value in the central configuration, the OSD map or the OSDs; unset if it is
-	// unknown.
+	// Got is the actual value in Ceph or in the OSDs; unset if the value is unknown.
 	Got  cephvalue.Value
 	OSDs []int
 	// Message says what happened, and what to do if that is known.
 	Message string
 }
 
-// Owned has the settings that Rook's custom resources set. Rook sets them again at each reconcile.
+// Owned has the options that Rook's custom resources set. Rook sets them again at each reconcile.
 type Owned struct {
-	// PoolParameters has the options that CephBlockPools set, by pool.
+	// PoolParameters has the options that CephBlockPools set, by pool and option.
 	PoolParameters map[string]map[string]string
 	// CephConfig has the options that the CephCluster sets, by section and option.
 	CephConfig map[string]map[string]string
 }
 
-// by returns the value that Rook sets, and the field of the custom resource that has it.
+// by returns the value that Rook gives a setting, and the field of the custom resource with that value.
 func (o Owned) by(of Setting) (value, where string, owned bool) {
 	switch of.Kind {
 	case KindPoolOption:
@@ -67,12 +66,12 @@ func (o Owned) by(of Setting) (value, where string, owned bool) {
 	case KindConfig:
 		value, owned = o.CephConfig[of.who().String()][of.Option]
 		where = fmt.Sprintf("spec.cephConfig[%q].%s of the CephCluster", of.who(), of.Option)
-	default: // Rook leaves the others alone
+	default: // Rook does not set the other kinds.
 	}
 	return value, where, owned
 }
 
-// Known has the facts that changes are judged by.
+// Known has the facts by which changes are judged.
 type Known struct {
 	Facts Facts
 	// Help has Ceph's help for options, by name.
@@ -80,13 +79,13 @@ type Known struct {
 	// OSDs has all OSDs, with their device classes.
 	OSDs  []ceph.OSD
 	Owned Owned
-	// OpQueue is the scheduler of a running OSD; "" if no OSD is up.
+	// OpQueue is the value of osd_op_queue in a running OSD; "" if no OSD is up.
 	OpQueue string
-	// Journal has the values from before the sweep; nil if the sweep has not changed anything yet.
+	// Journal has the original values; nil if the sweep has not changed any setting yet.
 	Journal *Journal
 }
 
-// lostValues returns the changes whose setting has another value in Ceph, or an unknown one.
+// lostValues returns the changes whose setting has another value in Ceph, or whose value in Ceph is unknown.
 func lostValues(want []Change, about Known) []Inert {
 	var lost []Inert
 	for _, change := range want {
@@ -104,8 +103,8 @@ func lostValues(want []Change, about Known) []Inert {
 	return lost
 }
 
-// notKept describes a change whose setting has another value in Ceph, and says which client set
-// that value if it is known.
+// notKept describes a change whose setting has another value in Ceph. It names the client that set the other
+// value, if that is known.
 func notKept(change Change, now cephvalue.Value, about Known) Inert {
 	inert := Inert{Setting: change.Setting, Want: change.To, Got: now, Reason: InertReverted}
 	owned, where, owns := about.Owned.by(change.Setting)
@@ -127,18 +126,17 @@ func notKept(change Change, now cephvalue.Value, about Known) Inert {
 }
 
 const (
-	// everyOSD is the highest number of running OSDs at which all of them are asked for their
-	// values.
+	// everyOSD is the maximum number of running OSDs at which each OSD is asked for its values.
 	everyOSD = 32
-	// someOSDs is the number of OSDs asked in a larger cluster, since asking one takes half
-	// a second. If one OSD in ten had another value, a sample of this size would miss all of
-	// them once in thirty times. Each run asks other OSDs.
+	// someOSDs is the number of OSDs that are asked if more than everyOSD run. Asking one OSD takes half a
+	// second. If one OSD in ten had another value, one sample in thirty would miss all such OSDs. Each run
+	// asks other OSDs.
 	someOSDs = 32
 )
 
-// osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster it chooses
-// all that are up. In a large one it chooses OSDs with entries of their own in the central
-// configuration, up to half of the sample, and others at equal distances, shifted with each turn.
+// osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster, it chooses all OSDs
+// that are up. In a large cluster, up to half of the sample are OSDs with an entry in shadows. The rest are
+// at equal distances in the list of OSDs; each turn shifts their positions by one OSD.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
@@ -161,8 +159,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// A round over all OSDs takes someOSDs steps. The term i/someOSDs shifts each further round
-		// by one, so that the loop reaches every OSD.
+		// One pass over all OSDs takes someOSDs iterations. The term i/someOSDs shifts each further pass by
+		// one OSD, so that the loop can reach every OSD.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}
@@ -175,7 +173,7 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	return some
 }
 
-// optionLocation is the option from which an OSD's host is read.
+// optionLocation is the option with an OSD's CRUSH location, which names the OSD's host.
 const optionLocation = "crush_location"
 
 // Proof is the result of Prove.
@@ -186,10 +184,10 @@ type Proof struct {
 // Proven reports whether no change is inert.
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
-// Prove reads values back from Ceph, and options of the central configuration also from the OSDs: in
-// a large cluster from a sample of them, which depends on turn. It is read-only and can be repeated.
-// If it returns InertUnproven, repeat it: for some seconds after a change, the manager may not know
-// the new value.
+// Prove reads the values of changes back from Ceph. For options of the central configuration, it also asks
+// running OSDs; in a large cluster it asks a sample, which depends on turn. Prove changes nothing and can be
+// repeated. Repeat it after InertUnproven, because the manager may know a new value only some seconds after
+// the change.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
 	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
@@ -214,8 +212,8 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 	return Proof{Inert: Judge(want, about, running)}, nil
 }
 
-// Judge returns the inert changes: those whose value Ceph no longer has, and those that running OSDs
-// do not use or may not use.
+// Judge returns the inert changes: those whose value Ceph no longer has, and those that a running OSD does
+// not use. A change also counts as inert if an OSD's value is unknown.
 func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	inert := lostValues(want, about)
 	for _, change := range want {
@@ -227,7 +225,7 @@ func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	return inert
 }
 
-// without returns the OSDs that run without a change, grouped by reason and running value.
+// without returns the OSDs that are not known to run with a change, grouped by reason and running value.
 func without(change Change, about Known, running []ceph.Running) []Inert {
 	var found []Inert
 	for _, osd := range running {
@@ -247,7 +245,7 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 	return found
 }
 
-// judgeOSD reports whether an OSD runs without a change or may do so, and why.
+// judgeOSD returns true if an OSD is not known to run with a change. The Inert says why.
 func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if !concerns(change.Setting, about.OSDs, osd) {
 		return Inert{}, false
@@ -285,8 +283,8 @@ func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	return inert, true
 }
 
-// runs reports whether an OSD runs with the value. If the change unsets the option, the OSD has to
-// run with the value of a broader section or with the default.
+// runs reports whether an OSD runs with the value of a change. If the change unsets the option, the OSD has
+// to run with the value of a broader section or with the default.
 func runs(change Change, about Known, option ceph.RunningOption) bool {
 	if change.To.Set {
 		return same(change.Setting, change.Type, cephvalue.Of(option.Value), change.To)
@@ -303,8 +301,8 @@ func runs(change Change, about Known, option ceph.RunningOption) bool {
 	return false
 }
 
-// concerns reports whether a setting applies to an OSD. It assumes so if the OSD's device class or
-// host is unknown.
+// concerns reports whether a setting applies to an OSD. It returns true if the OSD's device class or host is
+// unknown.
 func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
 	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
 		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })

@@ -14,27 +14,26 @@ func TakenAtStart(changes []Change, about Known) []Change {
 	})
 }
 
-// takenAtStart reports whether OSDs read an option only when they start. It also uses the list of
-// package settings, because Ceph reports some such options as changeable at run time.
+// takenAtStart reports whether OSDs read an option only when they start. Ceph wrongly reports some of these
+// options as changeable at run time; settings.ConfigRisk knows them.
 func takenAtStart(of Setting, about Known) bool {
 	risk, _ := settings.ConfigRisk(of.Option)
 	return risk == settings.RiskRestart || !about.Help[of.Option].Runtime
 }
 
-// Restarts is the progress of restarting all OSDs. The zero value means that restarts have not
-// begun.
+// Restarts is the progress of restarting all OSDs.
 //
-// An OSD counts as restarted if it came up in a later epoch of the OSD map than Since. The values
-// that it reports prove nothing: if an option is removed from the central configuration, an OSD
-// immediately reports the default, but keeps its old value until it restarts.
+// An OSD counts as restarted if it came up in an epoch of the OSD map after Since. The OSD's reported values
+// do not prove a restart. If an option is removed from the central configuration, an OSD reports the default
+// immediately, but uses the old value until it restarts.
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
-	// Last is the most recently stopped OSD, and Started the number of OSDs stopped so far.
+	// Last is the most recently stopped OSD, and Started is the number of OSDs stopped so far.
 	Last, Started int
 }
 
-// Due returns the OSDs that are up but have not restarted yet, and those that are down.
+// Due returns the OSDs that are up but have not restarted yet, and the OSDs that are down.
 func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 	for _, osd := range m.OSDs {
 		switch {
@@ -47,8 +46,8 @@ func (r Restarts) Due(m *ceph.OSDMap) (due, down []int) {
 	return due, down
 }
 
-// Next returns the OSD to stop now, or -1 if all have restarted. It also returns -1 while an OSD is
-// down, or while the last one has not stopped yet, since the cluster cannot spare another.
+// Next returns the OSD to stop now, or -1 if all OSDs have restarted. It also returns -1 while an OSD is down
+// or while Last has not stopped yet, because only one OSD may be down.
 func (r Restarts) Next(m *ceph.OSDMap) int {
 	due, down := r.Due(m)
 	if len(down) > 0 || len(due) == 0 || r.Started > 0 && slices.Contains(due, r.Last) {

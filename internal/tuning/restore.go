@@ -16,7 +16,7 @@ type Report struct {
 	Done bool
 	// Entries has the journal's entries in their current state.
 	Entries []Entry
-	// Waiting says why entries are still open. After an error that concerns all entries, it omits the
+	// Waiting says why entries are still open. After an error that concerns all entries, Waiting omits the
 	// entries that were not tried.
 	Waiting []string
 }
@@ -60,16 +60,17 @@ func (e Entry) Message() string {
 	}
 }
 
-// Restore restores the settings that still have a value that an Engine set, and leaves the others
-// alone. After an error with one setting, it continues with the next, unless the others would fail
-// too. It returns the errors with the report. Repeat it until the report is done; then call Close.
+// Restore restores the settings that still have a value of the tuner. It leaves settings alone that another
+// client has changed. After an error with one setting, Restore continues with the next, unless the error
+// concerns all settings. It returns the errors with the report. Repeat Restore until the report is done; then
+// call Close.
 //
-// A number of PGs counts as restored once it is the pool's target again. Settling waits until the
-// manager has reached the target.
+// A number of PGs counts as restored once the pool's target is the original number. Use Settling to wait
+// until the pool has reached the target.
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
-// RestoreOnce makes a last attempt before a person abandons the restore. It tries each setting,
-// regardless of order and of earlier failures.
+// RestoreOnce makes the last attempt before a person abandons the restore. It tries every setting, even one
+// that should wait for another. Unlike Restore, it continues after every error.
 func (e *Engine) RestoreOnce(ctx context.Context) (Report, error) { return e.restoreAll(ctx, true) }
 
 func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
@@ -100,7 +101,7 @@ func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {
 	return Report{Done: j.Done(), Entries: j.Entries, Waiting: waiting}, errors.Join(errs...)
 }
 
-// notTakenError says that Ceph accepted a value but stored another.
+// notTakenError says that Ceph accepted a value, but had another when the setting was read back.
 type notTakenError struct{ found cephvalue.Value }
 
 // Error implements error.
@@ -108,10 +109,10 @@ func (e *notTakenError) Error() string {
 	return fmt.Sprintf("Ceph accepted the value but had %s right afterwards: find out what else changes the setting", e.found)
 }
 
-// concernsAll reports whether the other settings would fail with the same error. They would after
-// an error of the lock, the journal or the connection, and if a monitor does not answer. A refusal
-// concerns only one setting. Only the balancer needs a manager, so a missing manager does not
-// affect the others.
+// concernsAll reports whether other settings would fail with the same error, such as an error of the lock,
+// the journal or the connection. A refused command concerns only one setting. A timeout concerns all
+// settings, because a monitor does not answer. For the balancer, however, a missing manager may have caused
+// the timeout, and other settings need no manager.
 func concernsAll(of Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return of.Kind != KindBalancer
@@ -122,7 +123,7 @@ func concernsAll(of Setting, err error) bool {
 	return !refused && !invalid && !notTaken && !errors.Is(err, ErrPoolGone)
 }
 
-// restore restores one setting, if it still has a value of the tuner.
+// restore restores one setting, if it still has a value of the tuner, and closes the entry.
 func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	of, now, err := e.look(ctx, entry)
 	if errors.Is(err, ErrPoolGone) {
@@ -159,7 +160,7 @@ func (e *Engine) restore(ctx context.Context, j *Journal, entry Entry) error {
 	return e.close(ctx, j, entry.Setting, Restored, nil)
 }
 
-// look reads the current name and value of an entry's setting.
+// look returns an entry's setting, with the current name of its pool, and the setting's current value.
 func (e *Engine) look(ctx context.Context, entry Entry) (Setting, cephvalue.Value, error) {
 	facts, err := e.facts(ctx, []Setting{entry.Setting})
 	if err != nil {
@@ -168,8 +169,7 @@ func (e *Engine) look(ctx context.Context, entry Entry) (Setting, cephvalue.Valu
 	return facts.Now(entry)
 }
 
-// close records a setting's outcome in the journal. It updates the copy in memory only after
-// the write has succeeded.
+// close records a setting's outcome in the journal. It updates j only after the write has succeeded.
 func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State, found *cephvalue.Value) error {
 	next := j.clone()
 	next.closeEntry(of, state, found)
@@ -180,8 +180,8 @@ func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State,
 	return e.reached(StepRestoredWritten)
 }
 
-// Keep closes the entries of settings that keep their new values. If a setting has another value,
-// Keep returns an error, because the setting still has to be restored.
+// Keep closes the entries of settings that keep their new values. If a setting has another value, Keep
+// returns an error, because that setting still has to be restored.
 func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -214,7 +214,7 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	return e.reached(StepRestoredWritten)
 }
 
-// Close removes a done journal. Save the report of the restore elsewhere first.
+// Close removes a done journal. Save the report of the restore first, because the journal has the outcomes.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

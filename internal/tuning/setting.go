@@ -3,14 +3,14 @@
 // Functions and methods without side effects decide:
 //
 //   - Validate: whether a change is allowed
-//   - HoldStill: which of Ceph's own activities to stop
+//   - HoldStill: which of Ceph's background activities to stop
 //   - Settling: whether the cluster is quiescent again after a change
 //   - Judge: whether the daemons run with a change
 //   - Journal: how each setting is restored
 //
-// The Engine reads and changes Ceph. It writes each change to the journal first, so that the next
-// process can restore everything after a crash. Changes of a session's own pool are an exception: the
-// pool is removed after the session. Steps lists the points at which tests simulate a crash.
+// The Engine reads and changes Ceph. It writes each change to the journal first, so that the next process can
+// restore everything after a crash. Options of a session's scratch pool need no journal, because the pool is
+// removed after the session. Steps lists the points at which tests simulate a crash.
 package tuning
 
 import (
@@ -26,9 +26,9 @@ import (
 // Kind is the kind of a setting.
 type Kind string
 
-// The kinds of settings. Sweeps do not vary Autoscaler, Balancer and ScrubFlag. HoldStill returns the
-// changes with which a sweep stops autoscalers, the balancer and scrubs. NoUp keeps an OSD down during
-// an outage.
+// The kinds of settings. A sweep varies options of pools and of the central configuration. It only turns off
+// autoscalers, the balancer and scrubs; HoldStill returns these changes. NoUp keeps an OSD down during an
+// outage.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"
@@ -57,7 +57,7 @@ type Setting struct {
 	Mask string `json:"mask,omitempty"`
 	// Option is the name of an option or flag.
 	Option string `json:"option,omitempty"`
-	// OSD is the OSD of a per-OSD flag.
+	// OSD is the ID of the OSD that has the flag noup.
 	OSD int `json:"osd,omitempty"`
 }
 
@@ -84,7 +84,7 @@ func (s Setting) String() string {
 
 func (s Setting) who() ceph.ConfigWho { return ceph.ConfigWho{Section: sectionOSD, Mask: s.Mask} }
 
-// isPGNum reports whether the setting is a pool's number of PGs. Its value is the target
+// isPGNum reports whether the setting is a pool's number of PGs. The value of such a setting is the target
 // number.
 func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option == optionPGNum }
 
@@ -92,22 +92,22 @@ func (s Setting) isPGNum() bool { return s.Kind == KindPoolOption && s.Option ==
 type Change struct {
 	Setting Setting         `json:"setting"`
 	To      cephvalue.Value `json:"to"`
-	// Type determines how values are compared. Known.Type returns it.
+	// Type is the type of the values, by which they are compared. Known.Type returns it.
 	Type string `json:"type"`
 }
 
 // String returns the change as "setting = value".
 func (c Change) String() string { return fmt.Sprintf("%s = %s", c.Setting, c.To) }
 
-// Facts are the settings as read from Ceph. A field that was not requested is nil.
+// Facts are settings as read from Ceph. A field that was not read is nil.
 type Facts struct {
 	OSDMap   *ceph.OSDMap
 	Config   []ceph.ConfigEntry
 	Balancer *ceph.Balancer
 }
 
-// ErrPoolGone says that a setting's pool does not exist. errOSDGone matches it too, because a journal
-// treats a missing OSD like a missing pool.
+// ErrPoolGone says that a setting's pool does not exist. errOSDGone matches it too, because a journal treats
+// a missing OSD like a missing pool.
 var ErrPoolGone = errors.New("there is no such pool")
 
 var errOSDGone error = osdGone{}
@@ -122,8 +122,8 @@ func (osdGone) Is(target error) bool { return target == ErrPoolGone }
 
 var errNotAsked = errors.New("its value was not read from Ceph")
 
-// Value returns a setting's value. For a number of PGs, it returns the pool's target, which is the
-// most recently requested number.
+// Value returns a setting's value. For a number of PGs, it returns the pool's target: the number that was
+// requested last.
 func (f Facts) Value(of Setting) (cephvalue.Value, error) {
 	switch of.Kind {
 	case KindConfig:
@@ -133,7 +133,7 @@ func (f Facts) Value(of Setting) (cephvalue.Value, error) {
 			return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
 		}
 		return cephvalue.Of(strconv.FormatBool(f.Balancer.Active)), nil
-	default: // in the OSD map
+	default: // The other kinds are in the OSD map.
 	}
 	if f.OSDMap == nil {
 		return cephvalue.Value{}, fmt.Errorf("%s: %w", of, errNotAsked)
@@ -177,7 +177,7 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	return f.OSDMap.Pools[at], true
 }
 
-// poolID returns the ID of a setting's pool, or 0.
+// poolID returns the ID of a setting's pool; 0 for a setting without a pool.
 func (f Facts) poolID(of Setting) int64 {
 	if of.Pool == "" {
 		return 0
@@ -186,9 +186,9 @@ func (f Facts) poolID(of Setting) int64 {
 	return pool.ID
 }
 
-// Now returns the setting of an entry with the current name of its pool, and its value. It
-// finds the pool by ID, since a renamed pool keeps its ID and another pool may take its name.
-// Journals of earlier versions have no IDs, so it finds their pools by name.
+// Now returns an entry's setting, with the current name of its pool, and the setting's value. It finds the
+// pool by ID, because a renamed pool keeps its ID, and another pool may take the old name. Entries of older
+// cephtune versions have no pool ID, so Now finds their pools by name.
 func (f Facts) Now(entry Entry) (Setting, cephvalue.Value, error) {
 	of := entry.Setting
 	if entry.PoolID != 0 && f.OSDMap != nil {
@@ -222,8 +222,8 @@ func (f Facts) central(of Setting) cephvalue.Value {
 	return cephvalue.Unset()
 }
 
-// Shadows returns the entries of the central configuration that override a setting for some
-// OSDs: those for single OSDs, and those with another mask.
+// Shadows returns the entries of the central configuration that override a setting for some OSDs: entries for
+// single OSDs, and entries with another mask.
 func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
 	if of.Kind != KindConfig {
 		return nil

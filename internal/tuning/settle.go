@@ -13,16 +13,16 @@ import (
 // Patience says how long the cluster may take to settle after a change, and how long it has to stay
 // settled.
 type Patience struct {
-	// Polls is the number of consecutive samples that have to agree that the cluster has settled.
+	// Polls is the number of consecutive samples in which the cluster has to be settled.
 	Polls int
-	// Soak is the minimum time from the first of the consecutive samples to the last.
+	// Soak is the minimum time from the first to the last of the settled samples.
 	Soak time.Duration
-	// Deadline is the limit for the whole wait.
+	// Deadline is the maximum time of the whole wait.
 	Deadline time.Duration
 }
 
-// DefaultPatience returns the patience for changes. The deadline is longer if a number of PGs
-// changes, because that moves data.
+// DefaultPatience returns the patience for changes. A change of a number of PGs moves data, so it gets a
+// longer deadline than other changes.
 func DefaultPatience(changes []Change) Patience {
 	p := Patience{Polls: 5, Soak: 30 * time.Second, Deadline: 15 * time.Minute}
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Setting.isPGNum() }) {
@@ -39,13 +39,13 @@ type Sample struct {
 	Status *ceph.Status
 }
 
-// Settling is the state of waiting for a change to take effect. The zero value is ready for
-// the first sample. It may be discarded: then the polls and the soak start over, and the
-// deadline too, unless Began is kept.
+// Settling is the state of waiting for a change to take effect. The zero value is ready for the first sample.
+// If the state is lost, the polls and the soak start over. If Began is lost too, the deadline also starts
+// over.
 type Settling struct {
 	Began time.Time `json:"began"`
-	// Agreeing is the number of consecutive samples that have agreed; Since is the time of the
-	// first.
+	// Agreeing is the number of consecutive settled samples so far, and Since is the time of the first of
+	// them.
 	Agreeing int       `json:"agreeing"`
 	Since    time.Time `json:"since,omitzero"`
 }
@@ -56,7 +56,8 @@ type Settled struct {
 	Done bool
 	// Failed reports that the deadline has passed.
 	Failed bool
-	// Inert lists the changes whose value Ceph no longer has. Waiting does not help then.
+	// Inert lists the changes whose value Ceph no longer has. If it is not empty, waiting longer does not
+	// help.
 	Inert []Inert
 	// Progress says what the wait is for, or how it ended.
 	Progress string
@@ -102,7 +103,7 @@ func (s Settling) verdict(now time.Time, pending []string, patience Patience) Se
 	}
 }
 
-// unsettled lists why a sample is not settled, the most important reason first.
+// unsettled lists why a sample is not settled, with the most important reason first.
 func unsettled(sample Sample, want []Change) []string {
 	var pending []string
 	for _, change := range want {
@@ -116,8 +117,8 @@ func unsettled(sample Sample, want []Change) []string {
 // Unrest says why a cluster is not quiescent; "" if it is.
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
-// unrest lists why a cluster is not quiescent. If counts is set, and no other reason was found, it
-// also reports PGs whose state is unknown.
+// unrest lists why a cluster is not quiescent. If counts is set and no other reason was found, it also lists
+// PGs whose state is unknown.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
@@ -135,8 +136,8 @@ func unrest(status *ceph.Status, counts bool) []string {
 	return pending
 }
 
-// splitting describes a pool's progress towards its number of PGs; nil if the pool has reached it.
-// Ceph changes five numbers of the pool one after another.
+// splitting describes a pool's progress towards its number of PGs; nil if the pool has reached that number.
+// Ceph changes five numbers of the pool one after another, and all five have to match.
 func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)

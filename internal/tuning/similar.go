@@ -4,11 +4,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// maxTypos is the number of wrong, missing or extra bytes within which two names count as similar.
+// maxTypos is the maximum distance in bytes at which two names count as similar.
 const maxTypos = 2
 
-// similar returns the option whose name is most similar to a name that Ceph does not know; "" if no
-// name is similar.
+// similar returns the name in options that is most similar to the given name; "" if no name is similar.
 func similar(name string, options []settings.Option) string {
 	best, least := "", maxTypos+1
 	for _, o := range options {

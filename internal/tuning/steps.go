@@ -1,6 +1,6 @@
 package tuning
 
-// Step is a point in the life of a change at which the process may be killed.
+// Step is a point of a change or a restore. Tests simulate a crash at each step.
 type Step string
 
 // The steps, in the order in which a change and its restore pass them.
@@ -9,11 +9,11 @@ const (
 	StepIntentWritten Step = "IntentWritten"
 	// StepIntentReadBack: the journal was read back.
 	StepIntentReadBack Step = "IntentReadBack"
-	// StepChanged: one value was sent to Ceph. The step is passed once for each value.
+	// StepChanged: a value was sent to Ceph. Each value passes this step.
 	StepChanged Step = "Changed"
-	// StepStoredSeen: the forms in which Ceph stored the values were read.
+	// StepStoredSeen: the values were read back in Ceph's notation.
 	StepStoredSeen Step = "StoredSeen"
-	// StepStoredWritten: the journal has these forms.
+	// StepStoredWritten: the journal has the values in Ceph's notation.
 	StepStoredWritten Step = "StoredWritten"
 	// StepCompared: a setting was compared with the journal, before its restore.
 	StepCompared Step = "Compared"
@@ -21,17 +21,15 @@ const (
 	StepOriginalSent Step = "OriginalSent"
 	// StepOriginalSeen: the original value was read back from Ceph.
 	StepOriginalSeen Step = "OriginalSeen"
-	// StepRestoredWritten: the journal says that the entry is closed.
+	// StepRestoredWritten: the journal has the outcome of a setting.
 	StepRestoredWritten Step = "RestoredWritten"
-	// StepCopyRemoved: one copy of the done journal was removed. The step is passed once
-	// for each copy.
+	// StepCopyRemoved: a copy of the done journal was removed. Each copy passes this step.
 	StepCopyRemoved Step = "CopyRemoved"
 	// StepClosed: all copies of the done journal were removed.
 	StepClosed Step = "Closed"
 )
 
-// Steps returns all steps. A test simulates a crash at each, and fails if a step is
-// missing from this list.
+// Steps returns all steps. A test fails if a step is missing from this list.
 func Steps() []Step {
 	return []Step{
 		StepIntentWritten, StepIntentReadBack, StepChanged, StepStoredSeen, StepStoredWritten,

@@ -15,20 +15,20 @@ type Store interface {
 	Load(ctx context.Context, fsid string) (*Journal, error)
 	// Save replaces the kept journal, if Follows allows it.
 	Save(ctx context.Context, j *Journal) error
-	// Remove removes the kept journal of a cluster, if Outlives allows it for the newest copy, last.
-	// A missing journal is not an error.
+	// Remove removes the kept journal of a cluster, if Outlives allows it. The argument last is the newest
+	// copy of the journal. A missing journal is not an error.
 	Remove(ctx context.Context, last *Journal) error
 }
 
-// ErrOvertaken says that another process has written the journal since it was read. Read it
+// ErrOvertaken says that another process has written the journal since this process read it. Read the journal
 // again and start over.
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
-// Follows returns an error if next may not replace the kept journal. A kept journal of another
-// sweep has to be done. A kept journal of the same sweep must have a lower revision and no higher
-// epoch: if the kept revision is not lower, another writer has continued from the journal that next
-// continues. The revision may rise by more than one, because the store may have missed a write.
-// Writing the same journal again is allowed, because the answer to the first write may have been lost.
+// Follows returns an error if next may not replace the kept journal. If the kept journal is another sweep's,
+// it has to be done. If it is the same sweep's, its revision must be lower than next's, and its epoch must
+// not be higher. A kept journal that breaks this rule comes from another writer. The revision may rise by
+// more than one, because an earlier write may not have reached this store. Writing the same journal again is
+// allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || kept.equal(next):
@@ -44,9 +44,9 @@ func Follows(next, kept *Journal) error {
 	return nil
 }
 
-// Outlives returns an error unless the kept journal may be removed. The kept journal has to be
-// done, or an earlier revision of a journal that is done: a process may have died before it updated
-// every copy.
+// Outlives returns an error if the kept journal may not be removed. A done journal may be removed. An open
+// journal may be removed if last is a done journal of the same sweep, with at least its epoch and revision.
+// Such a journal remains if a process died before it updated every copy.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():
@@ -60,32 +60,32 @@ func Outlives(last, kept *Journal) error {
 	return nil
 }
 
-// The keys of the journals in Ceph's config-key store. An outage has a separate journal, because it
-// may happen during a sweep, whose journal is open then.
+// The keys of the journals in Ceph's config-key store. An outage has a separate journal, because a sweep's
+// journal may be open during the outage.
 const (
 	journalKey = "cephtune/journal"
 	outageKey  = "cephtune/disruption"
 )
 
-// ConfigKey keeps the journal in the Ceph cluster itself, where it outlives the Kubernetes cluster.
+// ConfigKey keeps the journal in the Ceph cluster, where the journal outlives the Kubernetes cluster.
 //
-// Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first, and
-// checks with Follows or Outlives whether it may be replaced or removed. If another writer writes a
-// journal between the read and the command, the other writer's journal is lost. The lock keeps other
-// writers away, and the copy in Kubernetes, which is written first, has no such window.
+// Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first, and checks with
+// Follows or Outlives whether it may be replaced or removed. A journal that another writer writes between the
+// read and the command is lost. The lock keeps other writers away. The copy in Kubernetes is written first,
+// and Kubernetes refuses to overwrite a version that the writer has not read.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
 	key  string
 }
 
-// NewConfigKey returns the store in a cluster. The connection's identity needs caps to read and
-// write the operator's config-keys.
+// NewConfigKey returns the store of sweeps' journals in a Ceph cluster. The connection's identity needs caps
+// to read and write the operator's config-keys.
 func NewConfigKey(client ceph.Client, at ceph.Connection) *ConfigKey {
 	return &ConfigKey{ceph: client, at: at, key: journalKey}
 }
 
-// ForOutages returns the store of the same cluster's journal of outages.
+// ForOutages returns the store of outages' journals in the same Ceph cluster.
 func (s *ConfigKey) ForOutages() *ConfigKey {
 	return &ConfigKey{ceph: s.ceph, at: s.at, key: outageKey}
 }
@@ -208,16 +208,15 @@ func (s *Memory) Remove(_ context.Context, last *Journal) error {
 	return nil
 }
 
-// Mirrored keeps a journal in two stores, and Newest chooses between their copies. Readers
-// that cannot or need not read the second store use the first. The first store keeps a journal
-// at least as long as the second, even after a crash.
+// Mirrored keeps a journal in two stores. Newest chooses between the copies. Even after a crash, the first
+// store has every journal that the second store has, so some readers read only the first.
 type Mirrored struct{ first, second Store }
 
 // NewMirrored returns a store that mirrors a journal in two stores.
 func NewMirrored(first, second Store) *Mirrored { return &Mirrored{first: first, second: second} }
 
-// Load implements Store. It fails unless both stores answer, because a single copy may be outdated
-// and have other originals.
+// Load implements Store. It fails if one of the stores does not answer, because the other store's copy may be
+// outdated and have wrong original values.
 func (s *Mirrored) Load(ctx context.Context, fsid string) (*Journal, error) {
 	first, err := s.first.Load(ctx, fsid)
 	if err != nil {
@@ -248,9 +247,9 @@ func (s *Mirrored) Remove(ctx context.Context, last *Journal) error {
 	return nil
 }
 
-// removals returns the stores in the order of a removal, the reverse of the order of a save.
-// Otherwise a process that dies in between would leave a copy only in the second store. Readers of the
-// first store would not see it, so no process would remove it.
+// removals returns the stores in the order of a removal, which is the reverse of the order in Save. In the
+// order of Save, a crash between two removals would leave a copy only in the second store. Readers of the
+// first store would not see that copy, so no process would remove it.
 func removals(from Store) []Store {
 	if both, is := from.(*Mirrored); is {
 		return []Store{both.second, both.first}
@@ -258,16 +257,14 @@ func removals(from Store) []Store {
 	return []Store{from}
 }
 
-// Newest chooses between the two copies of a journal. A nil copy is missing.
+// Newest chooses between two copies of a journal. A nil argument is a missing copy.
 //
-//   - A missing copy is ignored. Its object may have been deleted with its namespace,
-//     or its key by hand. Or an interrupted removal has left only the other copy; the
-//     removal is then repeated.
-//   - Of two copies of one sweep's journal, or of two sweeps' done journals, the later
-//     one counts, by epoch of the lock and then by revision. If both are equally late
-//     but differ, that is an error.
-//   - Of two sweeps' journals, the one that is not done counts. Two open journals are an
-//     error: a sweep does not begin before the previous sweep's journal is done.
+//   - A missing copy is ignored. The ConfigMap may have been deleted with its namespace, or the key in Ceph
+//     by hand. After an interrupted removal, one copy is missing too; the removal is then repeated.
+//   - If only one of two sweeps' journals is done, the other journal counts. Two open journals of different
+//     sweeps are an error: a sweep does not begin before the previous sweep's journal is done.
+//   - Otherwise the copy with the higher epoch counts, or with the higher revision if the epochs are equal.
+//     If the revisions are equal too, different contents are an error.
 //   - Journals of two Ceph clusters are an error.
 func Newest(a, b *Journal) (*Journal, error) {
 	switch {

@@ -14,26 +14,26 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// SwitchDeadline bounds all commands of one switch together. A switch that it ends leaves an unknown
-// value, so the whole session is void. It is longer than a good switch takes, because a slow switch
-// that ends by itself voids only its group of windows (switchback.Timing). In the lab, monitors take
-// 0.3 to 1.4 s for an option of a pool, and sometimes more than 2 s.
+// SwitchDeadline limits the time of all commands of one switch together. If the deadline ends a switch, the
+// settings are unknown and the whole session is void. A slow switch within the deadline voids only its group
+// of windows (switchback.Timing). In the lab, monitors take 0.3 to 1.4 s for an option of a pool, and
+// sometimes more than 2 s.
 const SwitchDeadline = 5 * time.Second
 
-// lookDeadline bounds reading the lock, the journal and the settings before a switch. Until the
-// switch, the load runs on with the previous configuration, so a slow answer costs only time.
+// lookDeadline limits the time for reading the lock, the journal and the settings before a switch. Meanwhile
+// the load continues with the previous configuration, so a slow answer costs only time.
 const lookDeadline = 20 * time.Second
 
-// ErrNotRehearsed says that this process has not applied both configurations of a switch before: the
-// journal is missing, another process wrote it, or it has no open entry that lists one of the values
-// in Ceph's notation.
+// ErrNotRehearsed says that the journal does not prove that this process has applied both configurations of a
+// switch before. The journal is missing, another process wrote it, or it has no open entry that lists one of
+// the values in Ceph's notation.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
-// OwnPool is the scratch pool of a session. It is removed after the session, so its options need no
-// journal and no restore. The zero value means that the session has no pool of its own.
+// OwnPool is the scratch pool of a session. The pool is removed after the session, so its options need no
+// journal and no restore. The zero value means that the session has no scratch pool.
 type OwnPool struct {
 	Name string
-	// ID distinguishes the pool from pools of other sessions, which have the same name.
+	// ID distinguishes the pool from the scratch pools of other sessions, which have the same name.
 	ID int64
 }
 
@@ -59,7 +59,7 @@ func (p OwnPool) has(facts Facts, changes []Change) error {
 	return nil
 }
 
-// split separates the changes of the pool from those that the journal lists.
+// split separates the changes of the pool from the changes that the journal lists.
 func (p OwnPool) split(changes []Change) (own, journalled []Change) {
 	for _, c := range changes {
 		if p.owns(c) {
@@ -71,18 +71,17 @@ func (p OwnPool) split(changes []Change) (own, journalled []Change) {
 	return own, journalled
 }
 
-// Switched has the times before the first command to Ceph and after the last answer. They are
-// wall-clock times, because measurement windows are compared with the clocks of clients.
+// Switched has the times before the first command to Ceph and after the last answer. Both are wall-clock
+// times, because they are compared with times from clients.
 type Switched struct{ Started, Acknowledged time.Time }
 
-// Switch changes settings under a running load, from one configuration to another. This engine must
-// have applied both configurations before, so that the journal has everything that a restore needs
-// and is not written again. Options of the session's own pool are an exception: Try has applied
-// them. Each setting must still have the value of the previous configuration.
+// Switch changes settings under a running load, from one configuration to another. This Engine must have
+// applied both configurations before. So the journal already has everything that a restore needs, and Switch
+// does not write it. For options of the session's scratch pool, Try must have applied the configurations.
+// Each setting must still have the value of the previous configuration.
 //
-// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed, nothing has
-// changed. After any other error, the outcome is unknown. After every error, restore before the
-// next switch.
+// After an *OtherSweepError, *ForeignChangeError, *WaitError or ErrNotRehearsed, nothing has changed. After
+// any other error, the settings may have changed. After every error, call Restore before the next switch.
 func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (Switched, error) {
 	to = unlockFirst(to, func(c Change) bool { return unlocks(c.Setting, c.To) })
 	e.mu.Lock()
@@ -115,11 +114,10 @@ func (e *Engine) Switch(ctx context.Context, sweep Sweep, pool OwnPool, from, to
 	return s, nil
 }
 
-// Try applies each configuration's options of the session's own pool, in order, and reads them
-// back. The last configuration stays. Before each session, call Apply, which records the lock's
-// epoch, and returns a *WaitError while Ceph may still execute a command with an unknown outcome.
-// Without that wait, a late command of an earlier session could change this pool, because both pools
-// have the same name.
+// Try applies the options of the session's scratch pool, one configuration after another, and reads them
+// back. The last configuration stays. Call Apply before each session: it records the lock's epoch, and
+// returns a *WaitError while Ceph may still execute a command with an unknown outcome. Without that wait, a
+// late command of an earlier session could change this pool, because both pools have the same name.
 func (e *Engine) Try(ctx context.Context, pool OwnPool, configurations [][]Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,15 +152,15 @@ func (e *Engine) tryOwn(ctx context.Context, pool OwnPool, own []Change) error {
 	return pool.has(facts, own)
 }
 
-// setOwn sends a value for the session's own pool to Ceph. The journal has no entry for it.
+// setOwn sends a value for the session's scratch pool to Ceph. It does not need the journal, which has no
+// entry for such a value.
 func (e *Engine) setOwn(ctx context.Context, fence ceph.Fence, _ *Journal, change Change) error {
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// readyToSwitch verifies the lock, and reads the journal and the settings at the same time. The
-// reads need not wait for the verification, because the engine has held the lock since it applied
-// the configurations. Another engine of this process may have restored the settings since then.
-// Only the journal shows that.
+// readyToSwitch verifies the lock, and simultaneously reads the journal and the settings. The reads need not
+// wait: if the lock still has the same epoch, no other process has held it since the configurations were
+// applied. The journal shows whether another Engine of this process has restored the settings since then.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	own, journalled := pool.split(from)
 	_, next := pool.split(to)
@@ -192,8 +190,7 @@ func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, f
 	return j, fence, unchanged(j, facts, journalled)
 }
 
-// unchanged returns an error unless each setting still has its value from the previous
-// configuration.
+// unchanged returns an error unless each setting still has its value from the previous configuration.
 func unchanged(j *Journal, facts Facts, from []Change) error {
 	for _, change := range from {
 		entry, _ := j.Entry(change.Setting)
@@ -211,7 +208,7 @@ func unchanged(j *Journal, facts Facts, from []Change) error {
 	return nil
 }
 
-// rehearsed returns an error unless the journal has every value as applied by this process.
+// rehearsed returns an error unless the journal shows that this process has applied every value.
 func (e *Engine) rehearsed(j *Journal, sweep Sweep, changes []Change) error {
 	switch {
 	case j == nil:
@@ -236,7 +233,7 @@ func settingsInOrder(changes []Change) []Setting {
 	return settings
 }
 
-// has reports whether a setting has the given value, in the intended or in Ceph's notation.
+// has reports whether a setting's current value is the given one, as intended or in Ceph's notation.
 func (e Entry) has(now, ours cephvalue.Value) bool {
 	return e.same(now, ours) || slices.ContainsFunc(e.Applied, func(o AppliedValue) bool {
 		return o.Intended == ours && o.Stored != nil && e.same(now, *o.Stored)

@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Doubts has, for each Ceph cluster, the time until which Ceph may still execute a command of
-// this process whose outcome is unknown. All engines of a process share it, because one engine
-// may restore an OSD that another one keeps down. The zero value is ready for use. It is safe
+// Doubts records, for each Ceph cluster, until when Ceph may still execute commands of this process whose
+// outcome is unknown. All Engines of a process share one Doubts, because a late command of one Engine could
+// revert a change of another, for example keep an OSD down. The zero value is ready for use. Doubts is safe
 // for concurrent use.
 //
-// It is lost when the process ends. That is why the next process waits after it has taken over
-// the lock.
+// The records are lost when the process ends. So inherit waits before it takes over the journal of an earlier
+// process.
 type Doubts struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by FSID
@@ -39,22 +39,21 @@ func (d *Doubts) of(fsid string) time.Time {
 	return d.until[fsid]
 }
 
-// enter verifies the lock and records its epoch. If the epoch has changed, the wait of inherit starts
-// over.
+// enter verifies the lock and records its epoch. If the epoch has changed, the wait of inherit starts over.
 func (e *Engine) enter(ctx context.Context) error {
 	fence, err := e.guard(ctx)
 	if err != nil {
 		return err
 	}
 	if fence.Epoch != e.epoch {
-		e.epoch, e.inherited = fence.Epoch, time.Time{} // Another holder may have changed settings since the engine last waited.
+		e.epoch, e.inherited = fence.Epoch, time.Time{} // Another holder may have changed settings since the last wait.
 	}
 	return nil
 }
 
-// fence verifies the lock immediately before a change. The lock must still have the epoch that
-// enter recorded; otherwise the journal and the settings may have changed since they were read. The
-// process that executes the command refuses it if the fence is outdated.
+// fence verifies the lock immediately before a change. The lock must still have the epoch that enter
+// recorded. Otherwise the journal and the settings may have changed since they were read. The sidecar checks
+// the fence again before it runs the command.
 func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	fence, err := e.guard(ctx)
 	if err != nil {
@@ -66,8 +65,8 @@ func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	return fence, nil
 }
 
-// load reads the journal in order to restore or keep settings. Unless this process wrote it and it
-// is done, load reads it again under the lock, and takes it over if another process wrote it.
+// load reads the journal in order to restore or keep settings. A done journal of this process needs no lock.
+// Any other journal is read again under the lock, and taken over if another process wrote it.
 func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	j, err := e.store.Load(ctx, e.cluster.FSID)
 	if err != nil || j == nil || j.Writer == e.writer && j.Done() {
@@ -79,7 +78,7 @@ func (e *Engine) load(ctx context.Context) (*Journal, error) {
 	return j, e.inherit(ctx, j)
 }
 
-// locked reads the journal under the lock. It returns a *WaitError while Ceph may still execute a
+// locked verifies the lock and reads the journal. It returns a *WaitError while Ceph may still execute a
 // command of this process with an unknown outcome.
 func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	if err := e.enter(ctx); err != nil {
@@ -91,11 +90,10 @@ func (e *Engine) locked(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }
 
-// inherit takes over the journal of an earlier process, once all changes that the earlier process
-// may have requested have ended; until then it returns a *WaitError. It compares the entries in the
-// states Restored and LeftAlone with Ceph again, and reopens those whose setting has a value of the
-// tuner. If this process ends before the journal names it as the writer, the next process repeats the
-// wait and the comparison.
+// inherit takes over the journal of an earlier process. It returns a *WaitError until Ceph can no longer
+// execute a command of that process. Then it compares the entries in the states Restored and LeftAlone with
+// Ceph again, and reopens those whose setting has a value of the tuner. If this process ends before the
+// journal names it as the writer, the next process repeats the wait and the comparison.
 func (e *Engine) inherit(ctx context.Context, j *Journal) error {
 	if j.Writer == e.writer {
 		return nil

@@ -41,8 +41,7 @@ type Problem struct {
 // Permissions are the administrator's permissions for a cluster.
 type Permissions struct {
 	Cluster settings.Cluster
-	// Restarts reports whether OSDs may be restarted for the sweep, and the manager has the right
-	// to do so.
+	// Restarts reports whether the sweep may restart OSDs, and the manager has the right to do so.
 	Restarts bool
 }
 
@@ -52,9 +51,9 @@ type request struct {
 	values  []cephvalue.Value
 }
 
-// Validate checks configurations (changes that are applied together) against the limits of Ceph and
-// of the administrator. It returns the problems by setting, in a fixed order, and problems with mClock
-// last. For a setting that cannot be varied at all, it returns only the first problem.
+// Validate checks configurations against the limits of Ceph and of the administrator. A configuration is a
+// list of changes that are applied together. Validate returns the problems by setting, in a fixed order, and
+// problems with mClock last. For a setting that cannot be varied at all, it returns only the first problem.
 func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
 	var problems []Problem
 	for _, w := range requests(configurations) {
@@ -63,7 +62,7 @@ func Validate(configurations [][]Change, about Known, allowed Permissions) []Pro
 	return slices.Concat(problems, locked(configurations, about), lockedBefore(configurations, about))
 }
 
-// requests returns the settings, each with its values, in the order in which they appear.
+// requests returns the settings in the order in which they first appear, each with all its values.
 func requests(configurations [][]Change) []request {
 	var all []request
 	for _, change := range slices.Concat(configurations...) {
@@ -78,9 +77,9 @@ func requests(configurations [][]Change) []request {
 	return all
 }
 
-// Forbidden checks intended changes against the operator config, Ceph's bounds and the list of
-// options that are never varied. It returns the problems of the first rule that a setting breaks.
-// Unlike Validate, it omits checks that would fail because the sweep itself has changed settings. A
+// Forbidden checks intended changes against the operator config, Ceph's bounds and the list of options that
+// are never varied. For each setting, it returns the problems of the first rule that the setting breaks.
+// Unlike Validate, Forbidden omits checks that would fail because the sweep has changed settings itself. A
 // setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
@@ -98,8 +97,8 @@ func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// validate checks one setting by rules in order. If a rule of the first list finds a problem, the
-// setting cannot be varied at all, and the second list is skipped.
+// validate checks one setting by two lists of rules. If a rule of the first list finds a problem, the setting
+// cannot be varied at all, so validate returns only that problem.
 func (w request) validate(about Known, allowed Permissions) []Problem {
 	for _, rule := range []rule{mayBeVaried, leavesStoredData, isKnown, isAllowed} {
 		if problems := rule(w, about, allowed); len(problems) > 0 {
@@ -129,7 +128,7 @@ func (w request) risk() (settings.Risk, string) {
 	return settings.ConfigRisk(w.setting.Option)
 }
 
-// mayBeVaried rejects options that no administrator can allow.
+// mayBeVaried rejects settings that no administrator can allow.
 func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption && w.setting.Kind != KindConfig {
 		return w.problem(ProblemNever, "sweeps control %s themselves, so it cannot be varied", w.setting)
@@ -140,9 +139,9 @@ func mayBeVaried(w request, _ Known, _ Permissions) []Problem {
 	return nil
 }
 
-// leavesStoredData rejects options that no administrator can allow on an existing pool, because
-// they change how data is stored. A scratch pool is created with its values of such options, so
-// those values do not reach this check.
+// leavesStoredData rejects options that no administrator can allow on an existing pool, because they change
+// how data is stored. On a scratch pool, sweeps set such options when they create the pool, so this check
+// does not see them.
 func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	if w.setting.Kind != KindPoolOption || !settings.AltersStoredData(w.setting.Option) {
 		return nil
@@ -150,8 +149,9 @@ func leavesStoredData(w request, _ Known, _ Permissions) []Problem {
 	return w.problem(ProblemStoredData, "%s alters how data is stored, which a restore does not undo: vary it on target.scratchPool", w.setting)
 }
 
-// isAllowed checks the administrator's list. The list cannot contain scratch pools: a sweep that
-// named one as its existing pool would change the pool of another run.
+// isAllowed checks that the administrator's list has the option. The list cannot have options of scratch
+// pools. So a sweep that names a scratch pool as its existing pool is rejected; it would change the pool of
+// another run.
 func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 	if _, listed := allowed.Cluster.AllowsOption(w.setting.Option, w.setting.Pool, w.setting.Mask); listed {
 		return nil
@@ -160,8 +160,7 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 		w.setting, allowed.Cluster.Namespace, allowed.Cluster.Name)
 }
 
-// isKnown rejects options that this version of Ceph does not know, and those that cephtune
-// cannot restore.
+// isKnown rejects options that this version of Ceph does not know, and options that cephtune cannot restore.
 func isKnown(w request, about Known, allowed Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
@@ -201,8 +200,8 @@ func hasPool(w request, about Known, _ Permissions) []Problem {
 	return nil
 }
 
-// keepsThePoolsBounds checks pg_num against the pool's pg_num_min and pg_num_max. These bounds are
-// for the autoscaler, but Ceph also applies them to other clients.
+// keepsThePoolsBounds checks pg_num against the pool's pg_num_min and pg_num_max. These bounds are for the
+// autoscaler, but Ceph applies them to every client.
 func keepsThePoolsBounds(w request, about Known, _ Permissions) []Problem {
 	pool, found := about.Facts.Pool(w.setting.Pool)
 	if !w.setting.isPGNum() || !found {
@@ -294,10 +293,9 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 	return problems
 }
 
-// withEffective replaces "unset" by the value that then takes effect, because bounds apply to that
-// value. An original value may be outside the bounds, so if the option was unset originally,
-// withEffective drops "unset" from the values. An unknown effective value is a problem if the
-// setting has bounds.
+// withEffective replaces "unset" by the value that then takes effect, because bounds apply to that value. If
+// the option was unset originally, withEffective only drops "unset", because bounds do not apply to an
+// original value. If the setting has bounds, an unknown effective value is a problem.
 func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v cephvalue.Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
@@ -312,7 +310,7 @@ func (w request) withEffective(bounds settings.Option, about Known) (request, []
 	return request{setting: w.setting, values: append(values, cephvalue.Of(effective))}, nil
 }
 
-// original returns a setting's value before the sweep: from the journal, or else the current
+// original returns a setting's value before the sweep: the original in the journal, or else the current
 // value.
 func (k Known) original(of Setting) cephvalue.Value {
 	if k.Journal != nil {
@@ -327,8 +325,8 @@ func (k Known) original(of Setting) cephvalue.Value {
 	return now
 }
 
-// whenUnset returns the value that OSDs use for an unset option: the value of a broader section,
-// or Ceph's default; false if the value is unknown, as for a pool option.
+// whenUnset returns the value that OSDs use for an unset option: the value of a broader section, or Ceph's
+// default. It returns false if the value is unknown, as it is for pool options.
 func (k Known) whenUnset(of Setting) (string, bool) {
 	if of.Kind != KindConfig {
 		return "", false
@@ -348,10 +346,9 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 	return text, text != ""
 }
 
-// outside rejects values below a minimum or above a maximum; "" means no bound. A bound that is not
-// a number rejects all values, because it was meant to limit them. A bound on an option whose
-// values are words does the same. The argument who stands before the limit in messages, such as
-// "Ceph takes".
+// outside rejects values below the bound least or above the bound most; "" means no bound. If a bound or a
+// value is not a number, outside rejects the value, because the bounds were meant to limit the values.
+// Messages begin the limit with who, such as "Ceph takes".
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
@@ -411,7 +408,7 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 		w.setting, strings.Join(names, ", "), w.setting.Option)
 }
 
-// locked rejects configurations in which mClock locks an option that they set.
+// locked rejects changes that set an option which mClock locks in the same configuration.
 func locked(configurations [][]Change, about Known) []Problem {
 	if about.OpQueue != "" && about.OpQueue != mClock {
 		return nil
@@ -440,8 +437,8 @@ func locked(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// lockedBefore rejects a setting whose current value mClock already locks. After a restore, OSDs
-// would remove that value.
+// lockedBefore rejects a setting whose current value was set before mClock locked the option. If a restore
+// set that value again, OSDs would remove it.
 func lockedBefore(configurations [][]Change, about Known) []Problem {
 	if about.OpQueue != "" && about.OpQueue != mClock {
 		return nil
@@ -457,8 +454,9 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// effective returns an option's value for OSDs in a configuration: the configuration's value, or
-// else the current value, or else Ceph's default.
+// effective returns the value that OSDs use for an option in a configuration. If the configuration does not
+// change the option, the current value counts. If that is unset, or the configuration unsets the option,
+// Ceph's default counts.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
 	for _, change := range configuration {

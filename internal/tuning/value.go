@@ -7,8 +7,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// PoolOptionType returns the type of a pool option, or false if the option cannot be
-// restored reliably. It returns false for options that alter stored data.
+// PoolOptionType returns the type of a pool option, or false if cephtune cannot restore the option. Options
+// that alter stored data cannot be restored.
 func PoolOptionType(name string) (string, bool) {
 	switch name {
 	case optionPGNum, "recovery_priority", "recovery_op_priority", "scrub_priority", "read_ratio":
@@ -42,7 +42,7 @@ func canonical(of Setting, valueType string, v cephvalue.Value) cephvalue.Value 
 	return cephvalue.Of(text)
 }
 
-// unsets reports whether a value removes an option from a pool.
+// unsets reports whether setting a pool option to this value unsets the option.
 func unsets(option, text string) bool {
 	by, possible := ceph.UnsetBy(option)
 	if !possible {

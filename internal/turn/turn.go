@@ -1,7 +1,6 @@
-// Package turn gives a benchmark its turn at a Ceph cluster. The benchmark waits until no object is
-// ahead in the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and
-// keeps it until its teardown is complete. A sweep's benchmark waits for neither, and uses the lock of
-// its sweep.
+// Package turn gives a benchmark its turn at a Ceph cluster. The benchmark waits until no object is ahead in
+// the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and keeps the lock
+// until its teardown is complete. A sweep's benchmark does not wait, and uses the lock of its sweep.
 package turn
 
 import (
@@ -20,29 +19,30 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// searchAgain is how long a benchmark waits after it found the open journal of a sweep in Ceph,
-// before it asks for the lock again.
+// searchAgain is how long a benchmark waits after it has found the open journal of a sweep in Ceph. Then it
+// requests the lock again.
 const searchAgain = 30 * time.Second
 
-// Turn is what a process knows about the turn of a session. The zero value knows nothing.
+// Turn is the state of a session's turn in this process. The zero value is a session that has not had the
+// lock.
 type Turn struct {
-	// Grant is the grant of the cluster's lock, while the session has it. askedAt is when the session
-	// last took or renewed the lock, or found during the teardown that the lock is lost.
+	// Grant is the grant of the cluster's lock while the session has the lock. askedAt is when the session
+	// last took or renewed the lock, or found that it had lost the lock.
 	Grant   *lock.Grant
 	askedAt time.Time
-	// Had says that the session has or had the lock.
+	// Had says that the session has the lock or has had it.
 	Had bool
-	// inCeph is a sweep's open journal that exists only in Ceph, and inCephAt is when it was found.
+	// inCeph is a sweep's open journal that exists only in Ceph. inCephAt is when the journal was found.
 	inCeph   *tuning.Journal
 	inCephAt time.Time
 }
 
-// IsRenewed reports whether the session has the lock, and need not renew it yet.
+// IsRenewed reports whether the session has the lock and need not renew it yet.
 func (t *Turn) IsRenewed(now time.Time) bool {
 	return t.Grant != nil && now.Sub(t.askedAt) < lock.RenewAfter
 }
 
-// Taker takes, renews and releases the lock for a session, and notes that in its Turn.
+// Taker takes, renews and releases the lock for a session, and records the result in Turn.
 type Taker struct {
 	*Turn
 	Lock      lock.Handle
@@ -54,19 +54,18 @@ type Taker struct {
 	Ceph     ceph.Client
 	// HasClients says that the session has clients already.
 	HasClients bool
-	// RestoreOSDs brings back orphaned OSDs. With inCeph, it also searches Ceph for their journal.
+	// RestoreOSDs brings up orphaned OSDs. With inCeph, it also searches Ceph for the journal of an outage.
 	RestoreOSDs func(ctx context.Context, inCeph bool) (reconcile.Wait, error)
 	Now         time.Time
 }
 
-// Answer is the answer to a request for the lock. The zero value means that the session has the
-// lock.
+// Answer is the answer to a request for the lock. The zero value means that the session has the lock.
 type Answer struct {
-	// Waits is what the session waits for. ForOSDs says that its turn has come, and that it waits
+	// Waits says what the session waits for. ForOSDs says that the session's turn has come, and that it waits
 	// only for orphaned OSDs.
 	Waits   reconcile.Wait
 	ForOSDs bool
-	// Lost says why the session has lost the lock; "" if it has not.
+	// Lost says why the session has lost the lock; "" if it has not lost it.
 	Lost string
 }
 
@@ -92,8 +91,8 @@ func (t Taker) Take(ctx context.Context) (Answer, error) {
 	return t.begin(ctx, grant)
 }
 
-// begin brings back orphaned OSDs before anything else is done under the lock. A new holder also
-// searches Ceph for unrestored settings. Then begin records the grant.
+// begin brings up orphaned OSDs before the session uses the lock. For a new holder, it also searches Ceph for
+// unrestored settings. Then it records the grant.
 func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 	waits, err := t.RestoreOSDs(ctx, t.Grant == nil && t.isOwn())
 	if err != nil || !waits.IsDone() {
@@ -109,7 +108,7 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 // isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
 func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == v1alpha1.KindCephBenchmark }
 
-// ahead names the objects that have waited longer for the same cluster.
+// ahead names the objects that have waited longer than the benchmark for the same cluster.
 func (t Taker) ahead(ctx context.Context) ([]string, error) {
 	place, waits := queue.OfBenchmark(t.Benchmark)
 	if !waits || t.Grant != nil {
@@ -121,10 +120,9 @@ func (t Taker) ahead(ctx context.Context) ([]string, error) {
 	})
 }
 
-// unrestored waits for the sweep that still has settings to restore, because a measurement now
-// would run with that sweep's values. The benchmark leaves the lock to that sweep, which needs it
-// for the restore. A sweep's own benchmark does not wait, because it is meant to run with the
-// sweep's values.
+// unrestored waits for the sweep that still has settings to restore, because a measurement now would run with
+// that sweep's values. The benchmark does not take the lock, because that sweep needs it for the restore. A
+// sweep's own benchmark does not wait, because it has to run with the sweep's values.
 func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
 	if !t.isOwn() {
 		return reconcile.Done, nil
@@ -139,10 +137,10 @@ func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
 	return unrestoredBy(left), nil
 }
 
-// unrestoredInCeph is like unrestored, for a journal that exists only in Ceph: it belongs to
-// another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the
-// lock checks this, because while another object holds the lock, the sweep may still be running.
-// If the benchmark finds a journal, it releases the lock, and requests it again after searchAgain.
+// unrestoredInCeph waits like unrestored, but for a journal that exists only in Ceph. Such a journal belongs
+// to another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the lock
+// searches for it: while another object has the lock, the journal's sweep may be running. If unrestoredInCeph
+// finds a journal, it releases the lock, and the benchmark requests the lock again after searchAgain.
 func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	if t.Grant != nil || t.HasClients || !t.isOwn() {
 		return reconcile.Done, nil
@@ -162,7 +160,7 @@ func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	return unrestoredBy(left), nil
 }
 
-// unrestoredBy returns the wait for the sweep of an open journal; Done if the journal is not open.
+// unrestoredBy returns the wait for the sweep of an open journal; Done without an open journal.
 func unrestoredBy(left *tuning.Journal) reconcile.Wait {
 	if left == nil || left.Done() {
 		return reconcile.Done
@@ -170,12 +168,12 @@ func unrestoredBy(left *tuning.Journal) reconcile.Wait {
 	return reconcile.Wait(fmt.Sprintf("Sweep %s has not restored all its changes to the Ceph cluster yet. If it was deleted, its operator restores them, or the next sweep here does.", left.Sweep))
 }
 
-// renewWithin is how long a teardown waits for the lock to be renewed.
+// renewWithin limits how long a teardown waits for a renewal of the lock.
 const renewWithin = 10 * time.Second
 
-// Keep renews a held lock during the teardown, which may take longer than the lock lasts. If the
-// lock expired, the next holder would measure during the teardown. The teardown does not require
-// the lock: a session that has lost it still removes its own objects.
+// Keep renews a held lock during the teardown, which may take longer than the lock lasts. Otherwise, the next
+// holder would measure during the teardown. The teardown does not require the lock: a session that has lost
+// the lock still removes its own objects.
 func (t Taker) Keep(ctx context.Context) error {
 	if t.Lock.FSID == "" || t.Now.Sub(t.askedAt) < lock.RenewAfter {
 		return nil
@@ -193,7 +191,7 @@ func (t Taker) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Release releases the cluster for the next holder. The lock of a sweep stays with it.
+// Release releases the benchmark's own lock for the next holder. It does not release the lock of a sweep.
 func (t Taker) Release(ctx context.Context) error {
 	if !t.isOwn() {
 		return nil

@@ -1,7 +1,5 @@
-// Package version has the program's version.
-//
-// It is a package of its own because all three programs print their versions, and
-// images/operator/build names the variable to the linker.
+// Package version has the program's version. It is a separate package because all three programs print
+// their versions. images/operator/build passes the variable's name to the linker.
 package version
 
 import "runtime/debug"
@@ -9,8 +7,8 @@ import "runtime/debug"
 // release is a version such as v0.1.0. The linker sets it when a release is built.
 var release string //nolint:gochecknoglobals // The linker can set only variables.
 
-// Version returns the version of the release. Without one, it returns Go's version of the checkout
-// that the program was built from, or "unknown".
+// Version returns the version of the release. In a program that is not a release, it returns Go's version
+// of the checkout, or "unknown".
 func Version() string {
 	if release != "" {
 		return release

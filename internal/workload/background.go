@@ -13,15 +13,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Background is the script's background load.
+// Background is the background load of a script.
 type Background struct {
 	Load  engine.Load
 	Place place.Place
 	ramp  time.Duration
 }
 
-// PlaceOfBackground returns the background load's place: the target that the clients share, with
-// data of its own.
+// PlaceOfBackground returns the place of the background load. It shares the target of the clients, but has
+// its own data, whose names begin with owner.
 func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = owner, owner
@@ -30,7 +30,7 @@ func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	return p
 }
 
-// NewBackground returns the background load of a template; nil without one.
+// NewBackground returns the background load for a spec; nil if the spec is nil.
 func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, error) {
 	if spec == nil {
 		return nil, nil //nolint:nilnil // The doc comment explains nil.
@@ -49,7 +49,7 @@ func NewBackground(spec *v1alpha1.BackgroundLoad, p place.Place) (*Background, e
 // BackgroundID returns the ID of the background load's task in a run.
 func BackgroundID(run int32) string { return fmt.Sprintf("background-r%d", run) }
 
-// only returns the task of the background load, which is a single client.
+// only returns a function that makes the task list of the background load, which has a single client.
 func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]task.Task, error) {
 	return func() ([]task.Task, error) {
 		made, err := of(b.Place)
@@ -57,8 +57,8 @@ func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 	}
 }
 
-// failBackground returns the move that ends a run without its background load. A load that was
-// cancelled before the last phase counts as failed too, because only endBackground may cancel it.
+// failBackground returns the move that fails a run whose background load has ended early. Cancelling the load
+// before the last phase has ended is a failure too: only endBackground may cancel it.
 func failBackground(id, step string, status task.Status) Move {
 	failure := task.Failure{Reason: Cancelled, Message: "it was stopped before the last phase"}
 	switch {
@@ -70,8 +70,8 @@ func failBackground(id, step string, status task.Status) Move {
 	return Move{Kind: MoveFail, ID: id, Step: step, Background: true, Failure: &Failure{ID: id, Background: true, Failure: failure}}
 }
 
-// SpoiltBy returns why a run whose background load has failed is invalid. The text begins with
-// the reason.
+// SpoiltBy says why a run is invalid after a failure of its background load. The text begins with the API's
+// reason.
 func SpoiltBy(f Failure) string {
 	reason := v1alpha1.ReasonBackgroundLoadFailed
 	switch why := f.Failure.Reason; {
@@ -83,8 +83,7 @@ func SpoiltBy(f Failure) string {
 	return reason + ": " + Describe(f)
 }
 
-// BackgroundReason returns the reason at the beginning of a text from SpoiltBy; "" for any other
-// text.
+// BackgroundReason returns the reason with which a text from SpoiltBy begins; "" for any other text.
 func BackgroundReason(wrong string) string {
 	reason, _, _ := strings.Cut(wrong, ":")
 	if slices.Contains([]string{v1alpha1.ReasonBackgroundLoadFailed, v1alpha1.ReasonBackgroundLoadEndedEarly, v1alpha1.ReasonBackgroundLoadNoIO}, reason) {
@@ -93,7 +92,7 @@ func BackgroundReason(wrong string) string {
 	return ""
 }
 
-// Writers returns the number of clients and background loads.
+// Writers returns the number of clients, plus one if the script has a background load.
 func (s *Script) Writers() int64 {
 	if s.Background != nil {
 		return int64(len(s.Places)) + 1

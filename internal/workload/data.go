@@ -11,13 +11,13 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Each run begins with data in the state that initialState requests. With WarmBeforePhase, each
-// phase also begins with warm caches. Both are prepared by tasks of the clients while no client
-// measures. Such tasks have deadlines, end with their pod, and need only the clients' key. The pause
-// before a phase starts when the tasks for the phase have ended. When the tasks for a run have ended,
-// the run begins as soon as the cluster is quiescent.
+// Each run begins with data in the state that initialState requests. With WarmBeforePhase, each phase also
+// begins with warm caches. Tasks of the clients prepare both while no client measures. Such tasks have
+// deadlines, end with their pod, and need only the clients' key. The rest before a phase begins when the
+// preparation of the phase has ended. After the preparation of a run, the run begins as soon as the cluster
+// is quiescent.
 
-// Dataset is a dataset that the script prefills, with the load of the first phase that uses it.
+// Dataset is a dataset that the script prefills. load is the load of the first phase that uses it.
 type Dataset struct {
 	key  string
 	load engine.Load
@@ -38,14 +38,13 @@ func (s *Script) datasets() []Dataset {
 	return all
 }
 
-// resets reports whether each run begins with data that was reset, not with the data that the
-// previous run left.
+// resets reports whether the data is reset before each run, by prefilling or by rollback.
 func (s *Script) resets() bool {
 	return s.initialState == v1alpha1.InitialStateFresh || s.initialState == v1alpha1.InitialStateRollback
 }
 
-// resetData resets datasets before the first phase of a run, if they may have been overwritten
-// since they were prefilled: it prefills them again or rolls them back.
+// resetData resets the datasets before the first phase of a run, if earlier runs or pilots may have
+// overwritten them. It prefills the datasets again or rolls them back.
 func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 	if !s.resets() || tasks.Begun(run) || !tasks.usedBefore(run) {
 		return Move{}, true
@@ -57,7 +56,7 @@ func (s *Script) resetData(run int32, tasks Tasks) (Move, bool) {
 			step = fmt.Sprintf("run %d, rolling back %s", run, d.key)
 		}
 		if len(s.resetTask(id, d, s.Places[0]).Steps) == 0 {
-			continue // Data that is only read has not changed.
+			continue // Data that no phase overwrites needs no rollback.
 		}
 		todo := s.forEach(func(c place.Place) (task.Task, error) { return s.resetTask(id, d, c), nil })
 		if mv, done := carryOut(id, step, todo, tasks); !done {
@@ -85,9 +84,9 @@ func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 // resetID returns the ID of the task that resets a dataset before a run.
 func resetID(run int32, key string) string { return fmt.Sprintf("initial-%d-%s", run, key) }
 
-// Found returns the state of the data that a run finds; "" if no phase uses prefilled data. The
-// result is reliable because no phase is handed over before resetData is done, and because
-// datasets with rollback have a rollback before every run.
+// Found returns the state of the data that a run finds; "" if no phase uses prefilled data. Each phase waits
+// for resetData, so a run finds the data reset. With rollback, prefilling ends with a rollback too, so the
+// first run also finds DataRolledBack.
 func (s *Script) Found(run int32, tasks Tasks) v1alpha1.DataState {
 	switch {
 	case len(s.datasets()) == 0:
@@ -120,7 +119,7 @@ func (s *Script) warmCaches(p Phase, id string, tasks Tasks) (Move, bool) {
 	return carryOut(id, fmt.Sprintf("warming the caches for phase %s", p.Name), todo, tasks)
 }
 
-// Warms reports whether the data of a phase is read once before the phase.
+// Warms reports whether clients read the data of a phase once before the phase.
 func (s *Script) Warms(p Phase) bool {
 	return s.warm && slices.ContainsFunc(p.Load.Datasets(s.Places[0]), func(d engine.Dataset) bool { return len(d.Warm) > 0 })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// These are the maximum sizes of the parts of a failure message, in bytes, so that all fit into
-// a condition.
+// These are the maximum sizes, in bytes, of the parts of a failure message. Together they fit into the
+// message of a condition.
 const (
 	maxMessage = 300
 	maxCommand = 150
@@ -34,8 +34,8 @@ func Describe(f Failure) string {
 	return text
 }
 
-// SpoilsOneRun reports whether the next run may succeed. If a run was stopped, ran out of work
-// too early, or lost its report, it is invalid, but nothing is broken.
+// SpoilsOneRun reports whether the failure makes only one run invalid, so that the next run may succeed. A
+// task that was cancelled, ended early, or lost its report does not show that anything is broken.
 func (f Failure) SpoilsOneRun() bool {
 	return slices.Contains([]task.FailureReason{Cancelled, ReportLost, task.FailureReason(engine.EndedEarly)}, f.Failure.Reason)
 }

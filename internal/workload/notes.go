@@ -18,8 +18,8 @@ func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
 	}
 }
 
-// NoteTimes records the times of measurements from the clients' logs, by the clocks of their nodes.
-// They do not show whether several clients started together.
+// NoteTimes records the times in the clients' logs, by the clocks of their nodes. It records a start only for
+// a single client: clocks of several nodes cannot show that the clients started together.
 func (m *Notes) NoteTimes(tasks Tasks) {
 	if len(tasks) == 0 {
 		return
@@ -35,22 +35,21 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 	}
 }
 
-// Notes holds the manager's own observations of a session's tasks, apart from the runners'
-// answers. They are lost when the manager ends, and with them the proof that clients started
-// together.
+// Notes holds the manager's own observations of a session's tasks, apart from the runners' answers. When the
+// manager ends, the observations are lost, and with them the proof that clients started together.
 type Notes struct {
-	// StartedAt holds when the manager sent the signal to start a task, or the start in the log of a
-	// single client. Spread holds an upper bound of the time between the clients' starts.
+	// StartedAt holds, by task, when the manager sent the start signal, or the start in the log of a single
+	// client. Spread holds, by task, an upper bound of the time between the clients' starts.
 	StartedAt map[string]time.Time
 	Spread    map[string]time.Duration
-	// NotStarted holds why the signal to start a task did not reach all clients, by task.
+	// NotStarted holds, by task, why the start signal did not reach all clients.
 	NotStarted map[string]string
-	// EndedAt holds when each task ended on all clients: by the clients' logs if they were read, else
-	// when the manager first saw it.
+	// EndedAt holds, by task, when all clients had ended the task. The time is from the clients' logs, or
+	// else the time at which the manager first saw the end.
 	EndedAt map[string]time.Time
-	// CachesDropped holds the tasks before which caches were dropped.
+	// CachesDropped holds the IDs of the tasks before which OSDs dropped their caches.
 	CachesDropped map[string]bool
-	// PilotSeconds holds how long the slowest client took for each pilot, by task. A pilot is a short
+	// PilotSeconds holds, by task, how long the slowest client took for a pilot. A pilot is a short
 	// measurement that determines how many bytes a phase has to move.
 	PilotSeconds map[string]float64
 }
@@ -67,7 +66,7 @@ func NewNotes() *Notes {
 	}
 }
 
-// lastEnd returns when the last task ended; the zero time if none has.
+// lastEnd returns when the last task ended; the zero time if no task has ended.
 func (m *Notes) lastEnd() time.Time {
 	var last time.Time
 	for _, t := range m.EndedAt {

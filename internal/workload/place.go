@@ -9,14 +9,14 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// These are the paths of a claim that is the target: a directory, or a device.
+// These are the paths in a client's pod at which a claim appears: a directory for a file system, or a device.
 const (
 	DirectoryPath = "/data"
 	DevicePath    = "/dev/cephtune"
 )
 
-// Places returns the place of each client of a session. The names of everything that the clients create
-// begin with owner.
+// Places returns the place of each client of a session. The names of everything that the clients create begin
+// with owner.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,
@@ -50,7 +50,7 @@ func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor
 	return places
 }
 
-// Pools returns the names of the pools that a target is in; none for a PersistentVolumeClaim.
+// Pools returns the names of a target's pools; nil for a PersistentVolumeClaim.
 func Pools(target v1alpha1.Target) []string {
 	switch {
 	case target.ScratchPool != nil && target.ScratchPool.ErasureCoded != nil:
@@ -65,7 +65,7 @@ func Pools(target v1alpha1.Target) []string {
 	return nil
 }
 
-// Duration returns how long one run should take.
+// Duration returns the planned duration of one run: its ramps, rests and measurements.
 func (s *Script) Duration() time.Duration {
 	total := time.Duration(0)
 	if s.Background != nil {
@@ -78,10 +78,10 @@ func (s *Script) Duration() time.Duration {
 	return total
 }
 
-// Deadline returns how long the pods of a session may live if the manager does not come back. It is
-// four times the planned duration of the runs, plus the longest waits before each run, plus the
-// time for preparation and teardown. A run waits for a quiescent cluster, for PGs that OSDs remove,
-// and for its data. Each task also has its own deadline.
+// Deadline returns the maximum lifetime of a session's pods, in case the manager does not come back. It is
+// four times the planned duration of the runs, plus the longest waits before each run, plus the time for
+// preparation and teardown. A run waits for a quiescent cluster, for PGs that OSDs remove, and for its data.
+// Each task also has its own deadline.
 func (s *Script) Deadline(spec v1alpha1.CephBenchmarkSpec) time.Duration {
 	prefill := time.Duration(0)
 	for _, p := range s.Phases {

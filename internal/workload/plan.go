@@ -7,15 +7,15 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Plan returns the tasks of the only client in the given runs, assuming success. They are the
-// successive moves of Next, including the rests.
+// Plan returns the tasks of a single client in the runs from..to, if each task succeeds. It simulates the
+// successive moves of Next. A rest becomes the RestSeconds of the next task.
 func (s *Script) Plan(from, to int32) ([]task.Task, error) {
 	var planned []task.Task
 	tasks, m, now, rest := Tasks{{}}, NewNotes(), time.Unix(0, 0), time.Duration(0)
 	for run := from; run <= to; {
 		m.NoteEnds(tasks, now)
 		switch mv := s.Next(run, tasks, nil, m, now); mv.Kind {
-		case MoveAssign: // Each assignment has another task, so the loop ends.
+		case MoveAssign: // Next never assigns the same task twice, so the loop ends.
 			todo := mv.Tasks[0]
 			todo.RestSeconds, rest = rest.Seconds(), 0
 			planned = append(planned, todo)

@@ -1,7 +1,7 @@
-// Package workload determines the tasks of a benchmark's clients and their order. [Script] has
-// all tasks, and [Script.Next] returns the next move, given the statuses of the clients' tasks.
-// The package is pure: its caller carries out a move and then asks for the next. A restarted
-// manager therefore continues where the last one stopped.
+// Package workload determines the tasks of a benchmark's clients and their order. A [Script] defines all
+// tasks. [Script.Next] returns the next move, given the statuses of the clients' tasks. The package does no
+// I/O: its caller carries out a move and then asks for the next. A restarted manager therefore continues
+// where the previous manager stopped.
 package workload
 
 import (
@@ -17,24 +17,21 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script has all tasks of a session's clients, in order. The runners' statuses determine the
-// next task, so a restarted manager continues where the last one stopped.
+// Script defines all tasks of a session's clients, in order.
 type Script struct {
 	Phases []Phase
 	Places []place.Place // of each client
-	rest   time.Duration
-	// initialState is the requested state, at the start of each run, of the data that the run
-	// overwrites.
+	rest   time.Duration // before each phase
+	// initialState is the requested state of the data at the start of each run.
 	initialState v1alpha1.InitialState
-	// DropCaches says that OSDs drop their caches before each phase. warm says that the data of
-	// the phase is read once before it.
+	// DropCaches says that OSDs drop their caches before each phase. warm says that clients read the data of
+	// each phase once before the phase.
 	DropCaches, warm bool
 	// Background is the background load, or nil.
 	Background *Background
 	// outagePhase is the phase in which OSDs go down; "" without an outage.
 	outagePhase v1alpha1.PhaseName
-	// Switched says that a sweep switches settings during the run, so clients report each
-	// second.
+	// Switched says that a sweep switches settings during the run, so the clients must report each second.
 	Switched bool
 }
 
@@ -45,8 +42,8 @@ type Phase struct {
 	Load engine.Load
 }
 
-// New returns the script of a template for clients at the given places, and for the background
-// load at its own place.
+// New returns the script of a template for clients at the given places. The background load has its own
+// place.
 func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*Script, error) {
 	s := &Script{
 		Places: places, initialState: template.InitialState,
@@ -82,8 +79,8 @@ func (s *Script) Loads() []engine.Load {
 	return loads
 }
 
-// DatasetBytes returns how many bytes all clients and the background load prefill. One client
-// prefills all shared data.
+// DatasetBytes returns how many bytes all clients and the background load prefill. A single client prefills
+// all shared data.
 func (s *Script) DatasetBytes() int64 {
 	var bytes int64
 	for _, p := range s.Places {
@@ -95,8 +92,8 @@ func (s *Script) DatasetBytes() int64 {
 	return bytes
 }
 
-// Limit sets the largest number of bytes that each client and the background load may write
-// beyond the datasets.
+// Limit sets how many bytes each client and the background load may write beyond the datasets. dataChunks is
+// the number of data chunks of an erasure-coded pool; 0 for a replicated pool.
 func (s *Script) Limit(bytes int64, dataChunks int) {
 	for i := range s.Places {
 		s.Places[i].RoomBytes, s.Places[i].DataChunks = bytes, dataChunks
@@ -113,12 +110,12 @@ type moveKind string
 const (
 	MoveAssign     moveKind = "Put"        // hand over a task
 	MoveStart      moveKind = "Start"      // give the signal to start
-	MoveWait       moveKind = "Wait"       // until a runner reports
-	MoveRest       moveKind = "Rest"       // until a time
+	MoveWait       moveKind = "Wait"       // wait until a runner reports
+	MoveRest       moveKind = "Rest"       // wait until a time
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
 	MoveCancel     moveKind = "Cancel"     // cancel a task
-	MoveFail       moveKind = "Fail"       // the run, and perhaps the session, cannot continue
+	MoveFail       moveKind = "Fail"       // end the run, and perhaps the session, as failed
 	MoveEnd        moveKind = "End"        // all phases of the run are done
 )
 
@@ -134,7 +131,7 @@ type Move struct {
 	Failure *Failure
 	// Background says that the move concerns the background load, not the clients.
 	Background bool
-	// Measured says that all phases of the run have ended, so that their results count.
+	// Measured says that all phases of the run have ended, so their results count.
 	Measured bool
 }
 
@@ -146,8 +143,8 @@ type Failure struct {
 	Background bool // of the background load
 }
 
-// Next returns the next move of a run, given the statuses of the clients and the background
-// load. Runs count from 1. Next is a pure function.
+// Next returns the next move of a run, given the statuses of the clients and the background load. Runs count
+// from 1. Next is a pure function. Each step that it calls returns a move, or true if the step is done.
 func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Time) Move {
 	if id, busy := tasks.Unfinished(); busy && !s.IsOf(run, id) {
 		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
@@ -198,8 +195,8 @@ func (s *Script) prefill(tasks Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// prefillTask returns the task that writes a client's part of a dataset. One client writes a
-// whole shared image, and the tasks of the others are empty.
+// prefillTask returns the task that writes a client's part of a dataset. One client writes a whole shared
+// image. The other clients get an empty task.
 func prefillTask(id string, load engine.Load, c place.Place, key string) task.Task {
 	for _, dataset := range load.Datasets(c) {
 		if dataset.Key == key {
@@ -209,8 +206,7 @@ func prefillTask(id string, load engine.Load, c place.Place, key string) task.Ta
 	return task.Task{ID: id}
 }
 
-// size runs pilots to find how many bytes a phase has to move, if the phase ends after a number
-// of bytes.
+// size runs pilots to find how many bytes a phase has to move, if the phase leaves that number open.
 func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -240,8 +236,8 @@ func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	}
 }
 
-// ioTotal returns how many bytes a phase has to move in each run, according to its pilots; 0 if
-// the phase itself sets that.
+// ioTotal returns how many bytes a phase has to move in each run, according to its pilots; 0 if the phase
+// does not need pilots.
 func (s *Script) ioTotal(i int, m *Notes) int64 {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -263,8 +259,8 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 	return fmt.Sprintf("pilot-%s-%d", name, attempt)
 }
 
-// runPhase removes the data of earlier phases, warms caches, rests, drops caches and measures.
-// The teardown removes the last phase's data, so that the result does not wait for that.
+// runPhase removes the data of earlier phases, warms caches, rests, drops caches and measures. Teardown
+// removes the last phase's data, so that the result does not wait for the removal.
 func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time) (Move, bool) {
 	p := s.Phases[i]
 	id := TaskID(run, p.Name)
@@ -317,12 +313,12 @@ func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) 
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
 
-// IsOf reports whether a task may run in the given run.
+// IsOf reports whether a task belongs to the given run, or to no particular run.
 func (s *Script) IsOf(run int32, id string) bool {
 	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
 }
 
-// beforePhase waits for the rest before a phase, and then makes OSDs drop their caches.
+// beforePhase rests before a phase, and then makes OSDs drop their caches.
 func (s *Script) beforePhase(id, step string, m *Notes, now time.Time) (Move, bool) {
 	if until := m.lastEnd().Add(s.rest); now.Before(until) {
 		return Move{Kind: MoveRest, ID: id, Until: until, Step: step}, false
@@ -352,18 +348,18 @@ func measure(id, step string, todo func() ([]task.Task, error), tasks Tasks, m *
 	isReady := func(s task.State) bool { return s == task.Ready }
 	switch {
 	case !m.StartedAt[id].IsZero():
-		// The signal was sent, although some runners may not have reported the start yet.
+		// The signal was sent. Some runners may not have reported the start yet.
 	case tasks.All(id, isReady):
 		return Move{Kind: MoveStart, ID: id, Step: step}, false
 	case tasks.Any(id, isReady) && tasks.Any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):
-		// The signal reached only some clients before the manager ended.
+		// The previous manager ended when it had signalled only some clients.
 		return Move{Kind: MoveCancel, ID: id, Step: step}, false
 	}
 	return carryOut(id, step, todo, tasks)
 }
 
-// carryOut returns the next move to complete a task on all clients. It calls todo only if the
-// task must be handed over.
+// carryOut returns the next move to complete a task on all clients. It calls todo only if a client does not
+// have the task yet.
 func carryOut(id, step string, todo func() ([]task.Task, error), tasks Tasks) (Move, bool) {
 	if failed := tasks.Failed(id); failed != nil {
 		if tasks.Any(id, func(s task.State) bool { return !s.Ended() }) {
@@ -392,17 +388,17 @@ const Cancelled task.FailureReason = "Cancelled"
 // TaskID returns the ID of the task of a phase in a run.
 func TaskID(run int32, name v1alpha1.PhaseName) string { return fmt.Sprintf("r%d-%s", run, name) }
 
-// tidyID returns the ID of the task that removes the data of another task. Only IDs of
-// measurements begin with an r.
+// tidyID returns the ID of the task that removes the data of another task. Only IDs from TaskID begin with r.
 func tidyID(id string) string { return "tidy-" + id }
 
-// tidyTimeout is how long a client may take to remove the data of a phase.
+// tidyTimeout is how long a client may take to remove data.
 const tidyTimeout = 30 * time.Minute
 
 // longest is the longest deadline that a runner accepts.
 const longest = 7 * 24 * time.Hour
 
-// prefillTimeout allows for a cluster that writes 5 MiB a second for each client.
+// prefillTimeout returns how long a client may take to write or read a dataset: 5 min, plus a second for each
+// 5 MiB, but at most longest.
 func prefillTimeout(bytes int64) time.Duration {
 	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
 }
@@ -424,10 +420,9 @@ func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 	return Move{}, true
 }
 
-// beginBackground starts the background load before the first phase of a run is handed over, and
-// waits for its ramp. From then on it only checks that the load is still running. A load that
-// was stopped is fine if all phases are done, or if one has failed, as that failure is then the
-// cause.
+// beginBackground starts the background load before the first phase of a run, and waits for its ramp. Then it
+// only checks that the load is still running. The load may have stopped if all phases are done. It may also
+// have stopped if a phase has failed, because that failure is the cause.
 func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, now time.Time) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true
@@ -440,7 +435,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	case there && status.State.Ended():
 		return failBackground(id, step, status), false
 	case tasks.Begun(run) && status.State != task.Measuring:
-		// A new runner has replaced the one with which the run began.
+		// A new runner has replaced the runner with which the run began.
 		return failBackground(id, step, task.Status{State: task.Failed, Failure: &task.Failure{
 			Reason: ReportLost, Message: "the runner no longer knows the task, although the run has begun",
 		}}), false
@@ -462,8 +457,7 @@ func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, n
 	return mv.aside(), false
 }
 
-// tidyBackground removes data that the background load has written in earlier runs of this
-// session.
+// tidyBackground removes the data that the background load has written in earlier runs of this session.
 func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
 	for earlier := int32(1); earlier < run; earlier++ {
 		id := BackgroundID(earlier)
@@ -484,25 +478,23 @@ func (s *Script) tidyBackground(run int32, background Tasks) (Move, bool) {
 // endBackground stops the background load when the last phase of a run has ended.
 func (s *Script) endBackground(run int32, background Tasks) (Move, bool) {
 	id := BackgroundID(run)
-	if s.Background == nil || background[0][id].State.Ended() { // It has ended, and beginBackground has handled that.
+	if s.Background == nil || background[0][id].State.Ended() { // beginBackground has handled a load that has ended.
 		return Move{}, true
 	}
 	return Move{Kind: MoveCancel, ID: id, Step: "stopping the background load", Background: true, Measured: true}, false
 }
 
-// allDone reports whether all phases of a run are done.
 func (s *Script) allDone(run int32, tasks Tasks) bool {
 	return !slices.ContainsFunc(s.Phases, func(p Phase) bool {
 		return !tasks.All(TaskID(run, p.Name), func(state task.State) bool { return state == task.Done })
 	})
 }
 
-// anyFailed reports whether a phase of a run has failed.
 func (s *Script) anyFailed(run int32, tasks Tasks) bool {
 	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return tasks.Failed(TaskID(run, p.Name)) != nil })
 }
 
-// aside marks a move as the background load's.
+// aside marks a move as one for the background load.
 func (mv Move) aside() Move {
 	mv.Background = true
 	if mv.Failure != nil {
@@ -511,6 +503,6 @@ func (mv Move) aside() Move {
 	return mv
 }
 
-// ReportLost is the failure reason of a task whose report is missing in the log, or that its runner no
-// longer knows.
+// ReportLost is the failure reason of a task whose report is missing in the log, or whose runner no longer
+// knows the task.
 const ReportLost task.FailureReason = "ReportLost"

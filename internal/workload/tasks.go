@@ -10,7 +10,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// StartTime returns when a task began on the client that began first; zero if unknown.
+// StartTime returns the earliest start of a task on any client; zero if unknown.
 func (t Tasks) StartTime(id string) time.Time {
 	var first time.Time
 	for _, of := range t {
@@ -21,8 +21,8 @@ func (t Tasks) StartTime(id string) time.Time {
 	return first
 }
 
-// usedBefore reports whether a phase of an earlier run, or a pilot, may have worked on the
-// data that these clients have prefilled.
+// usedBefore reports whether a phase of an earlier run, or a pilot, may have used the data that these clients
+// have prefilled.
 func (t Tasks) usedBefore(run int32) bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
 		for id := range of {
@@ -36,7 +36,7 @@ func (t Tasks) usedBefore(run int32) bool {
 	})
 }
 
-// EndTime returns when a task ended on the client that ended last; zero if unknown.
+// EndTime returns the latest end of a task on any client; zero if unknown.
 func (t Tasks) EndTime(id string) time.Time {
 	var last time.Time
 	for _, of := range t {
@@ -47,7 +47,7 @@ func (t Tasks) EndTime(id string) time.Time {
 	return last
 }
 
-// Measuring reports whether a client measures.
+// Measuring reports whether any client is measuring.
 func (t Tasks) Measuring() bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
 		for _, status := range of {
@@ -59,7 +59,7 @@ func (t Tasks) Measuring() bool {
 	})
 }
 
-// Begun reports whether any task of a run was handed over.
+// Begun reports whether any client has the task of a phase in this run.
 func (t Tasks) Begun(run int32) bool {
 	prefix := fmt.Sprintf("r%d-", run)
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
@@ -72,10 +72,10 @@ func (t Tasks) Begun(run int32) bool {
 	})
 }
 
-// Tasks holds the status of each task, for each client.
+// Tasks holds the statuses of each client's tasks, by task ID.
 type Tasks []map[string]task.Status
 
-// Has reports whether any client has a task.
+// Has reports whether any client has the task.
 func (t Tasks) Has(id string) bool {
 	return t.Any(id, func(task.State) bool { return true })
 }
@@ -102,7 +102,7 @@ func (t Tasks) All(id string, is func(task.State) bool) bool {
 	return len(t) > 0
 }
 
-// Unfinished returns a task that has not ended on some client.
+// Unfinished returns the ID of a task that some client has not ended; false if all tasks have ended.
 func (t Tasks) Unfinished() (string, bool) {
 	for _, of := range t {
 		for id, status := range of {
@@ -114,8 +114,8 @@ func (t Tasks) Unfinished() (string, bool) {
 	return "", false
 }
 
-// Failed returns the failure of a task on the first client on which it failed. A cancelled task
-// counts as failed, but another client's failure takes precedence, since it is the cause.
+// Failed returns the failure of a task on the first client, by index, on which it failed; nil if it failed
+// nowhere. A cancelled task counts only if no client reports a real failure, since that failure is the cause.
 func (t Tasks) Failed(id string) *Failure {
 	var found *Failure
 	for client, of := range t {

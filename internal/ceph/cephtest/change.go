@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// change checks the fence, and carries out a change between the hooks Before and After. If Lose
-// names the verb, change keeps the change for Land instead.
+// change checks the fence and carries out a change, between the hooks Before and After. If Lose names the
+// verb, change only stores the change for Land.
 func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
 	return c.verb(ctx, verb, at, func() error {
 		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {
@@ -171,8 +171,8 @@ func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
 	return nil
 }
 
-// Tick advances time by one step: OSDs, the autoscaler and Rook act, and ceph-mgr moves pg_num of
-// each pool a step nearer to its target. Data moves one tick later.
+// Tick lets a step of time pass. OSDs, the autoscaler and Rook act, and ceph-mgr moves pg_num of each pool
+// towards its target. Data moves one tick after pg_num.
 func (c *Cluster) Tick() {
 	c.Change(func(a *Answers) {
 		if c.MClock {
@@ -180,7 +180,7 @@ func (c *Cluster) Tick() {
 		}
 		for pool, options := range c.Rook {
 			for option, value := range options {
-				_ = c.setPool(pool, option, value) // Rook does not stop at an error either
+				_ = c.setPool(pool, option, value) // Rook continues after an error, too.
 			}
 		}
 		for i := range a.OSDMap.Pools {
@@ -195,7 +195,7 @@ func (c *Cluster) Tick() {
 	})
 }
 
-// step moves pg_num of one pool towards its target.
+// step moves pg_num of one pool towards its target, by at most PGStep.
 func (c *Cluster) step(pool *ceph.Pool) {
 	if !c.Answers.Status.ManagerActive {
 		return
@@ -207,9 +207,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert imitates OSDs whose scheduler locks an option. If the option was set during the lock, with
-// or without a mask, they remove its value without a mask from section osd, even if the lock has
-// ended. They keep values with a mask, and options that were set only before the lock.
+// revert imitates OSDs whose mClock scheduler locks options. If an option is set while it is locked, with or
+// without a mask, the OSDs remove its value without a mask from section osd. They do so even if the lock has
+// ended meanwhile. They keep values with a mask, and options that were set only before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)
@@ -217,7 +217,7 @@ func (c *Cluster) revert() {
 	clear(c.reverting)
 }
 
-// lockedByMClock reports whether the scheduler locks an option now.
+// lockedByMClock reports whether the mClock scheduler locks an option now.
 func (c *Cluster) lockedByMClock(option string) bool {
 	profile := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_profile"))("balanced")
 	override := orDefault(c.central(ceph.ConfigWho{Section: "osd"}, "osd_mclock_override_recovery_settings"))("false")
@@ -252,7 +252,8 @@ func (c *Cluster) countPGs() {
 	}
 }
 
-// store returns the form in which Ceph keeps a value, as its Option::parse_value does.
+// store returns the form in which Ceph keeps a value, or an error if Ceph refuses the value. It imitates
+// Option::parse_value of Ceph.
 func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
 	stored, err := c.parse(help, value)
 	if err != nil {
@@ -268,7 +269,8 @@ func (c *Cluster) store(help ceph.OptionHelp, value string) (string, error) {
 	return stored, nil
 }
 
-// parse accepts more than cephtune does: Ceph reads some texts in a surprising way.
+// parse accepts some values that cephvalue.Canonical refuses, because Ceph accepts them: for example, 2 for
+// a bool.
 func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	switch help.Type {
 	case cephvalue.Bool:
@@ -296,15 +298,15 @@ func (c *Cluster) parse(help ceph.OptionHelp, value string) (string, error) {
 	return cephvalue.Canonical(help.Type, value)
 }
 
-// since reports whether the cluster runs the given release or a later one.
+// since reports whether the cluster runs this major release or a later one.
 func (c *Cluster) since(release int) bool {
 	major, _, _ := strings.Cut(c.Version, ".")
 	number, err := strconv.Atoi(major)
 	return err == nil && number >= release
 }
 
-// binaryBytes matches a form of byte sizes that Ceph 18 refuses.
+// binaryBytes matches byte sizes such as 4MiB, which Ceph 18 refuses.
 var binaryBytes = regexp.MustCompile(`^\d+[KMGTPE]iB$`)
 
-// digits matches the only part of a value in milliseconds that Ceph 18 reads.
+// digits matches the leading digits of a value in milliseconds. Ceph 18 ignores the rest of the value.
 var digits = regexp.MustCompile(`^\d+`)

@@ -18,57 +18,55 @@ const FSID = "11111111-2222-3333-4444-555555555555"
 // ErrKilled is the error that hooks of a Cluster return to simulate a killed process.
 var ErrKilled = errors.New("killed")
 
-// Cluster is a Ceph cluster in memory. Changes take time, daemons change settings by themselves,
-// and answers can be lost. The Answers of the Fake hold its state. The state changes by itself only
-// in Tick, except that each call of Status advances a recovery.
+// Cluster is a Ceph cluster in memory. Changes take time, daemons change settings by themselves, and answers
+// can be lost. The Answers of the Fake hold its state. The state changes by itself only in Tick, except that
+// each call of Status advances a recovery.
 type Cluster struct {
 	Fake
 	Behaviour
 
-	// boot holds the running values of options that only a restart changes; local holds the
-	// values set in one OSD. Their keys have the form "osd.0 option".
+	// boot holds the running values of options that only a restart changes. local holds the values set in
+	// one OSD. The keys of both have the form "osd.0 option".
 	boot, local map[string]string
 	// reverting holds the options that OSDs remove from the central configuration in the next tick.
 	reverting map[string]bool
 	// moving holds pools whose data was still moving at the last tick.
 	moving map[string]bool
-	// late holds changes whose answer was lost. Land carries them out.
+	// late holds changes whose answers were lost. Land carries the changes out.
 	late []func() error
 	// epoch is the highest epoch of a Fence so far.
 	epoch int64
-	// recovering is the number of further status calls that report recovery.
+	// recovering is the number of further calls of Status that report recovery.
 	recovering int
 }
 
-// Behaviour configures what a Cluster does by itself. Like Answers, it may be changed only within
-// Act.
+// Behaviour configures what a Cluster does by itself. Change it only within Act.
 type Behaviour struct {
 	// PGStep is the largest number of PGs by which ceph-mgr changes a pool in one tick.
 	PGStep int
-	// MaxPGs is the number of PGs above which pg_num is refused with ERANGE.
+	// MaxPGs is the largest pg_num that the cluster accepts. It refuses larger values with ERANGE.
 	MaxPGs int
-	// Autoscaler holds the number of PGs that the autoscaler sets for a pool, if the pool has it
-	// on.
+	// Autoscaler holds, by pool, the number of PGs that the autoscaler sets while it is on.
 	Autoscaler map[string]int
-	// MClock makes OSDs remove an option from the central configuration if it is set while the
-	// mClock scheduler locks it.
+	// MClock makes OSDs remove an option from the central configuration if it is set while the mClock
+	// scheduler locks it.
 	MClock bool
 	// Rook holds the values that Rook sets in each tick, by pool and option.
 	Rook map[string]map[string]string
-	// Version is the Ceph version, such as "20.2.4". Empty means 18.2.7.
+	// Version is the Ceph version, such as "20.2.4". Empty means Ceph 18.
 	Version string
 	// Inactive holds the states of PGs that are not active, by PG ID.
 	Inactive map[string]string
 	// StayDown holds the OSDs that do not come up again by themselves.
 	StayDown map[int]bool
-	// Now returns the current time, for deadlines and for OSDs that go down. If nil, deadlines are
-	// not checked, and OSDs use time.Now.
+	// Now returns the current time. If it is nil, deadlines are not checked, and OSDs that go down use
+	// time.Now.
 	Now func() time.Time
-	// RecoveryLooks is the number of status calls that report recovery after an OSD came up.
+	// RecoveryLooks is the number of calls of Status that report recovery after an OSD came up.
 	RecoveryLooks int
-	// Before and After are called for each verb that Cluster itself implements, with the name of
-	// its method, without any lock held. An error of Before prevents the verb. An error of After is
-	// returned for a verb that was carried out.
+	// Before and After are called for each verb that Cluster itself implements, with the name of its method.
+	// No lock is held during these calls. If Before returns an error, the verb is not carried out. If After
+	// returns an error, the caller gets it, although the verb was carried out.
 	Before, After func(verb string) error
 	// Lose names a verb whose next call gets no answer. Only Land carries out that call.
 	Lose string
@@ -79,8 +77,8 @@ var (
 	_ ceph.Tuner  = (*Cluster)(nil)
 )
 
-// NewCluster returns a quiescent cluster of three OSDs on three hosts, with pools of 32 PGs whose
-// autoscaler is on, an active balancer, and options of each kind.
+// NewCluster returns a quiescent cluster of three OSDs on three hosts. Each pool has 32 PGs, and its
+// autoscaler is on. The balancer is active, and the options are those of Options.
 func NewCluster(pools ...string) *Cluster {
 	c := &Cluster{
 		Behaviour: Behaviour{PGStep: 8, MaxPGs: 256},
@@ -109,8 +107,8 @@ func NewCluster(pools ...string) *Cluster {
 	return c
 }
 
-// Options returns options as Ceph 18 describes them, at least one of each type except uuid, addr
-// and addrvec.
+// Options returns options as Ceph 18 describes them. It has at least one option of each type except uuid,
+// addr and addrvec.
 func Options() map[string]ceph.OptionHelp {
 	all := map[string]ceph.OptionHelp{}
 	for _, o := range []ceph.OptionHelp{
@@ -139,8 +137,7 @@ func Options() map[string]ceph.OptionHelp {
 	return all
 }
 
-// Act changes the state or the behaviour of the cluster. Other goroutines may use the cluster
-// meanwhile.
+// Act changes the state or the behaviour of the cluster. It is safe while other goroutines use the cluster.
 func (c *Cluster) Act(act func(*Cluster)) { c.Change(func(*Answers) { act(c) }) }
 
 // Pool returns a copy of a pool.
@@ -176,8 +173,8 @@ func (c *Cluster) SetLocally(osd int, option, value string) {
 	c.Change(func(*Answers) { c.local[key(osd, option)] = value })
 }
 
-// Restart makes an OSD use the new values of options that only a restart changes, and drops the
-// values that SetLocally has set.
+// Restart restarts an OSD. The OSD then uses the new values of options that only a restart changes, and
+// loses the values that SetLocally has set.
 func (c *Cluster) Restart(osd int) {
 	c.Change(func(a *Answers) {
 		a.OSDMap.Epoch++
@@ -196,11 +193,11 @@ func (c *Cluster) Restart(osd int) {
 	})
 }
 
-// Land carries out the changes whose answer was lost.
+// Land carries out the changes whose answers were lost.
 func (c *Cluster) Land() {
 	c.Change(func(*Answers) {
 		for _, change := range c.late {
-			_ = change() // the caller never gets the answer
+			_ = change() // The caller never gets the answer.
 		}
 		c.late = nil
 	})
@@ -254,8 +251,7 @@ func (c *Cluster) running(osd int, options []string) ceph.Running {
 	return answer
 }
 
-// wanted returns the value that the central configuration gives an OSD: the narrowest entry
-// counts.
+// wanted returns the value that the central configuration gives an OSD. The narrowest entry counts.
 func (c *Cluster) wanted(osd int, help ceph.OptionHelp) (value string, set bool, source string) {
 	value, source = help.Default, "default"
 	for _, who := range []ceph.ConfigWho{
@@ -283,7 +279,7 @@ func (c *Cluster) class(osd int) string {
 
 func key(osd int, option string) string { return fmt.Sprintf("osd.%d %s", osd, option) }
 
-// verb calls the hook Before, carries out a verb, and calls the hook After.
+// verb calls the hook Before, carries out a verb, and calls the hook After if the verb succeeded.
 func (c *Cluster) verb(ctx context.Context, name string, at ceph.Connection, do func() error, args ...any) error {
 	if before := c.hook(func(b Behaviour) func(string) error { return b.Before }); before != nil {
 		if err := before(name); err != nil {
@@ -306,7 +302,7 @@ func (c *Cluster) hook(of func(Behaviour) func(string) error) (hook func(string)
 	return hook
 }
 
-// The methods below replace those of the Fake, so that they call the hooks.
+// The methods below replace those of the Fake, because the methods of the Fake do not call the hooks.
 
 // OSDMap implements ceph.Client.
 func (c *Cluster) OSDMap(ctx context.Context, at ceph.Connection) (m *ceph.OSDMap, err error) {

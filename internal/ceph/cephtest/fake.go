@@ -23,8 +23,8 @@ type Call struct {
 	Args string
 }
 
-// Fake is a ceph.Client that answers with its fields. It is safe for concurrent use if fields
-// are changed only within Change.
+// Fake is a ceph.Client that answers with its fields. It is safe for concurrent use if fields are changed
+// only within Change.
 type Fake struct {
 	Answers
 
@@ -48,7 +48,7 @@ type Answers struct {
 	ConfigDump []ceph.ConfigEntry
 	// ConfigShow has keys such as "osd.0 osd_memory_target".
 	ConfigShow map[string]string
-	// ConfigHelp is keyed by option. Ceph does not know an option without an entry.
+	// ConfigHelp is keyed by option. The fake release of Ceph has no option without an entry.
 	ConfigHelp map[string]ceph.OptionHelp
 	// RunningConfig is keyed by OSD.
 	RunningConfig map[int]ceph.Running
@@ -60,20 +60,20 @@ type Answers struct {
 	Keys map[string]string
 	// Images is keyed by pool, Objects by "pool/namespace".
 	Images, Objects map[string][]string
-	// Errors is keyed by verb, such as "Status", and makes the verb fail.
+	// Errors is keyed by verb, such as "Status". It makes the verb fail with the error.
 	Errors map[string]error
 }
 
 var _ ceph.Client = (*Fake)(nil)
 
-// Change changes answers. Other goroutines may call verbs meanwhile.
+// Change changes the answers. It is safe while other goroutines call verbs.
 func (f *Fake) Change(change func(*Answers)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.Answers)
 }
 
-// Calls returns the calls of a verb so far. The verb "" stands for all.
+// Calls returns the calls of a verb so far, or of all verbs if verb is "".
 func (f *Fake) Calls(verb string) []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,13 +129,14 @@ func (f *Fake) OSDTree(ctx context.Context, at ceph.Connection) (osds []ceph.OSD
 	return osds, err
 }
 
-// PlacePGs places placement groups at once, with the checks of ceph.Tuner except that of the fence.
+// PlacePGs implements the method of ceph.Tuner, but does not check the fence. It moves the placement groups
+// immediately.
 func (f *Fake) PlacePGs(ctx context.Context, at ceph.Connection, _ ceph.Fence, pool string, pgs []ceph.PGPlacement) (err error) {
 	failed := f.answer(ctx, "PlacePGs", at, func() { err = f.place(pool, pgs) }, pool, pgs)
 	return errors.Join(failed, err)
 }
 
-// place records upmaps and moves the placement groups at once.
+// place records upmaps, and moves the placement groups immediately.
 func (a *Answers) place(pool string, pgs []ceph.PGPlacement) error {
 	into, err := a.OSDMap.Place(pool, pgs)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// SetNoUp implements ceph.Tuner. An OSD that is down and loses the flag comes up, unless StayDown
-// has it.
+// SetNoUp implements ceph.Tuner. If the flag is unset while the OSD is down, the OSD comes up, unless
+// StayDown contains it.
 func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fence, osd int, on bool) error {
 	if err := ceph.ValidOSDs([]int{osd}); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (c *Cluster) SetNoUp(ctx context.Context, at ceph.Connection, fence ceph.Fe
 	}, osd, on)
 }
 
-// MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again at once, unless
-// StayDown has them.
+// MarkOSDsDown implements ceph.Tuner. OSDs without the flag noup come up again immediately, unless StayDown
+// contains them.
 func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ceph.Fence, osds []int) error {
 	if err := ceph.ValidOSDs(osds); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *Cluster) MarkOSDsDown(ctx context.Context, at ceph.Connection, fence ce
 	}, osds)
 }
 
-// LoseOSD takes an OSD down. It stays down until BringUp.
+// LoseOSD takes an OSD down. The OSD stays down until BringUp is called.
 func (c *Cluster) LoseOSD(osd int) {
 	c.Act(func(c *Cluster) {
 		if c.StayDown == nil {
@@ -102,8 +102,8 @@ func (c *Cluster) comeUp(state *ceph.OSDState) {
 	c.recovering = c.RecoveryLooks
 }
 
-// Status implements ceph.Client. It accounts for the PGs of Inactive, for OSDs that are down or
-// have flags, and for the recovery of OSDs that came back.
+// Status implements ceph.Client. It includes the PGs of Inactive, OSDs that are down or have flags, and the
+// recovery after an OSD came up.
 func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
 	err = c.verb(ctx, "Status", at, func() error {
 		seen := c.Answers.Status
@@ -132,7 +132,7 @@ func (c *Cluster) PGs(ctx context.Context, at ceph.Connection) (pgs []ceph.PG, e
 	return pgs, err
 }
 
-// These are the numbers of degraded objects: while an OSD is down, and while it recovers.
+// These are the numbers of degraded objects while an OSD is down, and during recovery.
 const (
 	objectsWithout    = 1000
 	objectsRecovering = 100

@@ -12,9 +12,9 @@ import (
 // poolOption describes the values that `osd pool set` accepts for an option.
 type poolOption struct {
 	valueType string
-	// words lists the accepted words, for an option whose values are words.
+	// words lists the accepted values of an option whose values are words.
 	words []string
-	// bounds holds the smallest and the largest value, or nothing.
+	// bounds holds the smallest and the largest value. It is empty if any number is accepted.
 	bounds []float64
 }
 
@@ -48,13 +48,13 @@ func poolOptions() map[string]poolOption {
 	}
 }
 
-// csumTypes returns the checksum types in the order of their numbers.
+// csumTypes returns the checksum types in the order of Ceph's numbers for them.
 func csumTypes() []string {
 	return []string{"unset", "none", "xxhash32", "xxhash64", "crc32c", "crc32c_16", "crc32c_8"}
 }
 
-// storePool returns the form in which a pool keeps the value of an option, or an error if the
-// pool refuses the value.
+// storePool returns the form in which a pool keeps the value of an option, or an error if Ceph refuses the
+// value.
 func storePool(pool *ceph.Pool, option, value string) (string, error) {
 	if option == "fast_read" {
 		return fastRead(pool, value)

@@ -13,8 +13,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// SpreadLists repeats --baseline and --candidate before each of several values: a shell expands
-// "--candidate new-*.txt" to several arguments, and all of them are meant as values.
+// SpreadLists repeats --baseline and --candidate before each further value. A shell expands
+// "--candidate new-*.txt" to several arguments; without the repetition, only the first would belong to
+// the flag.
 func SpreadLists(args []string) []string {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		return args // Shell completion completes the last word, which must stay unchanged.
@@ -48,8 +49,8 @@ func SpreadLists(args []string) []string {
 	return out
 }
 
-// takesNextArgument reports whether an argument may be a flag whose value is the next argument. A
-// wrong answer does no harm, because SpreadLists copies both unchanged.
+// takesNextArgument reports whether the next argument may be the value of arg. A wrong answer does no
+// harm, because SpreadLists copies arg and the next argument unchanged.
 func takesNextArgument(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=")
 }
@@ -60,8 +61,8 @@ type group struct {
 	files []string
 }
 
-// groups gathers --candidate and --candidate-name in the order in which they are given. Names
-// come either before or after their files; the first flag decides which.
+// groups gathers --candidate and --candidate-name in the order in which they are given. If the first
+// flag is --candidate-name, each name comes before its files, otherwise after them.
 type groups struct {
 	words []word
 }
@@ -71,7 +72,7 @@ type word struct {
 	text   string
 }
 
-// filesValue and nameValue implement pflag.Value for the two flags.
+// filesValue and nameValue implement pflag.Value for --candidate and --candidate-name.
 type (
 	filesValue struct{ *groups }
 	nameValue  struct{ *groups }
@@ -119,7 +120,7 @@ func (g *groups) list() ([]group, error) {
 	words := slices.Clone(g.words)
 	namesFirst := len(words) > 0 && words[0].isName
 	if !namesFirst {
-		slices.Reverse(words) // After that, each name comes before its files.
+		slices.Reverse(words) // Now each name comes before its files.
 	}
 	var out []group
 	for _, w := range words {
@@ -162,7 +163,7 @@ func checkGroups(gs []group) error {
 	return nil
 }
 
-// fraction is a share such as 20% or 0.2. A bare 20 is refused, because it is ambiguous.
+// fraction is a share such as 20% or 0.2. Set refuses a bare 20, because it is ambiguous.
 type fraction float64
 
 // Set implements pflag.Value.
@@ -192,7 +193,7 @@ func (f *fraction) String() string {
 	return strconv.FormatFloat(100*float64(*f), 'g', 6, 64) + "%"
 }
 
-// condition is the value of one --where.
+// condition is the parsed value of one --where.
 type condition struct{ column, value string }
 
 func parseConditions(where []string) ([]condition, error) {

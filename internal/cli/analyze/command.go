@@ -1,6 +1,6 @@
-// Package analyze is the subcommand that compares outputs of engines, or the rows of a table, and
-// gives each candidate a verdict. It also summarises a single argument, and judges an exported sweep
-// again. It works offline.
+// Package analyze is the subcommand that compares outputs of engines, or the rows of a table, and gives
+// each candidate a verdict. It also summarises a single argument, and judges an exported sweep again.
+// It works offline.
 package analyze
 
 import (
@@ -36,11 +36,10 @@ type options struct {
 	confidence     fraction
 
 	metricGiven bool
-	// summarised says that the command line has a single argument: without a comparison, it is
-	// summarised or, if exported is true, judged again.
+	// summarised says that the command line has a single argument. That argument is judged again if
+	// exported is true, and summarised otherwise.
 	summarised bool
-	// exported says that the only argument is a file that `kubectl cephtune export` wrote for a
-	// sweep.
+	// exported says that the argument is a file that `kubectl cephtune export` wrote for a sweep.
 	exported bool
 
 	output string
@@ -93,8 +92,7 @@ const examples = `  # Runs before and after a change, collected in one file each
   %[1]s --table results.csv --configuration config --value iops --block session \
     --baseline default --where pattern=randread`
 
-// NewCommand returns the subcommand;
-// program is the name under which the root was called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	o := &options{minimumEffect: 0.20, equivalence: 0.05, confidence: 0.95}
 	cmd := &cobra.Command{
@@ -158,7 +156,7 @@ func verdicts() []string {
 }
 
 func completeWith(cmd *cobra.Command, flag string, choices []string) {
-	// This fails only for a missing flag, which a test would show.
+	// The call fails only if the flag does not exist, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -209,8 +207,8 @@ func (o *options) check() error {
 			return exit.UsageErrorf("--expect %q: want some of %s", v, strings.Join(verdicts(), ", "))
 		}
 	}
-	// This check applies the limits for a rate. Judge knows the metric, and is stricter for a
-	// latency, which cannot fall by 100%.
+	// The metric is not known yet, so Validate applies the limits for a rate. stats.Judge validates
+	// again, with the stricter limits for a latency, which cannot fall by 100%.
 	if err := o.criteria(&study{higherIsBetter: true}).Validate(); err != nil {
 		return exit.UsageErrorf("%w", err)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// fileReader reads the outputs of engines, and leaves out copies.
+// fileReader reads the outputs of engines. It leaves out copies of an output within a configuration.
 type fileReader struct {
 	metric    metric
 	direction string
 	study     *study
-	owners    map[[sha256.Size]byte]string // from the hash of a content to the configuration that it belongs to
-	places    int                          // how many outputs of the configuration were read, including copies
+	owners    map[[sha256.Size]byte]string // maps the hash of an output to the name of its configuration
+	places    int                          // the number of outputs of the current configuration, including copies
 }
 
 // studyOfFiles reads runs from files. A file may have the outputs of several runs.
@@ -77,7 +77,7 @@ func (f *fileReader) configuration(g group) (configuration, error) {
 
 func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, file string, p part) error {
 	source := position(file, p.line())
-	// A copy of an output is not another run.
+	// A copy of an output does not count as a run.
 	sum := sha256.Sum256(p.data)
 	if first, ok := seen[sum]; ok {
 		f.study.warn("%s has the same content as %s, so it counts once", source, first)
@@ -92,7 +92,7 @@ func (f *fileReader) add(c *configuration, seen map[[sha256.Size]byte]string, fi
 	}
 	seen[sum], f.owners[sum] = source, c.Name
 	r.Source = source
-	r.Block = strconv.Itoa(f.places) // The position in the list of outputs, including copies that were left out.
+	r.Block = strconv.Itoa(f.places) // The position in the list of outputs; copies that are left out have positions, too.
 	c.Runs = append(c.Runs, r)
 	return nil
 }
@@ -148,8 +148,8 @@ func position(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-// checkComparable refuses runs that no ratio can compare, and warns of runs that probably should
-// not be compared.
+// checkComparable refuses runs that no ratio can compare, and warns of different engines or block
+// sizes.
 func (s *study) checkComparable() error {
 	first := s.baseline.Runs[0]
 	warned := map[string]bool{}

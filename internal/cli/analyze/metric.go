@@ -10,22 +10,22 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// unit is a unit of measurement, with one name for JSON and one for people.
+// unit is a unit of measurement, with a name for JSON and a symbol for people.
 type unit struct {
 	name   string // in JSON
 	symbol string
 	scale  float64 // how many JSON units make one unit for people
 }
 
-// metric is one number that describes a run, from the output of an engine.
+// metric describes a figure of a run, and how to read it from the output of an engine.
 type metric struct {
 	name           string
 	unit           unit
 	higherIsBetter bool
 	tools          []result.Tool // the engines that report the metric
 
-	// Either amount or latency is set. amount is for rates: it returns the total, and the column of
-	// a series with the rate.
+	// Either amount or latency is set. amount is for rates: it returns the total of a run, and a
+	// function that returns the rates of a time series.
 	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
 	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
 }
@@ -101,7 +101,7 @@ func maximumLatency(d *result.Direction) (float64, result.LatencyKind, bool) {
 	return 0, "", false
 }
 
-// missing returns an error that says why an output lacks the metric, and what to do.
+// missing returns an error that says why an output lacks the metric, and how to get it.
 func (m metric) missing(tool result.Tool) error {
 	if !slices.Contains(m.tools, tool) {
 		return fmt.Errorf("%s does not report %s; %s can", tool, m.name, joinTools(m.tools))

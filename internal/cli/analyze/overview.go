@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// overview holds the figures of one configuration: the metrics that all its outputs have, or only
-// the one of --metric. It is also the JSON form.
+// overview holds the figures of one configuration: all metrics that its outputs have, or only the
+// metric of --metric. It is also the JSON form of the summary.
 type overview struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	Source        string          `json:"source"`
@@ -74,7 +74,7 @@ func (o *options) summarise(w io.Writer) error {
 	return out.write(w, o.output == "markdown")
 }
 
-// add reads a metric of all runs. A metric that not every run has is an error.
+// add reads a metric of all runs. It returns an error if a run lacks the metric.
 func (v *overview) add(o *options, m metric) error {
 	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter}
 	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}

@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// palette holds the colours of figures. People who are colour-blind can distinguish them, also on
-// paper.
+// palette holds the colours of plots. Colour-blind people can distinguish them, also in print.
 type palette struct {
 	seconds, running, mean, faint, shade color.Color
 }
@@ -60,7 +59,7 @@ func svg(panels [][]*plot.Plot, width, height vg.Length) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	// The font is not embedded, so the style also names fonts of the same widths.
+	// The font is not embedded, so the style also names fonts whose letters have the same widths.
 	const family = "font-family:Liberation Sans"
 	return bytes.ReplaceAll(out.Bytes(), []byte(family), []byte(family+",Arimo,Arial,Helvetica,sans-serif")), nil
 }
@@ -82,8 +81,8 @@ func setFont(style *text.Style, size vg.Length) {
 	style.Font.Variant, style.Font.Size = "Sans", size
 }
 
-// drawLine adds a line. It fails only without points, or if a point is not finite. No caller has such
-// points.
+// drawLine adds a line to a panel. It fails only for an empty list, or for a point that is not finite,
+// and no caller passes such points.
 func drawLine(p *plot.Plot, points plotter.XYs, colour color.Color, width vg.Length, dashes ...vg.Length) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // length converts a number to the type that the plot package uses for sizes.
 func length(n int) vg.Length { return vg.Length(n) }
 
-// drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form
-// blocks, it also draws the ratios within each block. The axis reaches at most from 0.1 to 10, and
-// values beyond it are drawn at its ends.
+// drawRatios draws each candidate's ratio to the baseline with its interval. If the runs form blocks,
+// it also draws the ratios within each block. The axis reaches at most from 0.1 to 10; values outside
+// this range are drawn at its ends.
 func drawRatios(r *report) ([]byte, error) {
 	p := newPanel(r.Metric + ", ratio to " + r.Baseline.Name)
 	p.Y.Label.Text = "ratio (logarithmic)"
@@ -41,8 +41,8 @@ func drawRatios(r *report) ([]byte, error) {
 	if shown == 0 {
 		return nil, errors.New("no candidate can be compared with the baseline, so there is nothing to draw")
 	}
-	// The interval of two runs can span several powers of ten. On such an axis, all other intervals
-	// would be too small to read.
+	// The interval of two runs can span several powers of ten. An axis of that length would make all
+	// other intervals too small to read.
 	low, high = max(low/1.05, 0.1), min(high*1.05, 10)
 	if err := drawThresholds(p, r, low, high); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// axes are common to all panels of a figure: different scales would mislead.
+// axes holds the scales that all panels of a plot share: different scales would mislead.
 type axes struct {
 	seconds, rate float64
 	unit          unit
@@ -65,7 +65,7 @@ func (s *study) axes() (axes, error) {
 func (a axes) panel(name string, r run, legend bool) (*plot.Plot, error) {
 	p := newPanel(name + ": " + filepath.Base(r.Source))
 	p.X.Label.Text, p.Y.Label.Text = "seconds", a.label+", "+a.unit.symbol
-	// In the legend, text is to the right of its line: a wider font of the viewer then covers no line.
+	// The legend's text is right of its line, so that text in a viewer's wider font covers no line.
 	p.Legend.Left, p.Legend.YOffs, p.Legend.XOffs = true, 4, 4
 	if len(r.Course) == 0 {
 		p.Title.Text += " (no values over time)"
@@ -119,7 +119,7 @@ func (a axes) drawCourse(p *plot.Plot, r run, legend bool) error {
 	return nil
 }
 
-// points returns the steps of a time series, and the running mean that engines print.
+// points returns the steps of a run's time series, and the running mean, which engines print too.
 func (a axes) points(r run) (steps, running plotter.XYs) {
 	moved, time := 0.0, 0.0
 	for _, i := range r.Course {

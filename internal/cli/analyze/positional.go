@@ -11,8 +11,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// take reads positional arguments in the manner of benchstat: the runs of the baseline, then the
-// runs of each candidate. A single argument is summarised or, if it is the export of a sweep, judged again.
+// take reads positional arguments as benchstat does: the first is the baseline, the others are
+// candidates. A single argument is judged again if it is the export of a sweep, and summarised
+// otherwise.
 func (o *options) take(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -43,8 +44,8 @@ func (o *options) take(args []string) error {
 	return nil
 }
 
-// shortNames returns the file names without folder and extension. If two of them would be equal, one
-// would be empty, or an argument is a list, it returns the arguments unchanged.
+// shortNames returns the file names without folder and extension. It returns the arguments unchanged if
+// two names would be equal, if a name would be empty, or if an argument is a list of files.
 func shortNames(args []string) []string {
 	short := make([]string, len(args))
 	for i, arg := range args {
@@ -59,8 +60,8 @@ func shortNames(args []string) []string {
 	return short
 }
 
-// expand returns the files that an argument names. It splits a list at commas, and lists the files
-// of a folder, except hidden ones and those in subfolders.
+// expand returns the files that an argument names. It splits a list at commas, and lists the files of a
+// folder, but neither hidden files nor those of subfolders.
 func expand(arg string) ([]string, error) {
 	var files []string
 	for name := range strings.SplitSeq(arg, ",") {
@@ -95,7 +96,7 @@ type part struct {
 	before int
 }
 
-// line returns the line at which the part begins; 0 at the beginning of the file.
+// line returns the number of the part's first line; 0 if the part begins the file.
 func (p part) line() int {
 	if p.before == 0 {
 		return 0
@@ -107,9 +108,9 @@ func (p part) line() int {
 // split outputs of fio, because one run of fio may report several times.
 func parts(data []byte) []part {
 	var all []part
-	start, from := part{}, 0 // the start of the part that is being read
+	start, from := part{}, 0 // the part that is being read, and its first byte
 	line, at, begun := 0, 0, false
-	command := -1 // the start of the previous line, if that is the command that was typed
+	command := -1 // the first byte of the previous line if that line is a typed command; otherwise -1
 	for text := range bytes.Lines(data) {
 		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
 			if begun { // Lines before the first output belong to that output.

@@ -10,15 +10,15 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// run is one run of a configuration. It is one observation, but several runs of a configuration in a
-// block count once.
+// run is one run of a configuration. Several runs of a configuration in the same block count as one
+// observation.
 type run struct {
 	Source string // its file, or file and line
 	Block  string
 	Value  float64
-	Steady bool // false: shown, but not valid
+	Steady bool // if false, the run is shown but does not count
 
-	// The other fields are only for outputs of engines.
+	// The following fields are only for outputs of engines.
 	Format      string
 	Tool        result.Tool
 	Directions  string // such as "write", or "read+write"
@@ -35,7 +35,7 @@ type window struct {
 	Why                    string
 }
 
-// interval is one interval of a run's time series.
+// interval is one interval of a run's time series: seconds from its start, and the rate.
 type interval struct {
 	Start, End float64
 	Rate       float64
@@ -43,7 +43,7 @@ type interval struct {
 
 func (i interval) seconds() float64 { return i.End - i.Start }
 
-// total is the name of the sum of all directions.
+// total is the value of --direction for the sum of all directions.
 const total = "total"
 
 func selectDirections(res *result.Result, name string) ([]result.NamedDirection, error) {
@@ -86,8 +86,8 @@ func (m metric) read(res *result.Result, direction string) (run, error) {
 	return m.readRate(r, ds)
 }
 
-// column returns the column of a series that shows the metric. For a latency, it is the column of
-// the bandwidth, which plots show for latencies too.
+// column returns a function that reads the metric's rates from a series. For a latency, that is the
+// bandwidth, because plots of latencies show the bandwidth over time.
 func (m metric) column() func(*result.Series) []float64 {
 	if m.amount == nil {
 		return func(s *result.Series) []float64 { return s.BytesPerSecond }
@@ -96,8 +96,8 @@ func (m metric) column() func(*result.Series) []float64 {
 	return column
 }
 
-// readLatency takes the latency of the whole run from its totals. No engine's summary has the
-// latency of a part of a run, and values of different windows must not be mixed.
+// readLatency takes the latency from the totals of the whole run, because no engine's summary has the
+// latency of a part of a run.
 func (m metric) readLatency(r run, ds []result.NamedDirection) (run, error) {
 	if len(ds) > 1 {
 		return run{}, fmt.Errorf("it has %s, whose latencies are not comparable; choose one with --direction", r.Directions)
@@ -130,8 +130,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	r.Value = sum / r.Window.DurationSeconds
 	switch {
 	case r.Tool.HasRollingRows():
-		// The rows of rbd bench are means over several seconds. Such rows smear a warm-up. MSER, the
-		// rule that finds its end, then fails, so nothing is left out.
+		// The rows of rbd bench are means over several seconds, which smear a warm-up. MSER, the rule
+		// that finds the end of a warm-up, would fail, so no warm-up is removed.
 		r.Window.Why = "whole run: rows of rbd bench are rolling averages"
 	case len(r.Course) == 0:
 		r.Window.Why = "whole run: no values over time in the output"
@@ -141,8 +141,8 @@ func (m metric) readRate(r run, ds []result.NamedDirection) (run, error) {
 	return r, nil
 }
 
-// truncate removes the warm-up from the value of a run. It marks a run that stalled or never became
-// steady. The value of such a run, and of a run that is too short, stays that of the whole run.
+// truncate sets the value of a run to its rate without the warm-up. It marks a run that stalled or
+// never became steady. Such a run, and a run that is too short, keeps the value of the whole run.
 func (r *run) truncate() error {
 	rows := make([]stats.Interval, len(r.Course))
 	for i, row := range r.Course {
@@ -190,8 +190,8 @@ func bytesPerOperation(ds []result.NamedDirection) float64 {
 	return float64(bytes) / float64(operations)
 }
 
-// course returns the intervals of a run, with nearly equal lengths: MSER counts each interval as
-// one observation, and rates of a tenth of a second scatter more than rates of a second.
+// course returns the intervals of a run, with nearly equal lengths. MSER counts each interval as one
+// observation, and the rate of a short interval scatters more than that of a long one.
 func course(d *result.Direction, column func(*result.Series) []float64) []interval {
 	s := d.Series
 	if s == nil || len(column(s)) == 0 {
@@ -234,7 +234,7 @@ func usualSeconds(rows []interval) float64 {
 	return lengths[len(lengths)/2]
 }
 
-// joined returns one interval with the amount of two. If a gap separates them, it returns only the
+// joined returns one interval that covers a and b. If a gap separates a and b, it returns only the
 // longer one, because the rate in the gap is unknown.
 func joined(a, b interval) interval {
 	if b.Start-a.End > 0.01 {

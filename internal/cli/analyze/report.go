@@ -15,8 +15,8 @@ import (
 // schemaVersion is the version of the JSON form, which docs/analyze.md describes.
 const schemaVersion = 1
 
-// report is the outcome of the analysis, and its JSON form. Values that do not exist, such as
-// the interval of a single run, are absent.
+// report is the outcome of the analysis, and its JSON form. It omits values that do not exist, such as
+// the interval of a single run.
 type report struct {
 	SchemaVersion  int              `json:"schemaVersion"`
 	Source         string           `json:"source"`
@@ -33,7 +33,7 @@ type report struct {
 }
 
 // summary describes the runs of one configuration. Mean, GeometricMean, Min and Max cover the steady
-// runs; all runs, if none of them is steady.
+// runs, or all runs if no run is steady.
 type summary struct {
 	Name          string     `json:"name"`
 	Runs          int        `json:"runs"`
@@ -145,7 +145,7 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 		out.RatioLow, out.RatioHigh = finite(a.Interval.Low), finite(a.Interval.High)
 		out.PValueSuperior, out.PValueAnyGain = finite(a.P.Superior), finite(a.P.AnyGain)
 		out.PValueLoss, out.PValueEquivalent = finite(a.P.Loss), finite(a.PEquivalent)
-		if a.Verdict != stats.Invalid { // Invalid candidates make no claim and have no adjusted p-value.
+		if a.Verdict != stats.Invalid { // An invalid candidate makes no claim, so it has no adjusted p-value.
 			out.PValueHolm = finite(a.Holm.Superior)
 		}
 	}
@@ -153,7 +153,8 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	return out
 }
 
-// describeMissing says how many more runs would decide. Unsteady runs do not count.
+// describeMissing records how many more runs would decide the verdict. steady is the smaller number of
+// steady runs of the two sides.
 func (e *candidateEntry) describeMissing(a stats.Assessment, steady int) {
 	more := a.MoreRuns()
 	if a.Verdict == stats.Invalid {

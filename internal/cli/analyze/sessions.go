@@ -32,7 +32,7 @@ type replayed struct {
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
 	// Agrees says that every kept session reproduces the figures of the ledger, and that the verdict
-	// equals the one in status. Without a completion time, status has no verdict to compare with.
+	// equals that in status. Before the completion time is set, status has no verdict to compare.
 	Agrees bool `json:"agrees"`
 }
 
@@ -40,9 +40,10 @@ type replayedSession struct {
 	Number   int    `json:"number"`
 	Validity string `json:"validity"`
 	Why      string `json:"why,omitempty"`
-	// Evidence is Kept or Missing. If it is Missing, the figures come from the ledger.
+	// Evidence says whether the export has the session's measurements: Kept or Missing. If they are
+	// missing, the figures come from the ledger.
 	Evidence string `json:"evidence"`
-	// Agrees is absent if the evidence is missing.
+	// Agrees is absent if Evidence is Missing.
 	Agrees *bool   `json:"agrees,omitempty"`
 	Ratios []ratio `json:"ratios,omitempty"`
 }
@@ -51,7 +52,8 @@ type ratio struct {
 	Configuration string  `json:"configuration"`
 	Groups        int     `json:"groups"`
 	Ratio         float64 `json:"ratio"`
-	// PIncrease is the p-value of the randomisation test against "the figure is not larger".
+	// PIncrease is the p-value of the randomisation test. Its null hypothesis is that the figure is not
+	// larger than the baseline's.
 	PIncrease float64 `json:"pIncrease"`
 }
 

@@ -15,7 +15,7 @@ type configuration struct {
 	Runs []run
 }
 
-// study has the configurations to compare, with their runs from files or from a table.
+// study holds the configurations to compare. Their runs come from files or from a table.
 type study struct {
 	source         string // "files" or "table"
 	metric         string
@@ -27,7 +27,7 @@ type study struct {
 	warnings       []string
 }
 
-// warn adds a warning unless it was added before: a file may be on both sides.
+// warn adds a warning once, even if a file is on both sides.
 func (s *study) warn(format string, args ...any) {
 	warning := fmt.Sprintf(format, args...)
 	if !slices.Contains(s.warnings, warning) {
@@ -39,7 +39,6 @@ func (s *study) all() []configuration {
 	return append([]configuration{s.baseline}, s.candidates...)
 }
 
-// steadyRuns returns the valid runs.
 func (c configuration) steadyRuns() []run {
 	var out []run
 	for _, r := range c.Runs {
@@ -50,8 +49,8 @@ func (c configuration) steadyRuns() []run {
 	return out
 }
 
-// evidence returns the configuration with its steady runs only. If no run is steady, it returns all
-// runs, so that their figures can be shown; the verdict is then Invalid.
+// evidence returns the configuration with its steady runs only. If no run is steady, it keeps all runs:
+// their figures are shown, and the verdict is Invalid.
 func (c configuration) evidence() configuration {
 	if steady := c.steadyRuns(); len(steady) > 0 {
 		c.Runs = steady
@@ -67,7 +66,6 @@ func (c configuration) values() []float64 {
 	return values
 }
 
-// judge gives each candidate its verdict.
 func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
 	comparisons := make([]stats.Comparison, len(s.candidates))
 	for i, c := range s.candidates {
@@ -80,8 +78,8 @@ func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
 	return stats.Judge(criteria, comparisons)
 }
 
-// compare leaves out runs that are not steady. If too few are left, the contrast still shows the
-// measurements, and a fault makes the candidate Invalid.
+// compare leaves out runs that are not steady. If too few runs remain, the figures are still shown, but
+// a fault makes the candidate Invalid.
 func (s *study) compare(candidate configuration) (stats.Comparison, error) {
 	out := stats.Comparison{Name: candidate.Name}
 	base, cand := s.baseline.steadyRuns(), candidate.steadyRuns()
@@ -94,7 +92,7 @@ func (s *study) compare(candidate configuration) (stats.Comparison, error) {
 	}
 	contrast, err := s.contrast(base, cand)
 	if errors.Is(err, stats.ErrTooFew) {
-		return out, nil // Without a run to compare with, the zero contrast is Invalid.
+		return out, nil // Without runs to compare, the contrast is zero, and the verdict Invalid.
 	}
 	out.Contrast = contrast
 	return out, err

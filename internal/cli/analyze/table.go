@@ -145,8 +145,7 @@ func (t *table) keep(where []int, conditions []condition) {
 	})
 }
 
-// configurations gathers the rows of each configuration, in the order in which they
-// first appear.
+// configurations gathers the rows of each configuration, in the order of first appearance.
 func (t *table) configurations(columns columns) ([]configuration, error) {
 	var out []configuration
 	for _, r := range t.rows {
@@ -183,7 +182,7 @@ func parseValue(cell string) (float64, error) {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 0, fmt.Errorf("want a number above 0, found %q; leave out rows of failed runs", cell)
 	}
-	// No measurement is out of this range, and sums of such numbers could overflow.
+	// No measurement is outside this range, and a sum of larger numbers could overflow.
 	if x < 1e-100 || x > 1e100 {
 		return 0, fmt.Errorf("want a plausible measurement, found %q", cell)
 	}
@@ -214,16 +213,16 @@ func (s *study) splitBaseline(file string, o *options, all []configuration) erro
 	return nil
 }
 
-// warnAboutMixtures warns of columns without a role that look like settings and differ within a
-// block. Their rows may be different workloads that pass for repetitions of one. Columns that
-// differ only between blocks are harmless: their values are the same on both sides of a ratio.
+// warnAboutMixtures warns of columns without a role that have few values and differ within a block.
+// Their rows may be different workloads, which must not count as repetitions. A column that differs
+// only between blocks is harmless: its value is the same on both sides of a ratio.
 func (t *table) warnAboutMixtures(s *study, c columns) {
 	var mixed []string
 	for i, name := range t.header {
 		if i == c.configuration || i == c.value || slices.Contains(c.block, i) || slices.Contains(c.where, i) {
 			continue
 		}
-		// A column with many values is probably a date or a run number.
+		// A column with many different values is probably a date or a run number.
 		if 2*t.distinct(i) <= len(t.rows) && t.differsWithinBlock(i, c.block) {
 			mixed = append(mixed, name)
 		}
@@ -302,8 +301,8 @@ func (o *options) checkSingleFile() error {
 	return nil
 }
 
-// checkFileFlags requires both sides or a single argument, and refuses flags that apply only to
-// tables or do not suit a single argument.
+// checkFileFlags requires both sides or a single argument. It refuses flags for tables, and flags that
+// a single argument would ignore.
 func (o *options) checkFileFlags() error {
 	if err := o.checkSingleFile(); err != nil {
 		return err

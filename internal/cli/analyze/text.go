@@ -9,7 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
-// This file has the rows of both written forms, text and Markdown.
+// This file makes the rows for both text and Markdown.
 
 func runHeader(u unit) []string {
 	return []string{"CONFIGURATION", "RUN", "FORMAT", u.symbol, "WINDOW"}
@@ -86,7 +86,7 @@ func pValue(p *float64) string {
 
 func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 4, 64) + "%" }
 
-// question describes the criteria, on which the verdict depends.
+// question describes the metric, and the criteria on which the verdict depends.
 func (r *report) question(u unit) string {
 	better := "higher is better"
 	if !r.HigherIsBetter {

@@ -43,8 +43,7 @@ type options struct {
 	timeout time.Duration
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, connection.Connect, object.DefaultPace())
@@ -104,8 +103,7 @@ func (o *options) run(parent context.Context, connect object.Connect, pace objec
 	return err
 }
 
-// notAsItWas describes the changes that the operator has left in Ceph for good; "" if it has
-// reported no such change.
+// notAsItWas describes the changes to Ceph that the operator will not restore; "" without such changes.
 func notAsItWas(restored metav1.Condition) string {
 	switch restored.Reason {
 	case v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned:
@@ -114,8 +112,8 @@ func notAsItWas(restored metav1.Condition) string {
 	return ""
 }
 
-// end deletes the object, unless it is being deleted already. It returns an error if a deletion would
-// only lose results.
+// end deletes the object, unless it is being deleted already. It refuses to delete an object that has
+// ended and has nothing to restore, because that would only lose results.
 func end(ctx context.Context, c client.Client, found client.Object, w *waiting) error {
 	state := object.StateOf(found)
 	if !found.GetDeletionTimestamp().IsZero() {
@@ -134,16 +132,15 @@ func end(ctx context.Context, c client.Client, found client.Object, w *waiting) 
 	return w.failed
 }
 
-// waiting prints a line whenever the operator waits for something else.
+// waiting follows the deletion, and prints a line whenever the operator's message changes.
 type waiting struct {
 	out    io.Writer
 	what   string
 	last   string
 	failed error
-	// abandoned says that a person has abandoned the restore.
+	// abandoned says that a user has abandoned the restore, with an annotation.
 	abandoned bool
-	// left describes the changes that the operator has left in Ceph for good, as last seen; "" without
-	// such changes.
+	// left describes the changes to Ceph that the operator will not restore; "" without such changes.
 	left string
 }
 

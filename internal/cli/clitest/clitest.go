@@ -26,10 +26,10 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// Namespace is the namespace that tests choose.
+// Namespace is the namespace that the commands use in tests.
 const Namespace = "cephtune-bench"
 
-// Morning returns the time at the given number of minutes after six o'clock, always on the same day.
+// Morning returns a time on a fixed day, the given number of minutes after 06:00 UTC.
 func Morning(minutes int) time.Time {
 	return time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
@@ -54,13 +54,13 @@ func Connecting(c client.WithWatch) object.Connect {
 	return func() (client.WithWatch, string, error) { return c, Namespace, nil }
 }
 
-// Outcome is the outcome of a command line.
+// Outcome is the output and the error of a command line.
 type Outcome struct {
 	Stdout, Stderr string
 	Err            error
 }
 
-// Code returns the exit code.
+// Code returns the exit code that the error yields.
 func (o Outcome) Code() int { return exit.Code(o.Err) }
 
 // String returns the outcome in the form of golden files.
@@ -68,7 +68,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", o.Stdout, o.Stderr, o.Err, o.Code())
 }
 
-// Execute runs a command with the words of a line as arguments.
+// Execute runs a command; the words of line are its arguments.
 func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	t.Helper()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -128,7 +128,7 @@ func Sample[T client.Object](t testing.TB, name string, into T) T {
 	return into
 }
 
-// Sweep returns a sweep of the samples with the default run ID, which the operator has observed.
+// Sweep returns a sweep of config/samples. Its status shows that the operator has observed its run ID.
 func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sample(t, "cephtuningsweep_"+name, &v1alpha1.CephTuningSweep{})
@@ -136,8 +136,8 @@ func Sweep(t testing.TB, name string) *v1alpha1.CephTuningSweep {
 	return s
 }
 
-// Benchmark returns a benchmark of the samples with the default run ID, which the operator has
-// observed.
+// Benchmark returns a benchmark of config/samples. Its status shows that the operator has observed its
+// run ID.
 func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 	t.Helper()
 	b := Sample(t, "cephbenchmark_"+name, &v1alpha1.CephBenchmark{})
@@ -145,7 +145,7 @@ func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// Set sets a condition.
+// Set sets the condition whose type is kind.
 func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(Morning(1)),
@@ -173,8 +173,8 @@ func GoOn(conditions *[]metav1.Condition, reason, message string) {
 	Set(conditions, v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
 }
 
-// Recorded returns a sweep that has ended. Its plan, runs and status come from a transcript of
-// the planner's tests.
+// Recorded returns a sweep that has ended. Its plan, runs and status come from a golden file of the
+// planner's tests; transcript is the name of the file.
 func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sweep(t, sample)

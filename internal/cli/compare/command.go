@@ -1,4 +1,4 @@
-// Package compare is the subcommand that compares two benchmarks, or two runs of one. It says
+// Package compare is the subcommand that compares two benchmarks, or two runs of one benchmark. It says
 // whether they are comparable and what differs.
 package compare
 
@@ -19,7 +19,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Compare two CephBenchmarks, or two runs of one. It shows whether they can be compared, and by
@@ -80,8 +80,8 @@ const examples = `  # Before and after an upgrade of Ceph
 
 type options struct {
 	sides [2]argument
-	// kinds and beginnings hold the values of --expect-difference and --expect. expect holds both in
-	// parsed form.
+	// kinds and beginnings hold the values of --expect-difference and --expect. expect holds the parsed
+	// form of both lists.
 	kinds, beginnings []string
 	expect            []expectation
 	output            string
@@ -97,11 +97,10 @@ type argument struct {
 	name   string
 	file   bool
 	runID  string
-	number int32 // 0 for all
+	number int32 // of a run; 0 for all valid runs
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
@@ -129,13 +128,13 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 if there is one)")
-	// This fails only for a missing flag, which a test would show.
+	// The call fails only if the flag does not exist, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd
 }
 
-// kindsHelp lists the kinds of differences.
+// kindsHelp describes the kinds of differences for the help.
 func kindsHelp() string {
 	var lines []string
 	for _, k := range kinds() {
@@ -166,7 +165,7 @@ func (o *options) read(args []string) error {
 	return nil
 }
 
-// completion completes the names of benchmarks, or of files once a path is typed.
+// completion completes the names of benchmarks, or of files if the typed word begins like a path.
 func completion(connect object.Connect) cobra.CompletionFunc {
 	benchmarks := object.CompleteBenchmarks(connect, 2)
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -177,7 +176,7 @@ func completion(connect object.Connect) cobra.CompletionFunc {
 	}
 }
 
-// parse reads NAME[@RUN-ID][:NUMBER], optionally with a type before the name, or a file instead.
+// parse reads NAME[@RUN-ID][:NUMBER]. NAME may follow a type and a slash, or be the path of a file.
 func parse(arg string) (argument, error) {
 	r := argument{typed: arg}
 	rest := arg
@@ -220,7 +219,7 @@ func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	var sides [2]side
 	var err error
 	for i, arg := range o.sides {
-		// The gate needs all sessions of its reference.
+		// A gate needs all sessions of its reference, which is the first side.
 		all := i == 0 && o.regression != nil && arg.runID == "" && arg.number == 0
 		if sides[i], err = from.find(ctx, arg, all); err != nil {
 			return err
@@ -236,7 +235,7 @@ func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	if err := found.write(out, o.output); err != nil {
 		return err
 	}
-	// If a regression is proven, its exit code is returned even if comparability is unknown.
+	// The exit code of a proven regression takes precedence over that of an unknown comparability.
 	differ, worse := found.verdict(), found.regressed()
 	if exit.Code(worse) == exit.Unexpected && exit.Code(differ) != exit.Unexpected {
 		return worse

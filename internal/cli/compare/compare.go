@@ -19,8 +19,8 @@ import (
 type comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// Comparable says that every environment was recorded, and that the differences are exactly those
-	// that are expected.
+	// Comparable says that every environment was recorded, and that the differences are exactly the
+	// expected ones.
 	Comparable bool `json:"comparable"`
 	// Differences lists the differences between environments and between specifications.
 	Differences []Difference `json:"differences"`
@@ -60,14 +60,14 @@ type Ratio struct {
 	A     float64 `json:"a"`
 	B     float64 `json:"b"`
 	Ratio float64 `json:"ratio"`
-	// Low and High are the ends of the interval; nil without one.
+	// Low and High are the ends of the interval of Ratio; nil if the runs are too few for an interval.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Note says why there is no interval.
+	// Note says why the interval is missing.
 	Note string `json:"note,omitempty"`
 }
 
-// compare compares two sides.
+// compare compares the environments, the specifications and the figures of two sides.
 func compare(a, b side, expect []expectation) (*comparison, error) {
 	c := &comparison{A: describe(a), B: describe(b), Differences: []Difference{}, Figures: []Ratio{}}
 	texts, err := differences(a, b)
@@ -104,9 +104,9 @@ func describe(s side) Side {
 	return d
 }
 
-// differences returns the differences between environments and between the specifications of
-// phases. Each environment is compared with the first one that was recorded, usually that of A's first
-// run. So the result also has the differences within A, which are marked, and those within B.
+// differences returns the differences between environments and between the specifications of phases. It
+// compares each environment with the first one that was recorded, usually that of A's first run. So it
+// also finds differences between the runs of one side; it marks those within A.
 func differences(a, b side) ([]string, error) {
 	var first *quiescence.Detail
 	var all []string
@@ -134,7 +134,7 @@ func differences(a, b side) ([]string, error) {
 	return append(all, specDifferences(a, b)...), nil
 }
 
-// specDifferences returns the phases that one side lacks or that have different specifications,
+// specDifferences returns the phases that one side lacks, and those whose specifications differ,
 // according to the first run of each side.
 func specDifferences(a, b side) []string {
 	var all []string
@@ -180,8 +180,8 @@ func unknown(sides ...side) []string {
 	return names
 }
 
-// ratios compares every figure that both sides have, with three exceptions. The longest and the
-// shortest operation say nothing about the next run. The scatter of operations is not a speed.
+// ratios compares every figure that both sides have, with three exceptions. LatencyMax and LatencyMin
+// say nothing about the next run. LatencyStdDev, the scatter of operations, is not a speed.
 func (c *comparison) ratios(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		for _, direction := range figure.Directions() {
@@ -197,8 +197,8 @@ func (c *comparison) ratios(a, b side) {
 	}
 }
 
-// ratioOf returns the ratio of one figure. It returns false unless every run has the figure, no value
-// is only a lower bound, and all latencies are of one kind.
+// ratioOf returns the ratio of one figure. It returns false if a run lacks the figure, if a value is
+// only a lower bound, or if the latencies are of different kinds.
 func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, metric v1alpha1.Metric) (Ratio, bool) {
 	figures := func(s side) []figure.Figure {
 		var all []figure.Figure
@@ -227,7 +227,7 @@ func ratioOf(a, b side, name v1alpha1.PhaseName, direction v1alpha1.Direction, m
 	}
 	contrast, err := stats.WelchLogRatio(values(ofA), values(ofB))
 	if err != nil {
-		return Ratio{}, false // This cannot happen, as figures are above 0 and finite.
+		return Ratio{}, false // This cannot happen, because figures are above 0 and finite.
 	}
 	r := Ratio{Phase: name, Direction: direction, Metric: metric, A: stats.GeometricMean(values(ofA)), B: stats.GeometricMean(values(ofB))}
 	r.Ratio = r.B / r.A
@@ -248,7 +248,7 @@ func values(figures []figure.Figure) []float64 {
 	return all
 }
 
-// note adds notes that readers of the ratios must know.
+// note adds caveats for readers of the ratios.
 func (c *comparison) note(a, b side) {
 	for _, name := range unknown(a, b) {
 		c.Notes = append(c.Notes, fmt.Sprintf("The environment of %s was not recorded, so it is unknown whether they can be compared.", name))
@@ -281,8 +281,8 @@ func (c *comparison) note(a, b side) {
 	}
 }
 
-// noteMarks adds a note about each mark, which is a caveat about figures, that a phase has on one side
-// only: for example, reads from memory cannot be compared with reads from disks.
+// noteMarks adds a note about each mark that a phase has on one side only. A mark is a caveat: for
+// example, reads from memory cannot be compared with reads from disks.
 func (c *comparison) noteMarks(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		ofA, ofB := marksOf(a, name), marksOf(b, name)
@@ -331,8 +331,7 @@ func found(states []v1alpha1.DataState) string {
 	return strings.Join(texts, ", or ")
 }
 
-// verdict returns an error that sets the exit code if the sides are not comparable, or if that is
-// unknown.
+// verdict returns an error, which sets the exit code, unless the sides are comparable.
 func (c *comparison) verdict() error {
 	if c.Comparable {
 		return nil

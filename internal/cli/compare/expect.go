@@ -8,10 +8,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// expectation is an expected difference.
+// expectation is a difference that the user expects.
 type expectation struct {
 	name string
-	// matches reports whether the expectation covers a line.
+	// matches reports whether a line describes the expected difference.
 	matches func(line string) bool
 }
 
@@ -51,7 +51,7 @@ func kindNames() []string {
 	return names
 }
 
-// expectations returns the expectations of both flags: kinds by name, and beginnings of lines.
+// expectations parses --expect-difference (names of kinds) and --expect (beginnings of lines).
 func expectations(names, beginnings []string) ([]expectation, error) {
 	var all []expectation
 	for _, name := range names {
@@ -70,7 +70,7 @@ func expectations(names, beginnings []string) ([]expectation, error) {
 	return all, nil
 }
 
-// expected reports whether an expectation covers a line.
+// expected reports whether a line describes an expected difference.
 func expected(line string, expect []expectation) bool {
 	return slices.ContainsFunc(expect, func(e expectation) bool { return e.matches(line) })
 }

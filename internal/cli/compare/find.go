@@ -27,13 +27,13 @@ type side struct {
 	runs []*archive.Run
 
 	benchmark *v1alpha1.CephBenchmark
-	// sessions holds the results of all sessions that are kept, for the reference of a gate: a
-	// comparison with --max-regression.
+	// sessions holds the results of all sessions that are kept. Only the reference of a gate has them;
+	// a gate is a comparison with --max-regression.
 	sessions []corev1.ConfigMap
 }
 
-// reader reads benchmarks and their results from a cluster or from files. It connects only if a
-// side is not a file.
+// reader reads benchmarks and their results from a cluster or from files. It connects to a cluster only
+// if a side is not a file.
 type reader struct {
 	connect object.Connect
 	stdin   io.Reader
@@ -59,7 +59,7 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 	return s, s.choose(arg)
 }
 
-// object reads a benchmark and the results of one session, or of all.
+// object reads a benchmark and the results of one session, or of all sessions, from a cluster.
 func (r reader) object(ctx context.Context, arg argument, all bool) (side, []corev1.ConfigMap, error) {
 	from, namespace, err := r.connect()
 	if err != nil {
@@ -106,9 +106,9 @@ func (r reader) exported(_ context.Context, arg argument, all bool) (side, []cor
 	return side{name: arg.typed, benchmark: b}, maps, nil
 }
 
-// latestComplete returns the results of the session in status if that session is complete and its
-// results are kept, and otherwise of the latest other session. Without another session, it returns
-// the results of the session in status.
+// latestComplete returns the results of one session. It prefers the session in status if that is
+// complete and kept, and then the latest other session. If no other session is kept, it returns the
+// results of the session in status.
 func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	current := results.InSession(b, "", maps)
 	if reference.Complete(b) && len(current) > 0 {
@@ -129,8 +129,8 @@ func latestComplete(b *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) []corev1
 	})
 }
 
-// choose removes the runs that are not compared: invalid runs or, if the command line names one
-// run, all others.
+// choose removes the runs that are not compared: all others if the command line names one run, and
+// invalid runs otherwise.
 func (s *side) choose(arg argument) error {
 	all := len(s.runs)
 	if all == 0 {
@@ -152,9 +152,9 @@ func (s *side) choose(arg argument) error {
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares. These are runs that measured the given
-// workload: of all sessions that are kept, or only the runs that the command line names. If the
-// session in status is not complete, its runs do not count.
+// reference returns the runs of A with which a gate compares: those that measured the workload w. They
+// come from all sessions that are kept, or only from the session or run that the command line names. If
+// the session in status is not complete, its runs do not count.
 func (s side) reference(w reference.Workload) (figure.Reference, error) {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {

@@ -20,7 +20,7 @@ import (
 type regression struct {
 	share   string // as it was typed, such as 10%
 	metrics []v1alpha1.Metric
-	named   bool // by --metric
+	named   bool // whether --metric names the metrics
 }
 
 // Judgement is the outcome of comparing the interval of a figure with the largest allowed
@@ -30,18 +30,18 @@ type Judgement struct {
 	Direction v1alpha1.Direction         `json:"direction"`
 	Metric    v1alpha1.Metric            `json:"metric"`
 	Outcome   v1alpha1.ConstraintOutcome `json:"outcome"`
-	// Ratio is B divided by the reference. Low and High are the ends of its interval. All three are
-	// nil without an interval.
+	// Ratio is B divided by the reference. Low and High are the ends of its interval. All three are nil
+	// if the interval is unknown.
 	Ratio *float64 `json:"ratio,omitempty"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	// Days counts the days of the reference that have the figure.
+	// Days counts the days on which runs of the reference measured the figure.
 	Days int `json:"days,omitempty"`
-	// Text says all of this in words, and what to do if the outcome is Unknown.
+	// Text describes the outcome in words, and says what to do if it is Unknown.
 	Text string `json:"text"`
 }
 
-// parseRegression reads --max-regression and --metric. It returns nil if they are not set.
+// parseRegression reads --max-regression and --metric. It returns nil if neither is set.
 func parseRegression(share string, names []string) (*regression, error) {
 	if share == "" {
 		if len(names) > 0 {
@@ -71,7 +71,8 @@ func parseRegression(share string, names []string) (*regression, error) {
 	return r, nil
 }
 
-// judgeRegressions judges the requested figures of B, as a CephBenchmark does with a reference.
+// judgeRegressions judges the requested figures of B against the runs of A, by the rules of a
+// CephBenchmark's maximumRegression.
 func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expectation) error {
 	if r == nil {
 		return nil
@@ -178,7 +179,7 @@ func (c *comparison) noteReference(a side) {
 	}
 }
 
-// regressionLines returns a line with the outcome for each figure.
+// regressionLines returns a line for each judged figure, with its outcome.
 func (c *comparison) regressionLines() []string {
 	lines := make([]string, 0, len(c.Regressions))
 	for _, j := range c.Regressions {
@@ -187,7 +188,7 @@ func (c *comparison) regressionLines() []string {
 	return lines
 }
 
-// regressed returns an error that sets the exit code for a pipeline.
+// regressed returns an error, which sets the exit code, unless every requested figure is Kept.
 func (c *comparison) regressed() error {
 	if c.Regressions == nil {
 		return nil

@@ -131,7 +131,7 @@ func (c *comparison) markdown() []byte {
 	return []byte(out.String())
 }
 
-// page returns the comparison as a report, whose raw figures are the rows of the table.
+// page returns the comparison as a report. The raw figures of the report are the rows of the table.
 func (c *comparison) page() *report.Document {
 	d := &report.Document{
 		Kind: "Comparison", Name: c.A.Name + " and " + c.B.Name, Tone: report.ToneNeutral, Sentence: c.headline(),

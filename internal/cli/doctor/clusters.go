@@ -22,7 +22,7 @@ const keyNamePrefix = "rook-ceph-client-"
 
 const phaseReady = "Ready"
 
-// get reads an object of Rook, unstructured because this program has no types for it.
+// get reads an object of Rook. It is unstructured, because this program has no types for Rook's kinds.
 func (e *examination) get(ctx context.Context, kind string, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind})
@@ -71,7 +71,8 @@ func (e *examination) cluster(ctx context.Context, allowed settings.Cluster) str
 	return version
 }
 
-// onlyKeyErrors reports whether all errors of a CephCluster are about the keys of its daemons.
+// onlyKeyErrors reports whether a CephCluster has errors, and all of them are about the keys of its
+// daemons.
 func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
 	found := false
@@ -98,7 +99,8 @@ func newKeys(identity *unstructured.Unstructured) string {
 	return fmt.Sprintf(" Ceph %s created its key, which tools of Ceph 19 and older may be unable to read.", made)
 }
 
-// warnings returns the codes of the health checks that Rook has recorded, of any severity.
+// warnings returns the codes of the health checks that Rook has recorded for a CephCluster, of any
+// severity.
 func warnings(o *unstructured.Unstructured) string {
 	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
 	codes := make([]string, 0, len(details))

@@ -1,5 +1,5 @@
-// Package doctor is the subcommand that examines an installation. For most problems it prints the
-// command, or another action, that fixes it.
+// Package doctor is the subcommand that examines an installation. For most problems, it prints a
+// command, or another action, that fixes the problem.
 package doctor
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Check an installation of cephtune from outside: the CRDs and their versions, the operator and
@@ -48,8 +48,7 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, connection.Connect, time.Now)
@@ -80,7 +79,7 @@ func newCommand(program string, connect object.Connect, now func() time.Time) *c
 	return cmd
 }
 
-// OperatorNamespace is where the manifests put the operator.
+// OperatorNamespace is the namespace in which the manifests install the operator.
 const OperatorNamespace = "cephtune-system"
 
 func (o *options) run(ctx context.Context, connect object.Connect, now time.Time, out io.Writer) error {
@@ -127,7 +126,7 @@ type Finding struct {
 	About string `json:"about"`
 	State State  `json:"state"`
 	Text  string `json:"text"`
-	// Fix is the command, or another action, for a note or a problem; it may be empty.
+	// Fix is the command, or another action, that resolves a note or a problem; it may be empty.
 	Fix string `json:"fix,omitempty"`
 }
 
@@ -141,8 +140,8 @@ type examination struct {
 	installer installer
 }
 
-// reach makes a request that needs no permission. If it fails because the cluster does not
-// answer, the command makes no checks, because all of them would report the same error.
+// reach checks that the cluster answers, with a request that needs no permission. If the cluster does
+// not answer, every check would report the same error.
 func (e *examination) reach(ctx context.Context) error {
 	_, err := e.may(ctx, right{group: v1alpha1.GroupVersion.Group, resource: object.Benchmark().Plural}, "get")
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -152,8 +151,8 @@ func (e *examination) reach(ctx context.Context) error {
 }
 
 // examine makes all checks. The check of the operator config needs the Deployment, and the checks of
-// Ceph clusters need the operator config. The others are independent, so one pass finds nearly every
-// problem.
+// Ceph clusters need the operator config. The other checks are independent, so one pass finds nearly
+// every problem.
 func (e *examination) examine(ctx context.Context) {
 	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {
@@ -179,8 +178,8 @@ func (e *examination) found(about string, state State, text, fix string) {
 	e.findings = append(e.findings, Finding{about, state, text, fix})
 }
 
-// unreadable adds a finding about something that cannot be read. A missing permission of the caller
-// is not a problem by itself; any other error is one.
+// unreadable adds a finding about an object that cannot be read. Its state is Unknown if the caller
+// lacks the permission, because that is not a problem by itself. Otherwise the state is Wrong.
 func (e *examination) unreadable(about, what string, err error) {
 	state := Wrong
 	if apierrors.IsForbidden(err) {

@@ -21,10 +21,10 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// labelName is the label of all objects that the manifests create.
+// labelName is the key of a label that all objects of the manifests have.
 const labelName = "app.kubernetes.io/name"
 
-// crds examines whether both kinds exist in the version that this program uses.
+// crds examines whether the CRDs of both kinds exist, in the version that this program uses.
 func (e *examination) crds(ctx context.Context) {
 	for _, kind := range object.Kinds() {
 		name := kind.Plural + "." + v1alpha1.GroupVersion.Group
@@ -61,15 +61,15 @@ func (e *examination) crd(kind object.Kind, crd *apiextensionsv1.CustomResourceD
 	}
 }
 
-// Operators returns the Deployments of the operator in a namespace; there should be one.
+// Operators returns the Deployments of the operator in a namespace; more than one is a mistake.
 func Operators(ctx context.Context, from client.Reader, namespace string) ([]appsv1.Deployment, error) {
 	list := &appsv1.DeploymentList{}
 	err := from.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{labelName: "cephtune", settings.LabelComponent: "manager"})
 	return list.Items, err
 }
 
-// deployment examines the operator's Deployment. It returns nil if that does not exist or cannot be
-// read, and the first one if several exist.
+// deployment examines the operator's Deployment. It returns the first one if several exist, and nil if
+// the list is empty or cannot be read.
 func (e *examination) deployment(all []appsv1.Deployment, err error) *appsv1.Deployment {
 	const about = "Operator"
 	switch {
@@ -124,7 +124,7 @@ func rights() []right {
 	}
 }
 
-// rights examines what the caller may do.
+// rights examines what the caller may do in the namespace.
 func (e *examination) rights(ctx context.Context) {
 	about := "Your rights in " + e.namespace
 	var missing []string
@@ -157,7 +157,7 @@ func (e *examination) may(ctx context.Context, r right, verb string) (bool, erro
 	return review.Status.Allowed, err
 }
 
-// settings examines the operator config. It returns nil if that cannot be read.
+// settings examines the operator config. It returns nil if the config cannot be read.
 func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
 	const about = "Settings"
 	if d == nil {
@@ -204,7 +204,7 @@ func configMapOf(d *appsv1.Deployment) string {
 	return ""
 }
 
-// load reads the operator config in a ConfigMap, with the same checks as the operator. These read a
+// load reads the operator config in a ConfigMap, with the operator's own checks. Those checks read a
 // file, so load writes a temporary one.
 func load(cm *corev1.ConfigMap) (read *settings.Settings, err error) {
 	text, has := cm.Data["config.yaml"]

@@ -8,11 +8,12 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// deploy applies the manifests. Without its arguments, it would deploy the images of a release,
-// which the cluster may not be able to pull.
+// deploy applies the manifests. Without its arguments, make would deploy the images of a release, which
+// the cluster may not be able to pull.
 const deploy = "make deploy IMG=OPERATOR-IMAGE TOOLS_IMG=TOOLS-IMAGE"
 
-// These are labels and annotations that Helm and the chart set on their objects.
+// annotationRelease is an annotation that Helm sets. managedByHelm is the value of the label managed-by
+// on the chart's objects.
 const (
 	annotationRelease = "meta.helm.sh/release-name"
 	managedByHelm     = "Helm"
@@ -23,19 +24,19 @@ const (
 type installer struct {
 	known bool
 	// chart says that the operator was installed from the chart. release is the Helm release. If
-	// release is empty, another program renders the chart, such as Argo CD.
+	// release is empty, another program, such as Argo CD, renders the chart.
 	chart              bool
 	release, namespace string
 }
 
-// installerOf reads the installer from the labels of the operator's Deployment.
+// installerOf reads the installer from the labels and annotations of the operator's Deployment.
 func installerOf(d *appsv1.Deployment) installer {
 	chart := d.Labels[settings.LabelManagedBy] == managedByHelm
 	return installer{known: true, chart: chart, release: d.Annotations[annotationRelease], namespace: d.Namespace}
 }
 
-// fix returns the action for a problem. With the chart, the user changes its values and applies the
-// chart again, or only applies it again if values is empty. Without the chart, the action is the second
+// fix returns the action that resolves a problem. With the chart, the action is to change values,
+// unless values is empty, and to apply the chart again. Without the chart, the action is the second
 // argument. If the installer is unknown, fix returns both actions.
 func (e *examination) fix(values, without string) string {
 	in := func(file string) string {

@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// journals examines the journals: settings that sweeps still have to restore, and OSDs that are kept
-// down.
+// journals examines the journals, which record settings that sweeps still have to restore, and OSDs
+// that are kept down.
 func (e *examination) journals(ctx context.Context) {
 	const about = "Journals"
 	all, err := journals.In(ctx, e.client, e.operator)
@@ -71,8 +71,8 @@ func (e *examination) journal(ctx context.Context, j *tuning.Journal) {
 	}
 }
 
-// overdue is how far an outage may exceed its deadline before it is a problem. The operator
-// normally ends it within this time.
+// overdue is how long an outage may last beyond its deadline before it is a problem. The operator
+// normally ends an outage within this time after the deadline.
 const overdue = 2 * time.Minute
 
 // outage examines a journal of OSDs that are kept down. The journal has the time by which they
@@ -95,7 +95,7 @@ func (e *examination) locks(ctx context.Context) {
 		e.unreadable(about, "The Leases of namespace "+e.operator, err)
 		return
 	}
-	// The Lease of the manager's leader election has another form of name.
+	// Only locks match this pattern; the Lease of the manager's leader election does not.
 	named := regexp.MustCompile(`^cephtune-[0-9a-f]{8}-[0-9a-f-]{27}$`)
 	held := 0
 	for i := range list.Items {

@@ -10,13 +10,13 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// defaultLine is the major version of Ceph in the tools image whose tag is only a release. A test
-// compares it with images/tools/build, which sets these tags.
+// defaultLine is the major version of Ceph in a tools image whose tag is only a release, such as 0.1.0.
+// A test compares it with images/tools/build, which sets the tags.
 const defaultLine = 20
 
-// toolsImage compares the major version of Ceph in a cluster, whose version is such as 20.2.4-0, with
-// the one in the tag of its tools image. If the cluster has a tools image of its own, it also compares
-// with the manager's tools image. The last argument is the name of the manager's Deployment.
+// toolsImage compares a cluster's major version of Ceph with the one in the tag of its tools image. For
+// a cluster with a separate tools image, it also checks the manager's tools image. version is that of
+// the cluster, such as 20.2.4-0; manager is the name of the manager's Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
 	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")
@@ -28,7 +28,7 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 	switch line, named := lineOf(image); {
 	case !named:
 		check := fmt.Sprintf("kubectl -n %s exec deployment/%s -c ceph -- ceph --version", e.operator, manager)
-		if allowed.ToolsImage != "" { // The manager runs another image.
+		if allowed.ToolsImage != "" { // The manager runs another tools image.
 			check = fmt.Sprintf("choose a tag that ends with -ceph%d, as images/tools/build sets it", cluster)
 		}
 		e.found(about, Note, fmt.Sprintf("The tag of %s names no version of Ceph. The cluster has Ceph %d: check that the image has it, too.", image, cluster), check)
@@ -46,15 +46,15 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 	}
 }
 
-// otherTools returns how to get a tools image of another version.
+// otherTools returns the action that gives the cluster a tools image with another version of Ceph.
 func (e *examination) otherTools(line int) string {
 	return e.fix(fmt.Sprintf("set toolsImage: {tag: RELEASE-ceph%d} for this cluster in clusters", line),
 		fmt.Sprintf("build it with images/tools/build %d, name it in toolsImage of this cluster in config/manager/config.yaml, and apply it again: %s", line, deploy))
 }
 
-// lineOf returns the major version of Ceph that the tag of a tools image names: 18 for
-// tools:0.1.0-ceph18, and for Ceph's own image ceph:v18.2.7. For cephtune's image with only a
-// release as its tag, it returns defaultLine. It returns false for other tags, and without a tag.
+// lineOf returns the major version of Ceph that the tag of a tools image names. It is 18 for
+// tools:0.1.0-ceph18, and for Ceph's own image ceph:v18.2.7. If the tag of cephtune's image is only a
+// release, lineOf returns defaultLine. It returns false for other tags, and without a tag.
 func lineOf(image string) (int, bool) {
 	image, _, _ = strings.Cut(image, "@")
 	repository, tag, tagged := strings.Cut(path.Base(image), ":")

@@ -60,7 +60,7 @@ func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) 
 	e.found(about, OK, fmt.Sprintf("Its volumes are %s.", behind), "")
 }
 
-// behindClass describes the volumes of a class of Ceph-CSI; "" for any other class.
+// behindClass describes the volumes of a StorageClass of Ceph-CSI; "" for any other class.
 func behindClass(class *storagev1.StorageClass) string {
 	p := class.Parameters
 	switch {
@@ -76,7 +76,7 @@ func behindClass(class *storagev1.StorageClass) string {
 	return ""
 }
 
-// poolsOf names the pool of the images, and their data pool if that is another.
+// poolsOf names the pool of RBD images, and their data pool if they have one.
 func poolsOf(p map[string]string) string {
 	where := fmt.Sprintf("pool %s of clusterID %s", p[keyPool], p[keyClusterID])
 	if p[keyDataPool] != "" {
@@ -113,8 +113,8 @@ func (e *examination) claims(ctx context.Context) {
 	}
 }
 
-// behindVolume describes a volume of Ceph-CSI; "" for any other. A volume that was created by
-// hand lacks the attribute with the name of its image or subvolume.
+// behindVolume describes a volume of Ceph-CSI; "" for any other volume. A volume that was created by
+// hand lacks the name of its image or subvolume, so its handle is shown.
 func behindVolume(volume *corev1.PersistentVolume) string {
 	csi := volume.Spec.CSI
 	if csi == nil {

@@ -1,4 +1,4 @@
-// Package exit has the exit codes of the command line, and errors that choose one.
+// Package exit has the exit codes of the command line, and errors that choose an exit code.
 package exit
 
 import (
@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// These exit codes are documented with each command in docs, and scripts rely on them.
+// These exit codes are part of the documentation of each command, and scripts rely on them.
 const (
 	OK = 0
 	// Failure means an error, or something that failed, such as a benchmark.
@@ -14,8 +14,8 @@ const (
 	// Usage means that the command line, or a file that it names, is wrong. Nothing was done.
 	Usage = 2
 	// Unexpected means that the command worked, but the outcome is unexpected. For example, a figure
-	// missed its limit, --expect does not name the verdict, or --timeout or an interrupt came before
-	// the end.
+	// missed its limit, --expect does not list the verdict, or --timeout or an interrupt ended the
+	// wait.
 	Unexpected = 3
 	// Undecided means that the command worked, but the outcome is unknown: more runs or facts may
 	// decide it.
@@ -40,7 +40,7 @@ func UnexpectedErrorf(format string, args ...any) error {
 	return &codeError{Unexpected, fmt.Errorf(format, args...)}
 }
 
-// UndecidedErrorf returns an error about an outcome that is not known.
+// UndecidedErrorf returns an error about an outcome that is unknown.
 func UndecidedErrorf(format string, args ...any) error {
 	return &codeError{Undecided, fmt.Errorf(format, args...)}
 }

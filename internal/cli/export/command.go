@@ -1,5 +1,5 @@
-// Package export is the subcommand that writes a CephTuningSweep or a CephBenchmark into a
-// file from which reports can be made without the cluster.
+// Package export is the subcommand that writes a CephTuningSweep or a CephBenchmark into a file.
+// "report" and "compare" read such a file without the cluster.
 package export
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Write a CephTuningSweep or a CephBenchmark into a file. The file also has the benchmarks of a
@@ -41,8 +41,7 @@ const examples = `  # A benchmark, and a report of it later
   # A sweep, with the figures of all its runs
   %[1]s pg-num -n cephtune-bench > pg-num.yaml`
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
@@ -80,7 +79,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	return cmd
 }
 
-// bundle returns the object and its related objects as YAML documents.
+// bundle returns the object, and the objects with its results, as YAML documents.
 func bundle(ctx context.Context, connect object.Connect, kind object.Kind, name string) ([]byte, error) {
 	c, namespace, err := connect()
 	if err != nil {

@@ -44,8 +44,8 @@ func main() {
 	}
 }
 
-// write writes the page: an introduction, each command, and the flags that choose the cluster. All
-// commands but one have these flags, so the page shows them only once.
+// write writes the page: an introduction, each command, and the flags that choose the cluster. Nearly
+// all commands have these flags, so the page describes them only once.
 func write(out io.Writer, root *cobra.Command) error {
 	root.DisableAutoGenTag = true // The date would change the page every day.
 	root.InitDefaultHelpCmd()
@@ -74,8 +74,7 @@ func write(out io.Writer, root *cobra.Command) error {
 	return err
 }
 
-// documented reports whether the page has a command. It leaves out cobra's commands help and
-// completion.
+// documented reports whether a command is on the page, unlike cobra's commands help and completion.
 func documented(cmd *cobra.Command) bool {
 	return cmd.IsAvailableCommand() && cmd.Name() != "help" && cmd.Name() != "completion"
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// AnnotationConnection marks the flags that choose the cluster. The generated page about the
-// commands describes them only once.
+// AnnotationConnection marks the flags that choose the cluster. docs/cli.md describes these flags only
+// once.
 const AnnotationConnection = "cephtune.dev/connection"
 
 // Connection holds the values of kubectl's flags that choose the cluster.
@@ -96,7 +96,7 @@ func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container st
 	return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 }
 
-// Scheme returns a scheme with the kinds that the command line uses, except those of Rook.
+// Scheme returns a scheme with the kinds that the command line uses, without those of Rook.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -1,5 +1,4 @@
-// Package list is the subcommand that lists CephBenchmarks and CephTuningSweeps in one
-// table.
+// Package list is the subcommand that lists CephBenchmarks and CephTuningSweeps in one table.
 package list
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `List CephBenchmarks and CephTuningSweeps: their progress, their outcomes, and whether all
@@ -54,8 +53,7 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, connection.Connect, time.Now)
@@ -128,8 +126,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, now time.Time
 		return o.print(c, objects, out)
 	}
 	if len(objects) == 0 {
-		// The message goes to standard error, as in kubectl, so that standard output stays
-		// empty.
+		// The message goes to standard error, as in kubectl, so that standard output stays empty.
 		_, err = fmt.Fprintf(errOut, "Nothing was found in %s.\n", where)
 		return err
 	}
@@ -219,7 +216,7 @@ func (o *options) rows(objects []client.Object, now time.Time) [][]string {
 	return rows
 }
 
-// phase returns the text of the column PHASE: Deleting, the reason of the condition Ready, or "-"
+// phase returns the text of the column PHASE: Deleting, or the reason of the condition Ready; "-"
 // without that condition.
 func phase(item client.Object, state object.State) string {
 	reason := state.Ready().Reason

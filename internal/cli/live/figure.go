@@ -1,8 +1,8 @@
-// Package live reports how fast the clients of a benchmark are while they measure, from the logs
-// of their pods.
+// Package live reports how fast the clients of a benchmark are while they measure. It reads their
+// figures from the logs of their pods.
 //
-// It needs neither the manager nor the key of the session, and writes nothing into the API. It
-// only needs the permissions to list pods and to read their logs.
+// The package does not need the manager, and writes nothing into the API. It needs only the permissions
+// to list pods and to read their logs.
 package live
 
 import (
@@ -23,21 +23,21 @@ const stale = 4 * time.Second
 
 // Figure is the present rate of all clients together.
 type Figure struct {
-	// Task is the name of the clients' task, such as r1-write-4m. Elapsed is how long it has
-	// run.
+	// Task is the name of the clients' task: a phase of a run, such as r1-write-4m. Elapsed is how long
+	// the task has run.
 	Task    string
 	Elapsed time.Duration
-	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The
-	// mean is 0 if it is unknown, because a client with operations reports no mean.
+	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The mean
+	// is 0 if a client with operations reports no mean.
 	Rate parse.Rate
 	// Clients counts the clients that the figure includes. Of counts all clients.
 	Clients, Of int
-	// Unknown says why the figure is missing; empty if the figure is known, or if the clients are
-	// merely silent, as between two phases.
+	// Unknown says why the figure is missing. It is empty if the figure is known, or if the clients are
+	// silent, as between two phases.
 	Unknown string
 }
 
-// String returns text for a line of a terminal; empty if no client measures just now.
+// String returns text for a line of a terminal; empty if no client measures at present.
 func (f Figure) String() string {
 	switch {
 	case f.Unknown != "":
@@ -62,7 +62,7 @@ func (f Figure) String() string {
 	return text
 }
 
-// phaseOf returns the phase that a task measures, or the name of a task that measures none.
+// phaseOf returns the name of a task's phase: the task's name without the number of its run.
 func phaseOf(task string) string {
 	return regexp.MustCompile(`^r[0-9]+-`).ReplaceAllString(task, "")
 }
@@ -73,8 +73,8 @@ type heard struct {
 	at   time.Time
 }
 
-// merge adds up the rates of the clients that work on the latest task. It returns false if no
-// client has reported lately. It is a pure function.
+// merge adds up the rates of the clients whose task is that of the most recent report. It returns false
+// if all reports are older than stale. It is a pure function.
 func merge(clients []heard, of int, now time.Time) (Figure, bool) {
 	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.at) > stale })
 	if len(clients) == 0 {

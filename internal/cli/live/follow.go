@@ -25,31 +25,32 @@ type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCl
 
 // Subject is the benchmark whose clients to follow.
 type Subject struct {
-	// Namespace and Benchmark name a running CephBenchmark; an empty name follows none.
+	// Namespace and Benchmark name a running CephBenchmark. If Benchmark is empty, no client is
+	// followed.
 	Namespace, Benchmark string
-	// Clients is its number of clients; 0 if unknown.
+	// Clients is the benchmark's number of clients; 0 if unknown.
 	Clients int
 }
 
-// Follower follows the clients of one benchmark after the other.
+// Follower follows the clients of one benchmark at a time.
 type Follower struct {
 	Pods client.Reader
 	Logs Logs
 	// Every is the interval between figures. Look is the interval between searches for pods.
 	Every, Look time.Duration
-	// Patience is how long no client may report before an error of the logs is reported. A missing
-	// permission is reported at once.
+	// Patience is how long all clients may be silent before an error of the logs is reported. A missing
+	// permission is reported without this delay.
 	Patience time.Duration
 	Now      func() time.Time
 }
 
-// New returns a Follower with intervals for a person who watches.
+// New returns a Follower with intervals that suit a person at a terminal.
 func New(pods client.Reader, logs Logs) *Follower {
 	return &Follower{Pods: pods, Logs: logs, Every: time.Second, Look: 5 * time.Second, Patience: 20 * time.Second, Now: time.Now}
 }
 
-// Follow reports the clients' rate periodically until the context is done. Before each report it
-// calls subject for the benchmark to follow, and passes that on with the figure.
+// Follow reports the clients' rate periodically until the context is done. Before each report, it calls
+// subject to learn which benchmark to follow. It passes that benchmark and the figure to tell.
 func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
 	s := &session{Follower: f, clients: map[string]*follower{}}
 	defer s.drop()
@@ -133,7 +134,8 @@ func (s *session) figure(now time.Time) Figure {
 
 func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
-// look starts following new running pods and stops following others.
+// look searches for the running client pods of the benchmark. It begins to follow new pods, and stops
+// following pods that no longer run.
 func (s *session) look(ctx context.Context) {
 	var pods corev1.PodList
 	s.err = s.Pods.List(ctx, &pods, client.InNamespace(s.subject.Namespace), client.MatchingLabels{
@@ -181,8 +183,8 @@ func (s *session) drop() {
 	s.work.Wait()
 }
 
-// follow reads a log to its end, and begins again: a connection may break, and the API server
-// ends long connections.
+// follow reads a log to its end, and then reads it again, because connections break and the API server
+// ends long ones.
 func (one *follower) follow(ctx context.Context, with *Follower, namespace, pod string) {
 	for ctx.Err() == nil {
 		one.read(ctx, with, namespace, pod)

@@ -16,9 +16,9 @@ import (
 // noProvisioner is the provisioner of classes whose volumes are created beforehand.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// Fit chooses a volume size that the classes of --storage-class offer, unless --volume-size is set. Only
-// classes that create no volumes limit the size. Fit returns an error if a class does not exist or has
-// too few volumes. It skips a class if it may not read the class or the volumes.
+// Fit chooses a volume size that the classes of --storage-class offer, unless --volume-size is set.
+// Only classes that create no volumes limit the size. Fit returns an error if a class does not exist or
+// has too few volumes. It skips a class if the user may not read the class or the volumes.
 func (l *Flags) Fit(ctx context.Context, c client.Client) error {
 	for _, name := range l.classes {
 		if err := l.fit(ctx, c, name); err != nil {
@@ -50,9 +50,9 @@ func (l *Flags) fit(ctx context.Context, c client.Client, name string) error {
 	return l.fitVolumes(name, volumes.Items)
 }
 
-// fitVolumes chooses the largest size for which the class has a volume for each client. It never
-// exceeds the size for earlier classes, because all classes are measured with the same size. With
-// --volume-size, it only checks that the class has enough volumes of at least this size.
+// fitVolumes chooses the largest size for which the class has a volume for each client. The size never
+// exceeds the size for earlier classes, because all classes are measured with one size. With
+// --volume-size, fitVolumes only checks that the class has enough volumes of at least this size.
 func (l *Flags) fitVolumes(class string, all []corev1.PersistentVolume) error {
 	mode := corev1.PersistentVolumeFilesystem
 	if l.volumeMode == "block" {

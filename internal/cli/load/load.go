@@ -24,12 +24,12 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// Flags describe one phase and its target.
+// Flags holds the flags that describe one phase and its target.
 type Flags struct {
 	cluster      string
 	pool         string
 	classes      []string // from --storage-class; the first is the baseline
-	storageClass string   // the first of them
+	storageClass string   // the first of classes
 	volumeSize   string
 	volumeMode   string
 	replicas     int32
@@ -49,7 +49,7 @@ type Flags struct {
 
 	size   *resource.Quantity // the parsed blockSize
 	volume *resource.Quantity // the parsed volumeSize
-	fitted bool               // volume is a size that a class offers
+	fitted bool               // whether volume is a size that a class offers
 }
 
 // Add registers the flags on a command.
@@ -79,7 +79,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
-		// This fails only for a missing flag, which a test would show.
+		// The call fails only if the flag does not exist, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -99,7 +99,7 @@ func (*Flags) Given(flags *pflag.FlagSet) []string {
 // Engines returns the engines that a phase may name.
 func Engines() []string { return []string{"rados", "rbd", "fio"} }
 
-// Check validates the flags without a cluster, and fills in those that were not given. needsFio
+// Check validates the flags without a cluster, and fills in the flags that were not given. needsFio
 // says that another option of the command, such as a percentile, requires fio.
 func (l *Flags) Check(needsFio bool) error {
 	if len(l.classes) > 0 {
@@ -173,7 +173,7 @@ func (l *Flags) checkVolume() error {
 	return nil
 }
 
-// choose sets engine and mode if the flags do not.
+// choose sets the engine and the mode if no flag sets them.
 func (l *Flags) choose(needsFio bool) {
 	mixed := strings.HasSuffix(l.mode, "readwrite")
 	byFio := needsFio || l.jobs != 0 || l.rateIOPS != 0 || l.readPercent != 0 || l.storageClass != "" || mixed || l.mode == "randwrite"
@@ -232,8 +232,8 @@ func (l *Flags) Figure() v1alpha1.Metric {
 	return v1alpha1.MetricBandwidth
 }
 
-// Classes returns the parameter of a sweep over the StorageClasses of --storage-class; nil if
-// the flag names one class or none.
+// Classes returns the parameter of a sweep over the StorageClasses of --storage-class; nil if the flag
+// names fewer than two classes.
 func (l *Flags) Classes() *v1alpha1.Parameter {
 	if len(l.classes) <= 1 {
 		return nil
@@ -257,8 +257,7 @@ func (l *Flags) Scratch() bool { return l.pool == "" && l.storageClass == "" }
 // Pool returns the name of the existing pool, if the flags name one.
 func (l *Flags) Pool() string { return l.pool }
 
-// Template returns the template that the flags describe. Other fields get the defaults of the
-// API.
+// Template returns the template that the flags describe. The API sets the defaults of all other fields.
 func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	phase, err := l.Phase()
 	if err != nil {
@@ -270,8 +269,8 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}, nil
 }
 
-// datasetSize returns --dataset. By default, it returns a size that leaves room in a volume for the file
-// system and for the data of writes, which are separate from the data of reads; "" without a volume.
+// datasetSize returns --dataset or, by default, 40 % of a volume; "" without a volume. The remaining
+// room is for the file system and for the data of writes, which are separate from the data of reads.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {
 		return l.dataset
@@ -369,7 +368,7 @@ func (l *Flags) fio() *v1alpha1.Fio {
 	return phase
 }
 
-// depthOfRate is the queue depth for a fixed rate. With the default of 1, a slow operation would
+// depthOfRate is the queue depth of fio for a fixed rate. With the default of 1, a slow operation would
 // delay the next one, and the rate would depend on the cluster.
 const depthOfRate = 32
 
@@ -397,7 +396,7 @@ func (l *Flags) ClusterRef(ctx context.Context, c client.Client) (v1alpha1.Clust
 	return OnlyCluster(ctx, c)
 }
 
-// OnlyCluster returns the CephCluster, or an error unless exactly one exists.
+// OnlyCluster returns the only CephCluster. It returns an error unless exactly one exists.
 func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReference, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClusterList"})
@@ -413,7 +412,7 @@ func OnlyCluster(ctx context.Context, c client.Client) (v1alpha1.ClusterReferenc
 	return v1alpha1.ClusterReference{}, errors.New("there are " + strconv.Itoa(len(list.Items)) + " CephClusters: name one with --ceph-cluster NAMESPACE/NAME, or with spec.clusterRef in a file")
 }
 
-// FillCluster sets the only CephCluster in an object that names none.
+// FillCluster sets clusterRef of an object to the only CephCluster, unless the object names a cluster.
 func FillCluster(ctx context.Context, c client.Client, o client.Object) error {
 	var ref *v1alpha1.ClusterReference
 	switch o := o.(type) {

@@ -23,8 +23,9 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// limit is the largest file that is read. A sweep has at most about 100 KiB. A benchmark keeps at
-// most 20 sessions of 20 runs, and the results of a run have at most half a MiB, in base64.
+// limit is the largest file that is read, in bytes. A sweep has at most about 100 KiB. A benchmark
+// keeps at most 20 sessions of 20 runs. The results of a run have at most half a MiB; base64 makes them
+// a third larger.
 const limit = 288 << 20
 
 // One reads the only benchmark or sweep of a file; "-" is standard input. An unknown field is an
@@ -37,8 +38,8 @@ func One(path string, stdin io.Reader) (client.Object, error) {
 	return Only(path, all)
 }
 
-// Main returns the only sweep of a file, which may also have the benchmarks of its runs. In a
-// file without a sweep, it returns the only benchmark.
+// Main returns the only sweep of a file, and ignores the benchmarks of its runs. If the file has no
+// sweep, Main returns the only benchmark.
 func Main(path string, all []client.Object) (client.Object, error) {
 	sweeps := slices.DeleteFunc(slices.Clone(all), func(o client.Object) bool {
 		return object.StateOf(o).Kind.Name != object.Sweep().Name
@@ -67,7 +68,7 @@ func Only(path string, all []client.Object) (client.Object, error) {
 	return found, nil
 }
 
-// ConfigMaps returns the ConfigMaps among the objects of a file: the archives of an export.
+// ConfigMaps returns the ConfigMaps of a file. In an export, they hold the results.
 func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 	var maps []corev1.ConfigMap
 	for _, o := range all {
@@ -78,8 +79,8 @@ func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 	return maps
 }
 
-// All reads every object of a file, from several documents and from Lists as written by kubectl.
-// It ignores unknown fields, because the file may come from a cluster with a later version.
+// All reads every object of a file. The file may have several documents, and Lists as kubectl writes
+// them. All ignores unknown fields, because the file may come from a cluster with a later version.
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
 
 func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
@@ -144,7 +145,7 @@ func read(path string, stdin io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // An error does not matter after reading.
+		defer func() { _ = file.Close() }() // After reading, a failed close loses no data.
 		source = file
 	}
 	text, err := io.ReadAll(io.LimitReader(source, limit+1))

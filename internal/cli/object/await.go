@@ -51,9 +51,9 @@ func Early(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// Await polls an object until look returns true. It passes nil to look if the object, or the one with
-// that UID, no longer exists. It retries a broken connection while the patience lasts, but returns the
-// error of a missing permission at once. If the context ends, it returns [ErrTimeout] or
+// Await polls an object until look returns true. It passes nil to look once no object with the UID of o
+// exists. It retries other errors until the API server has not answered for pace.Patience, but returns
+// the error of a missing permission without a retry. If the context ends, it returns [ErrTimeout] or
 // [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
@@ -79,7 +79,7 @@ func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, 
 	}
 }
 
-// fetch returns nil if the object no longer exists.
+// fetch returns nil if the object no longer exists, or if its UID has changed.
 func fetch(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey, uid types.UID) (client.Object, error) {
 	o := kind.New()
 	err := from.Get(ctx, key, o)

@@ -17,9 +17,9 @@ const completionTimeout = 5 * time.Second
 // Connect makes a client and returns the chosen namespace.
 type Connect func() (client.WithWatch, string, error)
 
-// Complete completes the names of objects. Benchmarks have their type before the name, sweeps do
-// not. It offers no name that is already typed. most is the number of names that the command
-// accepts.
+// Complete completes the names of sweeps and benchmarks. Only the name of a benchmark follows its type
+// and a slash. Complete offers no name that is already typed. most is the number of names that the
+// command accepts.
 func Complete(connect Connect, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		all := names(cmd, connect, Sweep(), "")
@@ -52,8 +52,8 @@ func offer(all, args []string, typed string, most int) ([]string, cobra.ShellCom
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// names returns the names of the objects of a kind. It returns none if the cluster cannot be
-// asked, because completion cannot show an error.
+// names returns the names of the objects of a kind. If the request fails, it returns no names, because
+// completion cannot show an error.
 func names(cmd *cobra.Command, connect Connect, kind Kind, prefix string) []string {
 	c, namespace, err := connect()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
-// Kind is CephTuningSweep or CephBenchmark.
+// Kind describes CephTuningSweep or CephBenchmark.
 type Kind struct {
 	// Name is the name of the kind, Plural the name of the resource.
 	Name, Plural string
@@ -52,7 +52,7 @@ func Benchmark() Kind {
 // Kinds returns both kinds.
 func Kinds() []Kind { return []Kind{Sweep(), Benchmark()} }
 
-// KindOf returns the kind for a word that kubectl accepts.
+// KindOf returns the kind that kubectl means by a word, such as cephsweep; false for any other word.
 func KindOf(word string) (Kind, bool) {
 	short, _, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range Kinds() {
@@ -89,7 +89,7 @@ func choose(word, name string) (Kind, string, error) {
 	return kind, name, nil
 }
 
-// Get reads an object. The error for a missing one says what to do.
+// Get reads an object. If the object or its kind does not exist, the error says what to do.
 func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKey) (client.Object, error) {
 	o := kind.New()
 	switch err := from.Get(ctx, key, o); {
@@ -103,8 +103,8 @@ func Get(ctx context.Context, from client.Reader, kind Kind, key client.ObjectKe
 	return o, nil
 }
 
-// Missing says that an object does not exist, and what to do. A name without a kind means a sweep,
-// so the object may be a benchmark.
+// Missing returns a message that an object does not exist, and what to do. A name without a kind means
+// a sweep, so the message about a sweep also suggests a benchmark.
 func Missing(kind Kind, key client.ObjectKey) string {
 	text := fmt.Sprintf("there is no %s %s in namespace %s: choose another with -n", kind.Name, key.Name, key.Namespace)
 	if kind.Name == Sweep().Name {

@@ -31,18 +31,17 @@ type BenchmarkPlan struct {
 	RunBytesPrefilled *resource.Quantity `json:"runBytesPrefilled,omitempty"`
 }
 
-// PlannedPhase is how long a phase ramps up and measures.
+// PlannedPhase has the durations of the ramp and of the measurement of a phase.
 type PlannedPhase struct {
 	Name     v1alpha1.PhaseName `json:"name"`
 	Ramp     metav1.Duration    `json:"ramp"`
 	Measured metav1.Duration    `json:"measured"`
 }
 
-// ofBenchmark makes the API server validate a benchmark without creating it, and writes its
-// plan.
+// ofBenchmark makes the API server validate a benchmark without creating it, and writes its plan.
 func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephBenchmark, output string, out io.Writer) error {
 	checked := benchmark.DeepCopy()
-	// An object of this name may exist, and must not affect the plan.
+	// An object with the benchmark's name may exist, and must not affect the plan.
 	checked.Name, checked.GenerateName = "", generateName(benchmark)
 	if err := run.Create(ctx, client.NewDryRunClient(c), checked); err != nil {
 		return err
@@ -142,7 +141,7 @@ func (p *BenchmarkPlan) table() string {
 	return out.String()
 }
 
-// mebibytes rounds up to whole MiB, the precision of such an estimate.
+// mebibytes rounds up to whole MiB, because the estimate is not more precise.
 func mebibytes(q *resource.Quantity) string {
 	const mebi = 1 << 20
 	return resource.NewQuantity((q.Value()+mebi-1)/mebi*mebi, resource.BinarySI).String()

@@ -23,10 +23,11 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
-// removalTimeout limits the removal of the object that was created for the plan.
+// removalTimeout bounds the removal of the object that was created for the plan.
 const removalTimeout = 30 * time.Second
 
-// longestName leaves room for the suffix that the API server generates, within 63 characters.
+// longestName is the number of characters of a name that a plan's name keeps. It leaves room for -plan-
+// and for the suffix of the API server, within 63 characters.
 const longestName = 40
 
 const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs it has, how long it
@@ -58,8 +59,7 @@ type options struct {
 	output  string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
@@ -134,7 +134,7 @@ func (o *options) ofSweep(cmd *cobra.Command, c client.WithWatch, sweep *v1alpha
 	return nil
 }
 
-// onlyPlanned returns a copy of a sweep that is planned and not run, with a generated name.
+// onlyPlanned returns a copy of a sweep that has a generated name and is only planned, not run.
 func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	planned := &v1alpha1.CephTuningSweep{Spec: *sweep.Spec.DeepCopy()}
 	planned.Namespace = sweep.Namespace
@@ -143,7 +143,7 @@ func onlyPlanned(sweep *v1alpha1.CephTuningSweep) *v1alpha1.CephTuningSweep {
 	return planned
 }
 
-// generateName returns the name prefix of an object that is created to plan another.
+// generateName returns the name prefix for a copy of an object that is made only for the plan.
 func generateName(of client.Object) string {
 	name := of.GetName()
 	if name == "" {
@@ -160,8 +160,8 @@ type Request struct {
 	Output string
 }
 
-// Of makes the operator plan a sweep, and writes and returns the plan. It removes the object that
-// it creates for that.
+// Of makes the operator plan a sweep, and writes and returns the plan. It creates a copy of the sweep
+// for that, and removes the copy.
 func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep, r Request, out, errOut io.Writer) (plan *v1alpha1.SweepPlan, err error) {
 	planned := onlyPlanned(sweep)
 	if err := run.Create(ctx, c, planned); err != nil {
@@ -179,7 +179,7 @@ func Of(ctx context.Context, c client.WithWatch, sweep *v1alpha1.CephTuningSweep
 	return s.Status.Plan, nil
 }
 
-// remove deletes the object that was created for the plan, also after an interrupt by the user.
+// remove deletes the object that was created for the plan, even after an interrupt by the user.
 func remove(parent context.Context, c client.Client, planned *v1alpha1.CephTuningSweep) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), removalTimeout)
 	defer cancel()

@@ -1,5 +1,4 @@
-// Package report is the subcommand that makes a report of a CephTuningSweep or a
-// CephBenchmark.
+// Package report is the subcommand that makes a report of a CephTuningSweep or a CephBenchmark.
 package report
 
 import (
@@ -23,7 +22,7 @@ import (
 	document "github.com/cephtune/cephtune/internal/report"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Make a report of a CephTuningSweep or a CephBenchmark: the verdict in a sentence, every
@@ -55,8 +54,7 @@ type options struct {
 	output string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
@@ -103,7 +101,7 @@ func (o *options) check(args []string) error {
 	return err
 }
 
-// make makes the report in memory, because an incomplete file could pass for a complete one.
+// make makes the report in memory, because an incomplete file would look like a complete one.
 func (o *options) make(ctx context.Context, connect object.Connect, args []string, stdin io.Reader) ([]byte, error) {
 	from, err := o.find(ctx, connect, args, stdin)
 	if err != nil {
@@ -130,8 +128,8 @@ func (o *options) make(ctx context.Context, connect object.Connect, args []strin
 	return made.HTML()
 }
 
-// source holds the input of a report: a benchmark with the full results of its runs, or a sweep
-// with the benchmarks that it has created and its archived sessions.
+// source holds the input of a report: for a benchmark, the full results of its runs; for a sweep, its
+// benchmarks and archived sessions.
 type source struct {
 	object     client.Object
 	runs       []*archive.Run

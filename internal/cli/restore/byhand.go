@@ -17,8 +17,8 @@ import (
 // byHandPage says how to restore settings of Ceph without the operator.
 const byHandPage = "https://github.com/cephtune/cephtune/blob/main/docs/safety.md#by-hand"
 
-// byHand returns the ceph command that restores a setting. For a kind of setting that this version
-// does not know, it refers to the page.
+// byHand returns the ceph command that restores a setting. If this version does not know the kind of
+// setting, byHand refers to byHandPage.
 func byHand(e tuning.Entry) string {
 	s, was := e.Setting, e.Original
 	switch s.Kind {
@@ -52,8 +52,8 @@ func byHand(e tuning.Entry) string {
 	return "see " + byHandPage
 }
 
-// poolValue returns the argument for `osd pool set` that restores an option of a pool, also if
-// the option was unset.
+// poolValue returns the argument of `osd pool set` that restores an option of a pool. For an option
+// that was unset, it returns the value that unsets the option.
 func poolValue(option string, was cephvalue.Value) string {
 	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
 		return value
@@ -76,7 +76,7 @@ type Open struct {
 	Entries []OpenSetting `json:"entries"`
 }
 
-// OpenSetting is one entry of an open journal.
+// OpenSetting is the JSON form of an entry of an open journal.
 type OpenSetting struct {
 	Setting  string            `json:"setting"`
 	Original cephvalue.Value   `json:"original"`

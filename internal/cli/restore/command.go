@@ -1,6 +1,6 @@
-// Package restore is the subcommand that shows which settings are still to be restored in Ceph: those
-// that sweeps have changed, and noup of the OSDs that outages keep down. A person can also abandon the
-// restore of a sweep with it.
+// Package restore is the subcommand that shows which settings are still to be restored in Ceph. These
+// are settings that sweeps have changed, and noup of the OSDs that outages keep down. The subcommand
+// can also abandon the restore of a sweep.
 package restore
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Show the settings that a CephTuningSweep has changed in Ceph and not restored yet: for each,
@@ -63,15 +63,14 @@ const examples = `  # Settings that sweep pg-num has not restored
 
 type options struct {
 	name     string // empty for every journal
-	kind     string // the kind of the journal's owner, if there is a name
+	kind     string // the kind of the journal's owner; empty without a name
 	operator string
 	abandon  bool
 	yes      bool
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root command was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection.Connect) })
 }
@@ -132,7 +131,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	found, none, err := o.find(ctx, c, namespace)
 	known := err == nil
 	if err != nil && (!o.yes || !apierrors.IsForbidden(err)) {
-		return err // Abandoning a restore does not require the permission to read journals.
+		return err // Only --abandon --yes works without the permission to read journals.
 	}
 	if o.abandon {
 		return o.giveUp(ctx, c, namespace, found, known, out)
@@ -153,7 +152,7 @@ func (o *options) run(ctx context.Context, connect object.Connect, out io.Writer
 	return nil
 }
 
-// find reads the open journals of all objects or of one. Its second result says that the
+// find reads the open journals of all objects, or of the named one. Its second result says that the
 // operator's namespace has no journal at all, open or closed.
 func (o *options) find(ctx context.Context, c client.Client, namespace string) ([]*tuning.Journal, bool, error) {
 	all, err := journals.In(ctx, c, o.operator)
@@ -177,8 +176,8 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	return open, len(all) == 0, errors.Join(damaged...)
 }
 
-// confirm checks that an empty result means that nothing is open, and not that the search was in the
-// wrong namespace or for an object that does not exist.
+// confirm checks that an empty result means that nothing is open. It returns an error if the operator's
+// namespace is wrong, if the named object does not exist, or if its status contradicts the result.
 func (o *options) confirm(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, none bool) error {
 	if len(found) > 0 {
 		return nil
@@ -268,7 +267,7 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	return fmt.Sprintf("Status of the %s: %s: %s", name, ready.Reason, ready.Message)
 }
 
-// nameOf returns the kind of a journal's owner, in the word that users see.
+// nameOf returns the word for a journal's owner that messages use: Sweep or Benchmark.
 func nameOf(j *tuning.Journal) string {
 	if j.Sweep.KindOrSweep() == object.Sweep().Name {
 		return "Sweep"

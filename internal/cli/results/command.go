@@ -17,7 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 2 * time.Minute
 
 const longHelp = `Show what a CephBenchmark measured: the figures of each phase, for all valid runs together and
@@ -51,8 +51,7 @@ type options struct {
 // connect makes a client and returns the chosen namespace.
 type connect func() (client.Reader, string, error)
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		cmd := newCommand(program, func() (client.Reader, string, error) { return connection.Connect() })
@@ -127,7 +126,8 @@ func (o *options) show(ctx context.Context, connect connect, w io.Writer) error 
 	return writeTable(w, f)
 }
 
-// Write shows the measurements of a CephBenchmark's latest run ID, like the subcommand without flags.
+// Write shows the measurements of a CephBenchmark's latest run ID, as the subcommand does without
+// flags.
 func Write(ctx context.Context, reader client.Reader, key client.ObjectKey, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -52,9 +52,9 @@ func writeFigures(w io.Writer, f *findings) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// writeSeries writes one line for each interval of the time series of a phase. It writes the
-// series of all clients together, named "all", and the series of each client, named by its
-// number. The latter include the ramp. Unknown values are empty.
+// writeSeries writes one line for each interval of the time series of a phase. The series of all
+// clients together is named "all". The series of one client is named by the client's number, and
+// includes the ramp. Unknown values are empty.
 func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 	lines := [][]string{{
 		"run", "client", "direction", "start_seconds", "end_seconds", "operations_per_second", "bytes_per_second", "mean_latency_seconds",

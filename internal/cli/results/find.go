@@ -18,15 +18,15 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize limits the number of a benchmark's ConfigMaps in one answer of the API server. sweepPage
-// limits the number of a sweep's benchmarks, or of its ConfigMaps. A benchmark's ConfigMap has up to half
-// a MiB, and a sweep's benchmark has a few KiB.
+// pageSize is the largest number of a benchmark's ConfigMaps in one answer of the API server. sweepPage
+// is that of a sweep's benchmarks, or of its ConfigMaps. A benchmark's ConfigMap has up to half a MiB,
+// and a sweep's benchmark has a few KiB.
 const (
 	pageSize  = 20
 	sweepPage = 100
 )
 
-// findings holds the requested runs of one session, by number.
+// findings holds the requested runs of one session, sorted by number.
 type findings struct {
 	benchmark *v1alpha1.CephBenchmark
 	// current says that the runs belong to the session in status.
@@ -66,8 +66,8 @@ func (o *options) find(ctx context.Context, reader client.Reader, namespace stri
 	return f, nil
 }
 
-// Runs returns the kept runs of a benchmark: from the session in status or, with a run ID, from
-// the latest session of that ID. There may be none.
+// Runs returns the kept runs of a benchmark, sorted by number. They are from the session in status or,
+// with a run ID, from the latest session of that ID. The list may be empty.
 func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBenchmark, runID string) ([]*archive.Run, error) {
 	maps, err := Kept(ctx, reader, benchmark, runID)
 	if err != nil {
@@ -76,8 +76,8 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 	return Read(maps)
 }
 
-// OfSweep returns the benchmarks that a sweep has created for its run ID. Benchmarks that were
-// deleted because of its historyLimit are missing.
+// OfSweep returns the benchmarks that a sweep has created for its run ID. Benchmarks that were deleted
+// because of the sweep's historyLimit are missing.
 func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]*v1alpha1.CephBenchmark, error) {
 	var all []*v1alpha1.CephBenchmark
 	err := pages(ctx, reader, func(page *v1alpha1.CephBenchmarkList) {
@@ -91,7 +91,7 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 	return all, nil
 }
 
-// pages calls read with each page of a list. Each page is a new list, so read may keep its items.
+// pages calls read with each page of a list. Every page is a new list, and read may keep its items.
 func pages[T any, L interface {
 	*T
 	client.ObjectList
@@ -110,7 +110,7 @@ func pages[T any, L interface {
 }
 
 // SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID; nil for a sweep with the
-// design Blocks. ConfigMaps that were deleted because of its historyLimit are missing.
+// design Blocks. ConfigMaps that were deleted because of the sweep's historyLimit are missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
 	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
 		return nil, nil
@@ -180,7 +180,7 @@ func listMaps(ctx context.Context, reader client.Reader, benchmark *v1alpha1.Cep
 	if err != nil {
 		return nil, fmt.Errorf("listing the ConfigMaps of the results: %w", err)
 	}
-	// A deleted object of the same name may still have results.
+	// ConfigMaps of a deleted benchmark with the same name may still exist.
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return !metav1.IsControlledBy(&cm, benchmark) }), nil
 }
 

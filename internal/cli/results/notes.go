@@ -14,7 +14,7 @@ import (
 	"github.com/cephtune/cephtune/internal/report"
 )
 
-// notes returns facts that readers of the figures must know, one sentence each.
+// notes returns caveats for readers of the figures, one sentence each.
 func notes(runs []*archive.Run) ([]string, error) {
 	var lines []string
 	for _, name := range archive.PhaseNames(runs) {
@@ -43,7 +43,8 @@ func notes(runs []*archive.Run) ([]string, error) {
 	return lines, nil
 }
 
-// phaseNotes names each mark, each slow OSD and each warning of a phase once, with the affected runs.
+// phaseNotes names each mark (a caveat about figures), each slow OSD and each warning of a phase once,
+// with the affected runs.
 func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	var order []string
 	about := map[string][]string{}
@@ -81,8 +82,8 @@ func phaseNotes(name v1alpha1.PhaseName, runs []*archive.Run) []string {
 	return lines
 }
 
-// atWork compares the operations that a slow OSD served with those of its peers, over the runs
-// in which it was slow; "" if unknown.
+// atWork compares the operations that a slow OSD served with those of its peers. It covers the runs in
+// which the OSD was slow, and returns "" if the comparison is unknown.
 func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	var all []float64
 	for _, run := range runs {
@@ -104,8 +105,7 @@ func atWork(id int, name v1alpha1.PhaseName, runs []*archive.Run) string {
 	return fmt.Sprintf(", while it served %s to %s times their operations", least, most)
 }
 
-// dataNote says in which state each run found the data of the phases; "" if there are no runs or
-// the state was not recorded.
+// dataNote says in which state each run found the data of the phases; "" if no run has recorded that.
 func dataNote(runs []*archive.Run) string {
 	var order []v1alpha1.DataState
 	about := map[v1alpha1.DataState][]string{}
@@ -136,8 +136,8 @@ func runWord(numbers []string) string {
 	return "run " + numbers[0]
 }
 
-// backgroundNote describes the background load during the measurement of a phase; "" if there
-// was none.
+// backgroundNote describes the background load during the measurement of a phase; "" without a
+// background load.
 func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	var did []string
 	for _, run := range runs {
@@ -154,7 +154,8 @@ func backgroundNote(name v1alpha1.PhaseName, runs []*archive.Run) string {
 	return fmt.Sprintf("%s: meanwhile, the background load did %s", name, strings.Join(did, ", "))
 }
 
-// environmentNotes names the differences from the environment of the first run.
+// environmentNotes names the differences between the environment of the first run and those of later
+// runs.
 func environmentNotes(runs []*archive.Run) ([]string, error) {
 	var lines []string
 	var first quiescence.Detail

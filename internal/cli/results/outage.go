@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// writeOutages writes the cost of outages, if there were any: how long the cluster took to recover,
-// and the clients' figures before, during and after that.
+// writeOutages writes the cost of each outage: how long the cluster took to recover, and the clients'
+// figures before, during and after the outage. It writes nothing for runs without an outage.
 func writeOutages(out *strings.Builder, runs []*archive.Run) {
 	var costs, backfills, windows [][]string
 	for _, run := range runs {

@@ -82,8 +82,7 @@ type options struct {
 	quick bool
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, connection.Connect, connection.FollowLog)
@@ -155,8 +154,8 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkClasses refuses flags that a comparison of several classes does not support, and flags that
-// only such a comparison supports. It also checks the limits.
+// checkClasses refuses flags that a comparison of several classes does not support, and flags that only
+// such a comparison supports. It also validates the limits of the gate.
 func (o *options) checkClasses(cmd *cobra.Command) error {
 	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
 		return exit.UsageErrorf("--%s is a limit for one StorageClass, but --storage-class names several: remove it, or run one class after the other", given[0])
@@ -190,7 +189,7 @@ func (o *options) run(cmd *cobra.Command, connect object.Connect) error {
 	return o.Run(ctx, c, wanted, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-// wanted returns the object to create, without its namespace.
+// wanted returns the object to create, from the file or the flags. Its namespace may be empty.
 func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) (client.Object, error) {
 	if o.file != "" {
 		read, err := manifest.One(o.file, stdin)
@@ -202,8 +201,7 @@ func (o *options) wanted(ctx context.Context, c client.Client, stdin io.Reader) 
 	return o.fromFlags(ctx, c)
 }
 
-// fromFlags returns the object that the flags describe: a benchmark, or a sweep over
-// StorageClasses.
+// fromFlags returns the object that the flags describe: a benchmark, or a sweep over StorageClasses.
 func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object, error) {
 	if err := o.load.Fit(ctx, c); err != nil && !o.DryRun() { // A printed manifest may be for another cluster.
 		return nil, err
@@ -237,8 +235,8 @@ func (o *options) fromFlags(ctx context.Context, c client.Client) (client.Object
 	}, nil
 }
 
-// Place sets the namespace of an object whose manifest names none. named says that the command line
-// names the namespace: then a manifest with another one is an error.
+// Place sets the namespace of an object whose manifest names no namespace. If named is true, the user
+// named the namespace, and a manifest with another namespace is an error.
 func Place(o client.Object, namespace string, named bool) error {
 	if o.GetNamespace() != "" && named && o.GetNamespace() != namespace {
 		return exit.UsageErrorf("--namespace %s: the file is for namespace %s", namespace, o.GetNamespace())
@@ -249,7 +247,8 @@ func Place(o client.Object, namespace string, named bool) error {
 	return nil
 }
 
-// Create creates an object. Some of its errors say what to do.
+// Create creates an object. If the kind is unknown, the name is taken, or a field has fio's name, the
+// error says what to do.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
 	kind := object.StateOf(o).Kind
 	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"…"))

@@ -20,10 +20,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/watch"
 )
 
-// Start creates an object, follows it, and judges the outcome. It holds the flags for that,
+// Start creates an object, follows it, and judges the outcome. It holds the flags for these steps,
 // which "run" and "sweep" share.
 type Start struct {
-	// Logs follows the logs of pods to show the clients' rates; nil shows none.
+	// Logs follows the logs of pods to show the clients' rates. If it is nil, no rates are shown.
 	Logs live.Logs
 
 	name    string
@@ -35,7 +35,7 @@ type Start struct {
 	live    bool
 }
 
-// AddFlags gives a command the flags. verdicts lists the possible verdicts.
+// AddFlags adds the flags to a command. verdicts lists the values of --expect.
 func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "", "name of the object (default that of the file, or a generated one)")
@@ -46,12 +46,12 @@ func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
-		// This fails only for a missing flag, which a test would show.
+		// The call fails only if the flag does not exist, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-// Check validates the flags, and returns the arguments that are not flags or their values.
+// Check validates the flags. It returns args without the value of --dry-run.
 func (o *Start) Check(args, verdicts []string) ([]string, error) {
 	args, err := TakeDryRun(&o.dryRun, args)
 	switch {
@@ -116,7 +116,8 @@ func AddDryRun(flags *pflag.FlagSet, into *string) {
 	flags.Lookup("dry-run").NoOptDefVal = "client"
 }
 
-// TakeDryRun accepts "--dry-run server", in which the second word is parsed as an argument.
+// TakeDryRun accepts "--dry-run server" and checks the value. pflag parses the second word as an
+// argument, so TakeDryRun returns args without it.
 func TakeDryRun(dryRun *string, args []string) ([]string, error) {
 	if i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(dryRuns(), arg) }); i >= 0 && *dryRun == "client" {
 		*dryRun = args[i]
@@ -133,7 +134,7 @@ const NoDryRun = "none"
 
 func dryRuns() []string { return []string{NoDryRun, "client", "server"} }
 
-// Show prints the object that would be created.
+// Show prints the object that would be created. With --dry-run=server, the API server checks it first.
 func (o *Start) Show(ctx context.Context, c client.Client, wanted client.Object, out io.Writer) error {
 	if o.dryRun == "server" {
 		if err := Create(ctx, client.NewDryRunClient(c), wanted); err != nil {

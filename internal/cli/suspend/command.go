@@ -61,8 +61,7 @@ type command struct {
 	output  string
 }
 
-// NewCommands returns suspend and resume; program is the name under which the root was
-// called.
+// NewCommands returns suspend and resume; program is the name under which the root command was called.
 func NewCommands(program string) []*cobra.Command {
 	var both []*cobra.Command
 	for _, suspend := range []bool{true, false} {
@@ -175,8 +174,7 @@ func (o *command) patch(ctx context.Context, c client.Client, found client.Objec
 	return nil
 }
 
-// await prints the operator's messages until the object is suspended, which includes the restore, or
-// until it has ended.
+// await prints the operator's messages until the object is suspended and restored, or has ended.
 func (o *command) await(ctx context.Context, c client.Client, found client.Object, out io.Writer) error {
 	what := object.StateOf(found).Kind.Name + " " + client.ObjectKeyFromObject(found).String()
 	last := "the operator has not seen it yet"

@@ -1,5 +1,5 @@
-// Package sweep is the subcommand that makes a CephTuningSweep from flags, shows its plan, asks,
-// and runs it.
+// Package sweep is the subcommand that makes a CephTuningSweep from flags, shows its plan, asks for
+// confirmation, and runs it.
 package sweep
 
 import (
@@ -106,11 +106,11 @@ type options struct {
 	metric   v1alpha1.Metric
 	settings []setting
 	base     map[string]v1alpha1.ParameterValue
-	// asks reports whether a person can be asked, because the input is a terminal.
+	// asks reports whether the input is a terminal, at which a person can answer.
 	asks func(io.Reader) bool
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, connection.Connect, connection.FollowLog, isTerminal)
@@ -182,7 +182,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkObjective determines the metric to compare and the engine.
+// checkObjective checks the objective and the flags of the load, and sets the metric to compare.
 func (o *options) checkObjective() error {
 	if o.budget < 0 {
 		return exit.UsageErrorf("--budget %v: want a time such as 4h", o.budget)
@@ -256,13 +256,13 @@ func (o *options) plan(ctx context.Context, c client.WithWatch, s *v1alpha1.Ceph
 	return confirmed(ctx, in, errOut)
 }
 
-// confirmed reads an answer. Any answer other than yes means no.
+// confirmed reads an answer. Any answer other than y or yes means no.
 func confirmed(parent context.Context, in io.Reader, errOut io.Writer) (bool, error) {
 	ctx, stop := object.Bounded(parent, 0)
 	defer stop()
 	answers := make(chan string, 1)
-	// Without an answer, this goroutine ends only with the process: a read from a terminal cannot be
-	// cancelled.
+	// A read from a terminal cannot be cancelled. Without an answer, this goroutine therefore ends only
+	// with the process.
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n') // No answer means no.
 		answers <- strings.ToLower(strings.TrimSpace(line))
@@ -320,11 +320,11 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 	return s, o.design.apply(&s.Spec)
 }
 
-// defaultPGs is the number of PGs of a scratch pool in a sweep over its redundancy. Replicated
-// and erasure-coded pools must have the same number, so the sweep sets it.
+// defaultPGs is the number of PGs of a scratch pool in a sweep over redundancy. The sweep sets it,
+// because replicated and erasure-coded pools must have the same number of PGs.
 const defaultPGs = "32"
 
-// generateName returns a name prefix that Kubernetes accepts.
+// generateName returns a name prefix that Kubernetes accepts, from the name of a setting.
 func generateName(setting string) string {
 	return strings.ToLower(strings.ReplaceAll(setting, "_", "-")) + "-"
 }

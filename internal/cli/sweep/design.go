@@ -16,8 +16,8 @@ type design struct {
 	name  string
 	quick bool
 
-	// notSwitched says why --quick compares runs instead of switching settings; "" if it switches
-	// them.
+	// notSwitched says why --quick compares runs and does not switch settings; "" if it switches
+	// settings.
 	notSwitched string
 }
 
@@ -33,7 +33,7 @@ func (d *design) check() error {
 	return nil
 }
 
-// wanted returns the design that --design names; "" if it names none.
+// wanted returns the design that --design names; "" if the flag names no design.
 func (d *design) wanted() v1alpha1.SweepDesign {
 	for _, known := range []v1alpha1.SweepDesign{v1alpha1.DesignAuto, v1alpha1.DesignBlocks, v1alpha1.DesignInterleaved} {
 		if strings.EqualFold(d.name, string(known)) {
@@ -43,8 +43,8 @@ func (d *design) wanted() v1alpha1.SweepDesign {
 	return ""
 }
 
-// apply sets the strategy of a sweep. It fails if --design interleaved is impossible whatever the
-// administrator permits. Only the operator's plan knows what the administrator permits.
+// apply sets the strategy of a sweep. It fails if the spec rules out --design interleaved. It assumes
+// that the administrator permits switching, because only the operator's plan knows that.
 func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	wanted, strategy := d.wanted(), &spec.Strategy
 	if wanted != v1alpha1.DesignAuto {
@@ -71,8 +71,8 @@ func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	return nil
 }
 
-// refused says what to do if the operator config does not permit switching the settings: then the plan
-// has the design Blocks, although the spec requests Interleaved. It returns "" for any other refusal.
+// refused says what to do if the operator config forbids switching the settings: the plan has the
+// design Blocks, although the spec requests Interleaved. It returns "" for any other refusal.
 func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.SweepPlan) string {
 	if spec.Strategy.Design != v1alpha1.DesignInterleaved || sweepspec.IsInterleaved(plan) {
 		return ""
@@ -80,8 +80,8 @@ func (d *design) refused(spec *v1alpha1.CephTuningSweepSpec, plan *v1alpha1.Swee
 	return ". Add --design blocks to compare separate runs instead; or the administrator sets switchUnderLoad of the option in the operator config"
 }
 
-// hint returns a line about what --quick does to this plan, or would do to it; "" if there is nothing
-// to say.
+// hint explains the effect that --quick has, or would have, on this plan; "" if it needs no
+// explanation.
 func (d *design) hint(plan *v1alpha1.SweepPlan) string {
 	switch {
 	case d.quick && !sweepspec.IsInterleaved(plan):

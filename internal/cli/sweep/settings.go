@@ -9,17 +9,18 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
-// setting is one argument: the name of a setting, and its values.
+// setting is one argument: the name of a setting, and its values. If field, config and kind are not
+// set, it is an option of a pool.
 type setting struct {
 	name   string
 	field  v1alpha1.WorkloadField // a field of the load, or empty
-	config bool                   // an option of Ceph's configuration; otherwise of a pool
-	kind   bool                   // the redundancy of a scratch pool
+	config bool                   // whether it is an option of Ceph's configuration
+	kind   bool                   // whether it is the redundancy of a scratch pool
 	mask   string
 	values []v1alpha1.ParameterValue
 }
 
-// settings reads the arguments. othersVary says that flags vary something too.
+// settings reads the arguments. They may be empty if othersVary says that flags vary something, too.
 func settings(args []string, engine, mask string, othersVary bool) ([]setting, error) {
 	if len(args) == 0 && !othersVary {
 		return nil, exit.UsageErrorf("want a setting and its values, such as osd_mclock_profile=balanced,high_client_ops")
@@ -94,7 +95,7 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	return v1alpha1.ParameterValue(text), nil
 }
 
-// isConfig reports whether an option belongs to OSDs rather than to pools, by its prefix.
+// isConfig reports, by its prefix, whether an option is of Ceph's configuration and not of a pool.
 func isConfig(name string) bool {
 	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
@@ -145,8 +146,8 @@ func (s setting) parameter(phase v1alpha1.PhaseName) v1alpha1.Parameter {
 	return p
 }
 
-// change describes the change to existing things in Ceph; "" if the setting changes only new pools or
-// the load.
+// change names the existing option in Ceph that the setting changes; "" if the setting changes only new
+// pools or the load.
 func (s setting) change(pool string) string {
 	switch {
 	case s.config && s.mask != "":

@@ -19,10 +19,9 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// WriteString writes text, with its verdicts and outcomes colored if w is a terminal. The
-// environment variable NO_COLOR turns colors off (https://no-color.org), and so does TERM=dumb.
-// Color text only after its layout: escape sequences have no width on a terminal, but a table
-// would count them.
+// WriteString writes text, with its verdicts and outcomes colored if w is a terminal. The environment
+// variable NO_COLOR turns colors off (https://no-color.org), and so does TERM=dumb. Lay tables out
+// before coloring: a table would count escape sequences, which have no width on a terminal.
 func WriteString(w io.Writer, text string) (int, error) {
 	if isColored(w, os.Getenv) {
 		text = Colored(text)
@@ -35,8 +34,8 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 	return isFile && term.IsTerminal(int(file.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// words matches verdicts, outcomes of constraints and expectations, and, at the start of a line, the
-// states of doctor's findings, except note.
+// words matches verdicts, and the outcomes of constraints and expectations. At the start of a line, it
+// also matches the states of doctor's findings, except note.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
 // Colored returns text with its verdicts and outcomes colored.

@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/version"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each.
+// timeout bounds all requests together; --request-timeout bounds each request.
 const timeout = 30 * time.Second
 
 const longHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters, for a
@@ -44,7 +44,7 @@ type options struct {
 	output   string
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command { return newCommand(program, connection) })
 }

@@ -39,17 +39,18 @@ type cephCluster struct {
 	Version string `json:"version"`
 }
 
-// source is an interface that makes a client.
+// source makes a client for the cluster.
 type source interface {
 	Connect() (client.WithWatch, string, error)
 }
 
-// kubernetes is an interface that returns the version of the API server.
+// kubernetes returns the version of the API server.
 type kubernetes interface {
 	ServerVersion() (string, error)
 }
 
-// read reads all versions. It fails only if the cluster does not answer.
+// read reads all versions. It fails only if the cluster does not answer; it records other errors in
+// Unknown.
 func (v *versions) read(ctx context.Context, from cluster, operator string) error {
 	c, _, err := from.Connect()
 	if err != nil {

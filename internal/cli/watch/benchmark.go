@@ -16,7 +16,7 @@ import (
 )
 
 // writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
-// results are kept, the output of `results`.
+// results are kept, the output of `kubectl cephtune results`.
 func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {
@@ -31,7 +31,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	}
 	var details bytes.Buffer
 	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
-		// Status has the outcome, even if this user may not read the details.
+		// Status has the outcome, even if the user may not read the details.
 		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package watch is the subcommand that follows a CephTuningSweep or a CephBenchmark to
-// its end, and then prints the outcome.
+// Package watch is the subcommand that follows a CephTuningSweep or a CephBenchmark to its end, and
+// then prints the outcome.
 package watch
 
 import (
@@ -68,14 +68,13 @@ type options struct {
 type surroundings struct {
 	// connect makes a client and returns the chosen namespace.
 	connect cli.Connect
-	// logs follows the logs of pods; nil shows no live figures.
+	// logs follows the logs of pods. If it is nil, no live figures are shown.
 	logs live.Logs
 	now  func() time.Time
 	pace pace
 }
 
-// NewCommand returns the subcommand; program is the name under which the root was
-// called.
+// NewCommand returns the subcommand; program is the name under which the root command was called.
 func NewCommand(program string) *cobra.Command {
 	return kube.Connected(func(connection *kube.Connection) *cobra.Command {
 		return newCommand(program, surroundings{connect: connection.Connect, logs: connection.FollowLog, now: time.Now, pace: defaultPace()})
@@ -129,23 +128,23 @@ func (o *options) read(args []string) error {
 	return err
 }
 
-// Request names the object to follow, and the options for that.
+// Request names the object to follow, and how to follow it.
 type Request struct {
 	Object client.Object
-	// Timeout limits how long to follow; 0 means to the end.
+	// Timeout limits how long the object is followed; 0 is without limit.
 	Timeout time.Duration
 	// Output is table, json or yaml.
 	Output string
 	// Quiet suppresses the progress lines.
 	Quiet bool
-	// Logs follows the logs of pods, to show the clients' rates; nil shows none.
+	// Logs follows the logs of pods, to show the clients' rates. If it is nil, no rates are shown.
 	Logs live.Logs
-	// Report prints the outcome if Output is table; nil means the format of the subcommand
-	// watch.
+	// Report prints the outcome if Output is table. If Report is nil, the outcome has the form of the
+	// subcommand watch.
 	Report func(client.Object, io.Writer) error
 }
 
-// Follow follows an object like the subcommand, and returns its final state.
+// Follow follows an object as the subcommand does, and returns the final state of the object.
 func Follow(ctx context.Context, c client.WithWatch, r Request, out, errOut io.Writer) (client.Object, error) {
 	o := &options{kind: following(cli.StateOf(r.Object).Kind), name: r.Object.GetName(), timeout: r.Timeout, output: r.Output, quiet: r.Quiet}
 	if r.Report != nil {
@@ -196,7 +195,8 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	return object, nil
 }
 
-// unfinished distinguishes an interrupt or timeout from an error.
+// unfinished makes an interrupt or a timeout an exit.Unexpected error. It returns other errors
+// unchanged.
 func (o *options) unfinished(err error, key client.ObjectKey, last view) error {
 	if !errors.Is(err, cli.ErrTimeout) && !errors.Is(err, cli.ErrInterrupted) {
 		return err

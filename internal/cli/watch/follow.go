@@ -18,7 +18,7 @@ import (
 	cli "github.com/cephtune/cephtune/internal/cli/object"
 )
 
-// pace says how to retry a broken connection.
+// pace has the intervals and limits of following an object.
 type pace struct {
 	// backoff gives the wait before each retry.
 	backoff wait.Backoff
@@ -26,7 +26,7 @@ type pace struct {
 	patience time.Duration
 	// each is how long one watch lasts. This limits how long a dead connection stays unnoticed.
 	each time.Duration
-	// unseen is how long the operator may ignore an object before the user is asked to look.
+	// unseen is how long the operator may ignore an object before ask reports that.
 	unseen time.Duration
 }
 
@@ -45,14 +45,14 @@ type follower struct {
 	key    client.ObjectKey
 	pace   pace
 
-	uid      types.UID // the UID of the object; empty before it was seen
+	uid      types.UID // the UID of the object; empty until it was read
 	backoff  wait.Backoff
 	answered time.Time // time of the last answer
 	last     view
-	asked    bool // the user was asked to look whether the operator runs
+	asked    bool // whether the user was asked to check the operator
 }
 
-// follow passes each state of the object to show, until show reports the last one, and returns it.
+// follow passes each state of the object to show. When show returns true, follow returns the object.
 func (f *follower) follow(ctx context.Context, show func(view) (bool, error)) (client.Object, error) {
 	f.heard()
 	for {
@@ -86,8 +86,8 @@ func (f *follower) show(object client.Object, show func(view) (bool, error)) (bo
 	return show(v)
 }
 
-// ask shows, once, that the operator ignores the object. With Helm, the operator sees only the
-// benchmark namespaces, so it cannot refuse an object in another one.
+// ask asks the user, once, to check the operator if the operator ignores the object. With Helm, the
+// operator sees only the benchmark namespaces, so it cannot refuse an object in another namespace.
 func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
 	if !f.last.unseen || f.asked {
 		return false, nil
@@ -98,10 +98,10 @@ func (f *follower) ask(show func(view) (bool, error)) (bool, error) {
 	return show(f.last)
 }
 
-// errFinal is wrapped by errors that a retry cannot fix.
+// errFinal marks errors that a retry cannot fix.
 var errFinal = errors.New("it cannot be followed")
 
-// finalError is an errFinal whose message is printed alone, without that of errFinal.
+// finalError is an error that a retry cannot fix. Its message does not contain that of errFinal.
 type finalError struct{ message string }
 
 // Error implements error.
@@ -140,9 +140,8 @@ func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// watch passes on changes since a version of the object. It returns the object if the object has
-// ended. Otherwise it returns the error of the watch, which is nil if the watch only reached its
-// time limit.
+// watch passes changes since a version of the object to show. It returns the object once show returns
+// true. Otherwise it returns the error of the watch; nil if the watch has only reached its time limit.
 func (f *follower) watch(ctx context.Context, version string, show func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
 	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
@@ -180,10 +179,10 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 	}
 }
 
-// event passes on one change.
+// event passes one change to show. It returns the object, and whether show returned true.
 func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
-		return nil, false, apierrors.FromObject(event.Object) // One cause is a resource version that is too old by now.
+		return nil, false, apierrors.FromObject(event.Object) // For example, the resource version has expired.
 	}
 	object, ok := event.Object.(client.Object)
 	if !ok || event.Type == apiwatch.Bookmark || object.GetName() != f.key.Name {

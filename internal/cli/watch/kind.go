@@ -18,7 +18,7 @@ import (
 // kind describes how to follow objects of one kind.
 type kind struct {
 	object.Kind
-	// read returns the view of an object, report writes its outcome.
+	// read returns the view of an object, and report writes its outcome.
 	read   func(client.Object) (view, error)
 	report func(context.Context, client.Reader, client.Object, io.Writer) error
 }
@@ -51,7 +51,7 @@ func benchmarkKind() kind {
 	}
 }
 
-// following returns the functions for following objects of a kind.
+// following returns the description of a kind for following its objects.
 func following(of object.Kind) kind {
 	if k := benchmarkKind(); k.Name == of.Name {
 		return k
@@ -86,7 +86,7 @@ func viewOfBenchmark(b *v1alpha1.CephBenchmark) view {
 	return v
 }
 
-// measuredBy records the benchmark whose clients report their rate during runs.
+// measuredBy records the benchmark whose clients report their rate, if a run is in progress.
 func (v *view) measuredBy(namespace, benchmark string, clients v1alpha1.Clients) {
 	if v.end == endNone && v.phase == v1alpha1.ReasonRunning {
 		v.clients = live.Subject{Namespace: namespace, Benchmark: benchmark, Clients: int(clients.Count)}

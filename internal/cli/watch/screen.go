@@ -17,8 +17,7 @@ import (
 // output is the destination of the lines.
 type output struct {
 	w io.Writer
-	// width returns how many characters fit on a line; 0 if lines cannot be redrawn, as in a
-	// file.
+	// width returns how many characters fit on a line; 0 if lines cannot be redrawn, as in a file.
 	width func() int
 }
 
@@ -39,7 +38,7 @@ func newOutput(w io.Writer) output {
 // liveEvery is the interval between lines with the clients' rate if lines cannot be redrawn.
 const liveEvery = 10 * time.Second
 
-// screen shows successive views, and the clients' rate in between. Its methods may be called
+// screen shows successive views, and the clients' rate between them. Its methods may be called
 // concurrently.
 type screen struct {
 	to  output
@@ -49,15 +48,14 @@ type screen struct {
 	last  view
 	begun bool
 	open  bool // the last line may be redrawn
-	// figure is the rate of the clients in the last view. told is when it was last printed as a
-	// line. unknown is why the rate is unknown; it is printed once.
-	figure  string
-	told    time.Time
-	unknown string
+	// These are about the clients' rate in the last view.
+	figure  string    // the rate as text
+	told    time.Time // when the rate was last printed as a line
+	unknown string    // why the rate is unknown; printed once
 }
 
-// show writes a line if the view has news, and reports whether it is the last view. A failing
-// write is an error, because following without a reader is pointless.
+// show writes a line if the view has news, and reports whether it is the last view. It returns the
+// error of a failed write: following is useless if its lines do not arrive.
 func (s *screen) show(v view) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +99,8 @@ func (s *screen) clients() live.Subject {
 	return s.last.clients
 }
 
-// showSpeed shows the clients' rate, unless other clients are running by now. It ignores write
-// errors, because the next view reports them.
+// showSpeed shows the clients' rate, unless the last view names another benchmark. It ignores write
+// errors, because the next call of show reports them.
 func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,15 +134,15 @@ func (s *screen) explain(text string, width int) {
 	_ = s.draw(s.last, width, false)
 }
 
-// draw writes the view over the last line, or below it. It cuts a line that does not fit: a
-// wrapped line would leave its upper half behind when it is redrawn.
+// draw writes the view over the last line, or below it. It cuts a line that does not fit, because
+// redrawing a wrapped line would leave its first half on the screen.
 func (s *screen) draw(v view, width int, below bool) error {
 	v.live = s.figure
 	line := []rune(v.line(s.now()))
 	if len(line) >= width {
 		line = append(line[:max(width-2, 0)], '…')
 	}
-	start := "\r\x1b[K" // To the beginning of the line, and clear it.
+	start := "\r\x1b[K" // Go to the beginning of the line, and clear the line.
 	if below {
 		start = "\n"
 	}
@@ -158,7 +156,7 @@ func (s *screen) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
-		_, _ = fmt.Fprintln(s.to.w) // A closed output is reported by the next write.
+		_, _ = fmt.Fprintln(s.to.w) // The next write reports a closed output.
 	}
 	s.open = false
 }

@@ -38,7 +38,7 @@ func writeSweep(w io.Writer, s *v1alpha1.CephTuningSweep) error {
 	return err
 }
 
-// WritePlan writes the plan of a sweep with mode Plan. It writes nothing without a plan.
+// WritePlan writes the plan of a sweep with mode Plan. It writes nothing if status has no plan.
 func WritePlan(o client.Object, w io.Writer) error {
 	s, ok := o.(*v1alpha1.CephTuningSweep)
 	if !ok {
@@ -151,7 +151,7 @@ func designOf(plan *v1alpha1.SweepPlan) string {
 	return "Blocks: each configuration has its own runs"
 }
 
-// writeClosedLoop names the figures that look better when a configuration does less work.
+// writeClosedLoop names the figures, if any, that look better when a configuration does less work.
 func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	if note := sweepspec.ClosedLoopNote(&s.Spec); note != "" {
 		out.WriteString(note + "\n")
@@ -219,8 +219,8 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	terminal.WriteTable(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
 }
 
-// writeRestored says whether all settings are restored. A sweep that only varies scratch pools
-// and the load may have changed none.
+// writeRestored says whether all settings are restored. A sweep that varies only scratch pools and the
+// load may have changed no setting.
 func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
 	restored := meta.FindStatusCondition(conditions, v1alpha1.ConditionRestored)
 	if restored == nil {
@@ -266,8 +266,8 @@ func writeNext(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweep
 	terminal.WriteTable(out, []string{"NEXT", ""}, rows)
 }
 
-// runToShow returns the last valid run with kept results: of the best configuration if it has such a
-// run, otherwise of any. It returns 0 without such a run.
+// runToShow returns the number of the last valid run whose results are kept. It prefers runs of the
+// best configuration. It returns 0 if no such run exists.
 func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	best := slices.IndexFunc(s.Status.Configurations, func(c v1alpha1.ConfigurationResult) bool { return c.Name == s.Status.Best })
 	last := 0
@@ -285,7 +285,8 @@ func runToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	return last
 }
 
-// failedRunToShow returns the last failed run whose benchmark is kept, or 0 without such a run.
+// failedRunToShow returns the number of the last failed run whose benchmark is kept; 0 if no such run
+// exists.
 func failedRunToShow(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) int {
 	for i, e := range slices.Backward(ledger) {
 		if e.Validity == v1alpha1.SweepRunFailed && len(ledger)-i <= int(s.Spec.HistoryLimit) {

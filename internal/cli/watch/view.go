@@ -26,19 +26,17 @@ type view struct {
 	best           string    // the best configuration so far, with its effect
 	ends           time.Time // when it is expected to end; zero if unknown
 	end            ending
-	// clients names the benchmark whose clients measure at present; its name is empty if none
-	// do.
+	// clients names the benchmark whose clients measure at present; empty while no client measures.
 	clients live.Subject
 	// live is the clients' rate as text.
 	live string
-	// unseen says that the operator has not reacted yet. asks says that message is a question to the
-	// user about the reason.
+	// unseen says that the operator has not reacted yet. asks says that message asks the user to check
+	// the operator.
 	unseen, asks bool
 }
 
-// detail returns the current step and message. During a run or session, the step has its number.
-// The message begins with the same number, and may then repeat the step. So detail drops the number
-// and the repetition from the message.
+// detail returns the current step and message. During a run or session, both begin with its number, and
+// the message may repeat the step. detail then drops the number and the repetition from the message.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {
@@ -73,7 +71,7 @@ func (v view) liveLine(now time.Time) string {
 	return strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  ")
 }
 
-// until returns when the object is expected to end: the time of day, and the date if that is not
+// until returns when the object is expected to end: the time of day, with the date unless it ends
 // today.
 func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
@@ -86,13 +84,14 @@ func (v view) until(now time.Time) string {
 	return at.Format(layout)
 }
 
-// landmark returns text that is equal for two views of the same stage. It leaves out numbers,
-// such as how many PGs are not clean yet, because a line for each change would flood a log.
+// landmark returns text that is equal for two views of one stage. When it changes, a terminal gets a
+// new line.
 func (v view) landmark() string {
 	return strings.Join([]string{v.phase, v.progress, v.best, onlyIf(v.step == "being deleted", v.step)}, "\x00")
 }
 
-// news returns text whose change justifies a new line if lines cannot be redrawn.
+// news returns text whose change justifies a new line if lines cannot be redrawn. It leaves out
+// numbers, such as how many PGs are not clean yet, because a line for each change would flood a log.
 func (v view) news() string {
 	numbers := regexp.MustCompile(`([0-9]+(\.[0-9]+)?(ms|s|m|h)?)+`)
 	return strings.Join([]string{v.landmark(), v.step, numbers.ReplaceAllString(v.detail(), "0")}, "\x00")

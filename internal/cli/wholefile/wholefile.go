@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file. If it fails, the existing file is unchanged. It writes a temporary file
-// in the same folder, and renames it. A target that is not a regular file, such as a pipe,
-// cannot be replaced, so Write writes into it. A link to an existing file stays a link.
+// Write writes a temporary file in the same folder, and renames it. If it fails, the existing file is
+// unchanged. A target that is not a regular file, such as a pipe, cannot be replaced, so Write writes
+// into it. A link to an existing file stays a link.
 func Write(path string, text []byte) error {
 	mode := fs.FileMode(0o666) // The umask applies.
 	switch info, err := os.Stat(path); {

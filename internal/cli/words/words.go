@@ -1,5 +1,5 @@
-// Package words translates words that people try first: names from fio, and short names of
-// metrics.
+// Package words translates words that users type instead of cephtune's: names from fio, and short names
+// of metrics.
 package words
 
 import (
@@ -42,7 +42,7 @@ func Metric(word string) (v1alpha1.Metric, bool) {
 	return m, known
 }
 
-// MetricNames returns the short names of the metrics that every benchmark may have.
+// MetricNames returns the short names of all metrics except those of outages.
 func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }
@@ -60,7 +60,8 @@ func Flag(name string) string {
 	return name
 }
 
-// Field returns the field of the API for a name from fio, often with an example of its value.
+// Field returns the field of the API for a name from fio, often with an example of its value; false for
+// any other name.
 func Field(name string) (string, bool) {
 	field, known := map[string]string{
 		"rw": "pattern, such as RandRead", "readwrite": "pattern, such as RandRead", "bs": "blockSize, such as 4Ki",
@@ -121,7 +122,7 @@ func BlockSize(text string) (*resource.Quantity, error) {
 	return &size, nil
 }
 
-// instead suggests the size that the user probably meant, or says which sizes are possible.
+// instead suggests the size that the user probably meant, or says which sizes are valid.
 func instead(text string) string {
 	for _, unit := range []string{"k", "K", "m", "M", "g", "G"} {
 		if number, ends := strings.CutSuffix(text, unit); ends {

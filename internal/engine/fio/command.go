@@ -15,30 +15,29 @@ import (
 )
 
 const (
-	// The time limit of the steps of a task is stepsSeconds, plus stepSeconds for each step. It
-	// exceeds the time for which Ceph keeps the lock of a killed client, because a step may wait
-	// for that lock.
+	// All steps of a task together may take stepsSeconds, plus stepSeconds for each step. A step may wait for
+	// an image's lock, which Ceph keeps for half a minute after the client with the lock was killed.
 	stepsSeconds, stepSeconds = 120, 2
-	// maxMapBlocks is the largest number of blocks of a job with a map of visited blocks. fio
-	// keeps one bit for each block in it.
+	// maxMapBlocks limits fio's map of visited blocks, which has one bit for each block. A random copy of a
+	// job with more blocks runs without the map.
 	maxMapBlocks = 1 << 28
 )
 
-// phase is a phase of fio.
+// phase is the Load of a phase that runs fio.
 //
-// All options are on the command line: in a job file, a line break in a value would begin
-// another option. Each copy of a job is a section of its own, with its own data if it writes,
-// unless all clients share one image.
-// The sections report as one group, so that fio itself adds them up. The seed depends on the
-// run. With a fixed seed, such as fio's default, each run would visit the same blocks in the
-// same order, and find them in the caches that the previous run filled.
+// All options are on the command line: in a job file, a line break in a value would begin another option.
+// Each copy of a job is a section of fio. A copy that writes has its own data, unless all clients share one
+// image. All sections report as one group, so fio itself adds up their figures.
+//
+// The seed depends on the run. With a fixed seed, such as fio's default, each run would visit the same blocks
+// in the same order. It would find them in the caches that the previous run filled.
 type phase struct {
 	spec          v1alpha1.Fio
 	jobs          []section
 	seconds, ramp float64
 }
 
-// New returns the load of a phase. The error says what is out of range.
+// New returns the Load of a phase. The error says which value is invalid.
 func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 	f := &phase{spec: spec, seconds: spec.Duration.Seconds()}
 	if spec.Ramp != nil {
@@ -66,7 +65,7 @@ func (f *phase) Timing() load.Timing {
 	return load.Timing{RampSeconds: f.ramp, MeasuredSeconds: f.seconds}
 }
 
-// Namespaces implements load.Load: fio's rados engine uses only the default namespace.
+// Namespaces implements load.Load. fio's rados engine supports only the default namespace.
 func (f *phase) Namespaces(p place.Place) []string {
 	if f.medium(p) == prefill.Objects {
 		return []string{""}
@@ -74,7 +73,7 @@ func (f *phase) Namespaces(p place.Place) []string {
 	return nil
 }
 
-// Tidy implements load.Load. It has no commands, because a run overwrites existing data.
+// Tidy implements load.Load. It returns no commands, because a run only overwrites datasets.
 func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
 
 // Datasets implements load.Load.
@@ -130,7 +129,7 @@ func (f *phase) Task(p place.Place, run load.Run) (task.Task, error) {
 	return made, nil
 }
 
-// globalOptions returns the options of fio itself and the options that all sections share.
+// globalOptions returns fio's command with the options of fio itself and those that all sections share.
 func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []string {
 	engine, _ := f.engineName(p)
 	argv := append(reportOptions(run),
@@ -140,7 +139,7 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 		argv = append(argv, "--ramp_time="+timeOption(f.ramp))
 	}
 	argv = append(argv, "--direct="+flag(f.spec.Direct == nil || *f.spec.Direct), "--invalidate=1",
-		// These percentiles are of the total latency, including submission.
+		// fio reports the percentiles of the total latency, which includes submission.
 		"--lat_percentiles=1", "--clat_percentiles=0")
 	argv = append(argv, f.logOptions(run)...)
 	argv = append(argv, slots[0].data.EngineOptions()...)
@@ -165,9 +164,9 @@ func (f *phase) globalOptions(p place.Place, run load.Run, slots []slot) []strin
 	return argv
 }
 
-// reportOptions returns the options of the report. It goes into a file, and standard output gets
-// only a status line each second. If settings are switched during the run, standard output gets
-// a report each second instead.
+// reportOptions returns fio's command with the options of the report. The report goes to a file, and standard
+// output gets a status line each second. If settings are switched during the run, standard output gets a
+// report each second instead.
 func reportOptions(run load.Run) []string {
 	if run.Switched {
 		return []string{"fio", "--eta=never", "--status-interval=1", "--output-format=json+"}
@@ -175,16 +174,16 @@ func reportOptions(run load.Run) []string {
 	return []string{"fio", "--eta=always", "--eta-newline=1", "--output-format=json+", "--output=" + run.ID + ".json"}
 }
 
-// A client logs at most maxLogged single operations in each direction: fio keeps them in memory, with
-// some forty bytes for each of three logs. The report keeps their latencies in windows, and has room
-// for half an hour of windows.
+// These constants limit a log of every operation, in operations for each direction and in seconds. fio keeps
+// three such logs in memory, with about 40 bytes for each operation in each log. The client's report has room
+// for the latency windows of half an hour.
 const (
 	maxLogged        = 2_000_000
 	maxLoggedSeconds = 1800
 )
 
-// logOptions returns the options of the logs. A log of every operation replaces the logs of the
-// means of each second.
+// logOptions returns the options of the logs. If run requests a log of every operation and that log is small
+// enough, fio writes only this log. Otherwise fio writes logs with a mean for each second.
 func (f *phase) logOptions(run load.Run) []string {
 	if operations, limited := f.offered(); run.EveryOperation && limited && operations <= maxLogged && f.seconds <= maxLoggedSeconds {
 		return []string{"--write_lat_log=" + run.ID, "--per_job_logs=1"}
@@ -195,8 +194,9 @@ func (f *phase) logOptions(run load.Run) []string {
 	}
 }
 
-// offered returns how many operations the rate limits let a client do in one direction, in blocks of
-// blockSize; false if a job has no rate limit.
+// offered returns the number of operations in one direction that the rate limits allow a client during the
+// measurement. It counts a bandwidth limit in operations of blockSize. It returns false if a job has no rate
+// limit.
 func (f *phase) offered() (operations float64, limited bool) {
 	jobs := f.spec.Jobs
 	if len(jobs) == 0 {
@@ -226,8 +226,8 @@ func (f *phase) offered() (operations float64, limited bool) {
 	return operations * f.seconds, true
 }
 
-// medium returns the kind of data that the jobs use. The place decides, unless the spec names an
-// engine of Ceph.
+// medium returns the kind of data that the jobs use. Engine RBD or RADOS in the spec determines it; with any
+// other engine, the place does.
 func (f *phase) medium(p place.Place) prefill.Medium {
 	switch {
 	case f.spec.Engine == v1alpha1.FioEngineRADOS:
@@ -240,8 +240,7 @@ func (f *phase) medium(p place.Place) prefill.Medium {
 	return prefill.File
 }
 
-// engineName returns fio's name of the engine, or an error if the engine cannot work at the
-// place.
+// engineName returns fio's name of the engine, or an error if the engine cannot use the place.
 func (f *phase) engineName(p place.Place) (string, error) {
 	name := map[v1alpha1.FioEngine]string{
 		v1alpha1.FioEngineRBD:     "rbd",

@@ -12,23 +12,23 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// courseWindow is log_avg_msec of the logs that attachLogs reads, in milliseconds. The shortest
-// step in a log is no substitute: the last window of a run is often only a few milliseconds
-// long, and all other windows would look like stalls.
+// courseWindow is the length of a window (log_avg_msec), in milliseconds, in the windowed logs that
+// attachLogs reads. ParseLog must not use the shortest window of a log instead: the last window of a run is
+// often only a few milliseconds long. All other windows would then seem to begin with a stall.
 const courseWindow = 1000
 
-// maxLogs is the largest number of logs of a run: three kinds for each of many jobs.
+// maxLogs is the largest number of logs of a run: three kinds for each of 1024 jobs.
 const maxLogs = 3 * 1024
 
-// attachLogs adds the time series of a run to its result. It reads the logs of bandwidth,
-// operations and latency of all jobs, written with log_avg_msec=1000. From a log of the latency of
-// each operation, it also adds the latency windows. The logs are in dir, and their names begin with
-// prefix, which may contain a subfolder.
+// attachLogs adds the time series of a run to its result, from the bandwidth, operations and latency logs of
+// all jobs. The logs are in dir. Their names begin with prefix, which may contain a subfolder. A log has a
+// line either for each second and direction, or for each operation. A latency log with a line for each
+// operation also yields latency windows.
 //
-// The sum over some of the jobs would look like a series of the whole run. An unreadable log
-// therefore discards all logs of its kind, with a warning in the result. fio itself often leaves
-// out the last second of bandwidth and operations. The error says that the folder cannot be
-// read, or holds no log or too many. The result is then unchanged.
+// If a log cannot be read, attachLogs discards all logs of that kind and adds a warning to the result. A sum
+// without one job would look like the sum of all jobs. fio often omits the last second of bandwidth and
+// operations, so the series may end a second early. attachLogs returns an error, and does not change the
+// result, if it cannot read the folder, or finds no log or more than maxLogs.
 func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	names, err := courseLogs(dir, prefix)
 	if err != nil {
@@ -52,14 +52,14 @@ func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	for _, d := range res.Directions() {
 		d.Series = addJobs(d.Name, jobs, broken)
 		if d.LatencyWindows, err = addWindows(d.Name, jobs); err != nil || broken[LatencyLog] {
-			d.LatencyWindows = nil // The sum over some of the jobs would look like that over all.
+			d.LatencyWindows = nil // Windows of only some jobs would look like those of the run.
 		}
 	}
 	return nil
 }
 
-// addWindows adds up the latency histograms of all jobs that did I/O in a direction, if their
-// logs have every operation.
+// addWindows adds up the latency windows of all jobs that did I/O in a direction. Only a latency log with a
+// line for each operation has windows.
 func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]result.LatencyWindow, error) {
 	var sum []result.LatencyWindow
 	for i, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -93,8 +93,8 @@ func jobOf(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// addJobs adds up the series of all jobs that did I/O in a direction. It first joins the logs of
-// each job: the mean latency over all jobs must be weighted by the operations of each job.
+// addJobs adds up the series of all jobs that did I/O in a direction. It first joins the logs of each job,
+// because the mean latency over all jobs is weighted by the operations of each job.
 func addJobs(direction result.DirectionName, jobs map[string][]*Log, broken map[LogKind]bool) *result.Series {
 	var courses []*result.Series
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -108,7 +108,6 @@ func addJobs(direction result.DirectionName, jobs map[string][]*Log, broken map[
 	return reduce(courses, result.AddSeries)
 }
 
-// courseLogs lists the logs of a run, sorted by name.
 func courseLogs(dir fs.FS, prefix string) ([]string, error) {
 	folder, base := path.Split(prefix)
 	folder = path.Clean(folder)

@@ -8,20 +8,20 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// documents splits an output into JSON documents and the messages around, between and within
-// them. fio writes warnings and errors to the same place as the JSON, even with --output
-// (fio#731). With --status-interval it writes several documents in succession. Only the last
-// complete document is kept, so memory holds at most two documents.
+// documents separates the JSON documents of an output from the messages before, between and within them. fio
+// writes warnings and errors to the same file or stream as the JSON, even with --output (fio#731). With
+// --status-interval, fio writes several documents. Memory holds at most two: the last complete document and
+// the one that is being read.
 type documents struct {
 	lines *parse.Lines
 	notes parse.Notes
 
 	last     bytes.Buffer // the last complete document
-	lastLine int          // the line on which it begins
+	lastLine int          // the line on which that document begins
 	complete int          // the number of complete documents
 
 	open     bytes.Buffer // the document that is being read
-	openLine int          // the line on which it begins; 0 outside of a document
+	openLine int          // the line on which that document begins; 0 outside of a document
 
 	killedLine int // the line about the signal that stopped fio, or 0
 }
@@ -36,15 +36,15 @@ func readDocuments(r io.Reader) (*documents, error) {
 	return d, d.lines.Err()
 }
 
-// take handles one line. A document either fits on one line, which starts with "{", or begins with
-// the line "{" and ends with the line "}": all lines between are indented.
+// take handles one line. A document is either one line that starts with "{", or several lines: the first is
+// "{", the last is "}", and all lines between are indented.
 func (d *documents) take(line []byte) error {
 	switch inside := d.openLine > 0; {
-	case inside && len(line) > 0 && line[0] == ' ': // This is the case of nearly all lines.
+	case inside && len(line) > 0 && line[0] == ' ': // Nearly all lines are of this kind.
 		return d.add(line)
 	case inside && isMessage(line):
 		d.message(line)
-		return d.add(nil) // An empty line in its place keeps the line numbers right.
+		return d.add(nil) // An empty line replaces the message, to keep the line numbers right.
 	case !inside && !bytes.HasPrefix(line, []byte("{")):
 		d.message(line)
 		return nil
@@ -57,14 +57,13 @@ func (d *documents) take(line []byte) error {
 	}
 	line = bytes.TrimSpace(line)
 	if onOneLine := d.openLine == d.lines.Number() && len(line) > 1; onOneLine || string(line) == "}" {
-		d.last, d.open = d.open, d.last // The buffer of the previous document is reused.
+		d.last, d.open = d.open, d.last // Swapping reuses the buffer of the previous document.
 		d.lastLine, d.openLine = d.openLine, 0
 		d.complete++
 	}
 	return nil
 }
 
-// add adds a line to the open document.
 func (d *documents) add(line []byte) error {
 	if d.open.Len()+len(line) >= parse.MaxDocument {
 		return parse.DocumentTooLong(d.openLine)
@@ -74,7 +73,7 @@ func (d *documents) add(line []byte) error {
 	return nil
 }
 
-// isMessage reports whether a line within a document is not part of it.
+// isMessage reports whether a line within a document is a message, and not JSON.
 func isMessage(line []byte) bool {
 	return len(line) > 0 && bytes.IndexByte([]byte(" \t{}[]\","), line[0]) < 0
 }
@@ -89,12 +88,12 @@ func (d *documents) message(line []byte) {
 	d.notes.Add(result.WarnToolMessage, d.lines.Number(), line)
 }
 
-// isPlainOutput recognises the plain lines that --output-format=normal,json writes around the
+// isPlainOutput recognises lines of the plain output, which --output-format=normal,json writes around the
 // JSON.
 func isPlainOutput(line []byte) bool {
 	return len(bytes.TrimSpace(line)) == 0 || line[0] == ' ' || isProgress(line) || detectText(line) || isFIO3(line) ||
 		bytes.HasPrefix(line, []byte("Run status group "))
 }
 
-// isKill recognises the line that fio writes when it gets a signal.
+// isKill recognises the line that fio writes when a signal stops it.
 func isKill(line []byte) bool { return bytes.HasPrefix(line, []byte("fio: terminating on signal")) }

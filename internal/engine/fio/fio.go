@@ -1,10 +1,9 @@
-// Package fio makes the command lines of phases of fio, and reads the output of fio 3: JSON and
-// JSON+, the plain "normal" output, and the logs of --write_bw_log, --write_iops_log,
-// --write_lat_log and --write_hist_log, as fio's stat.c and iolog.c write them and its HOWTO
-// describes them.
+// Package fio makes the command lines of phases that run fio, and reads the output of fio 3. It reads JSON,
+// JSON+, the plain output ("normal"), and the logs of --write_bw_log, --write_iops_log, --write_lat_log and
+// --write_hist_log. The parsers follow fio's HOWTO, stat.c and iolog.c.
 //
-// Runs should request JSON+: of all reports, only JSON+ has histograms, which are needed to combine
-// the percentiles of several clients.
+// Runs should request JSON+, because only this report has histograms. Combining the percentiles of several
+// clients needs histograms.
 package fio
 
 import (
@@ -16,16 +15,15 @@ import (
 
 // These are the names of the formats.
 const (
-	JSONFormat = "fio-json" // JSON+ is the same format plus bins.
+	JSONFormat = "fio-json" // for JSON and JSON+
 	TextFormat = "fio-normal"
 	LogFormat  = "fio-log"
 )
 
-// Formats lists the formats of fio.
+// Formats lists the output formats of fio.
 func Formats() []parse.Format {
 	return []parse.Format{
-		// JSON comes first: --output-format=normal,json writes the head of the plain output
-		// before the JSON.
+		// JSON comes first, because --output-format=normal,json writes plain lines before the JSON.
 		{Name: JSONFormat, Tool: result.ToolFIO, Detect: detectJSON, Parse: ParseJSON, NewLive: newLive, NewKeeper: newKeeper, AttachLogs: attachLogs},
 		{Name: TextFormat, Tool: result.ToolFIO, Detect: detectText, Parse: ParseText, NewLive: newLive},
 		{Name: LogFormat, Tool: result.ToolFIO, Detect: detectLog, Parse: refuseLog},

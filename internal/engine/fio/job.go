@@ -13,16 +13,16 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// maxJobs bounds the number of jobs in one output.
+// maxJobs is the largest number of jobs in one output.
 const maxJobs = 4096
 
 // A job is fio's report of one job, or of a whole group if group_reporting was set.
 type job struct {
 	name  string
-	line  int // The line on which its report begins.
+	line  int // the line on which the report begins
 	group int
-	// errorCode is fio's "error". errorCount counts the errors after which the job continued
-	// (continue_on_error).
+	// errorCode is the error number that fio reports for the job, without its sign; 0 without an error.
+	// errorCount counts the errors after which the job continued (continue_on_error).
 	errorCode, errorCount int64
 	options               map[string]string
 	directions            map[result.DirectionName]*direction
@@ -34,16 +34,16 @@ type direction struct {
 	shortIOs, droppedIOs int64
 }
 
-// A report is the report of one run, in either format.
+// A report holds the report of one run, from JSON or from plain output.
 type report struct {
 	format       string
 	version      string
-	milliseconds int64 // since 1970
+	milliseconds int64 // the time of the report, since 1970
 	jobs         []*job
 	warnings     []result.Warning
 }
 
-// result makes one result from all jobs of one group, which started together.
+// result adds up the jobs of the selected group. The jobs of a group start together.
 func (r *report) result(options parse.Options) (*result.Result, error) {
 	jobs, err := r.selectGroup(options)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *report) result(options parse.Options) (*result.Result, error) {
 	return merged, nil
 }
 
-// withPartial makes an error carry the measurements of all jobs, not just of one.
+// withPartial sets the measurements in a [parse.IncompleteError] to those of all jobs, instead of one job.
 func withPartial(err error, partial *result.Result) error {
 	if incomplete, ok := errors.AsType[*parse.IncompleteError](err); ok {
 		incomplete.Partial = partial
@@ -81,8 +81,8 @@ func withPartial(err error, partial *result.Result) error {
 	return err
 }
 
-// selectGroup returns the jobs of the requested group, or of the only group. It does not add up
-// groups, because groups separated by a stonewall run one after the other.
+// selectGroup returns the jobs of the requested group. Without a request, the output must have only one
+// group: groups that a stonewall separates run one after another, so their rates cannot be added up.
 func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	groups := map[int]bool{}
 	var selected []*job
@@ -104,8 +104,8 @@ func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	return selected, nil
 }
 
-// jobResult makes a result from one job. It returns an error if the job failed, did no I/O, or has
-// impossible figures.
+// jobResult returns the result of one job. It returns an error if the job failed, did no I/O, lasted less
+// than a millisecond, or has impossible figures.
 func (r *report) jobResult(j *job) (*result.Result, error) {
 	if j.errorCode != 0 || j.errorCount != 0 {
 		return nil, &parse.IncompleteError{
@@ -139,7 +139,7 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		}
 		checkHistograms(res, name, &d.Direction, j.line)
 	}
-	// unified_rw_reporting=both repeats the sum of reads and writes as "mixed".
+	// With unified_rw_reporting=both, "mixed" repeats the sum of the other directions.
 	if len(res.Directions()) > 1 {
 		res.Mixed = nil
 	}
@@ -164,9 +164,8 @@ func checkHistograms(res *result.Result, name result.DirectionName, d *result.Di
 	}
 }
 
-// check compares the duration of a job with the requested one, or with the runtime in the job's
-// options if none was requested. It ignores that runtime for a job that another limit ended. It also
-// compares the bytes with the requested ones.
+// check returns an error if a job was much shorter than requested, or moved fewer bytes than requested. If no
+// duration was requested, check uses the job's option runtime, unless another limit may have ended the job.
 func (j *job) check(res *result.Result, options parse.Options) error {
 	var seconds float64
 	var done int64
@@ -190,8 +189,8 @@ func (j *job) check(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// endedByItself reports whether a job may have ended before its runtime because its work was done.
-// It cannot check time_based, because fio does not list options without a value.
+// endedByItself reports whether a job may have ended before its runtime because its work was done. It ignores
+// the option time_based, which makes a job last for its whole runtime.
 func (j *job) endedByItself(done int64) bool {
 	for _, limit := range []string{"number_ios", "steadystate", "ss", "exitall", "loops", "exit_what"} {
 		if _, ok := j.options[limit]; ok {
@@ -203,12 +202,12 @@ func (j *job) endedByItself(done int64) bool {
 		size = parseBytes(j.options["size"])
 	}
 	members, _ := strconv.ParseInt(j.options["numjobs"], 10, 32)
-	// If the size is not a multiple of the block size, fio does not do the rest: allow 1 % for it.
+	// fio skips an incomplete last block. 1 % allows for that.
 	near := func(whole float64) bool { return float64(done) <= whole && float64(done) >= 0.99*whole }
 	return size > 0 && (near(float64(size)) || near(float64(size)*float64(members)))
 }
 
-// settings returns the options that describe the run, or nil.
+// settings returns the job's options that describe the load; nil if the job has no such option.
 func (j *job) settings() map[string]string {
 	settings := map[string]string{}
 	for _, name := range []string{
@@ -226,8 +225,8 @@ func (j *job) settings() map[string]string {
 	return settings
 }
 
-// parseSeconds reads a time in a form of fio, such as "60", "60s" or "5m". It returns 0 for
-// other text.
+// parseSeconds reads the value of a time option, such as "60", "60s" or "5m". It returns 0 for a value in
+// another form.
 func parseSeconds(text string) float64 {
 	number, unit := cutUnit(text)
 	value, ok := parse.Float([]byte(number))
@@ -251,8 +250,8 @@ func parseSeconds(text string) float64 {
 	return 0
 }
 
-// parseBytes reads a size in a form of fio, with the default kb_base=1024: "k", "kb" and "kib"
-// all mean 1024. It returns 0 for other text.
+// parseBytes reads the value of a size option, such as "64M". It takes "k", "kb" and "kib" as 1024, although
+// fio takes "kib" as 1000 with its default kb_base=1024. It returns 0 for a value in another form.
 func parseBytes(text string) int64 {
 	number, unit := cutUnit(text)
 	value, ok := parse.Float([]byte(number))
@@ -282,6 +281,6 @@ func cutUnit(text string) (number, unit string) {
 	return text[:i], text[i:]
 }
 
-// isFIO3 reports whether a version, such as fio-3.33 or fio-3.42-12-gabcdef, is one
-// whose units are known: before 3.0, latencies were in µs and io_bytes in KiB.
+// isFIO3 reports whether a version, such as fio-3.33 or fio-3.42-12-gabcdef, is of fio 3. Earlier versions
+// print latencies in µs and io_bytes in KiB.
 func isFIO3(version []byte) bool { return bytes.HasPrefix(version, []byte("fio-3.")) }

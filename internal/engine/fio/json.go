@@ -16,9 +16,9 @@ import (
 
 // ParseJSON reads the output of fio --output-format=json or json+.
 //
-// Messages of fio around and within the document become warnings. Of several
-// documents (--status-interval) the last complete one counts, since each is
-// cumulative. Jobs of one group are added up. For the errors see [parse.Format].
+// Messages of fio around and within the document become warnings. With --status-interval, an output has
+// several cumulative documents, and the last complete one counts. ParseJSON adds up the jobs of one group.
+// [parse.Format] describes the errors.
 func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	documents, err := readDocuments(r)
 	if err != nil {
@@ -44,7 +44,7 @@ func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	return res, nil
 }
 
-// missing is the error for an output without a complete document.
+// missing returns the error for an output without a complete document.
 func (d *documents) missing() error {
 	switch {
 	case d.killedLine > 0:
@@ -67,8 +67,8 @@ func (d *documents) warnings() []result.Warning {
 	return noted.Warnings
 }
 
-// check adds errors that only the text outside of the document shows: a signal stopped fio, or a
-// later report was cut off.
+// check returns err, or an error that only the text outside of complete documents shows: a signal stopped
+// fio, or a later report was cut off.
 func (d *documents) check(res *result.Result, err error) error {
 	var incomplete *parse.IncompleteError
 	if err != nil && !errors.As(err, &incomplete) {
@@ -88,8 +88,8 @@ func (d *documents) check(res *result.Result, err error) error {
 	return nil
 }
 
-// killed returns the error for a run that a signal stopped. It replaces any other
-// [parse.IncompleteError], such as one about the short duration, which only follows from the signal.
+// killed returns the error for a run that a signal stopped. The error replaces inner, which may be a
+// consequence of the signal, such as a short duration.
 func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	if inner != nil {
 		res = inner.Partial
@@ -97,20 +97,20 @@ func killed(line int, res *result.Result, inner *parse.IncompleteError) error {
 	return &parse.IncompleteError{Reason: parse.Killed, Line: line, Detail: "fio was told to stop", Partial: res}
 }
 
-// decoder reads one document. The errors of its methods contain the line.
+// decoder reads one document. The errors of its methods contain the line number.
 type decoder struct {
 	*jsontext.Decoder
 	document  []byte
 	firstLine int
 
-	// Lines are counted from the last position that was asked for. Counting from the start each
-	// time would take quadratic time in a document of many jobs.
+	// countedLines is the number of lines in the first countedBytes of the document. The method line
+	// continues there, because counting from the start each time would take quadratic time for many jobs.
 	countedBytes, countedLines int
 }
 
 func (d *decoder) failed(err error) error { return parse.JSONError(err, d.document, d.firstLine) }
 
-// line returns the current line number.
+// line returns the line number of the decoder's position.
 func (d *decoder) line() int {
 	offset := int(d.InputOffset())
 	d.countedLines += bytes.Count(d.document[d.countedBytes:offset], []byte("\n"))
@@ -122,8 +122,8 @@ func (d *decoder) unexpected(want string, found []byte) error {
 	return &parse.SyntaxError{Line: d.line(), Want: want, Found: parse.Quote(found)}
 }
 
-// object reads an object. It calls member with each name, positioned at the value. The name is
-// valid until the next read.
+// object reads an object. It calls member with the name of each member, and member must read the value. The
+// name is valid until member reads.
 func (d *decoder) object(member func(name []byte) error) error {
 	if err := d.open('{', "an object"); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (d *decoder) object(member func(name []byte) error) error {
 	return d.close()
 }
 
-// array reads an array, calling element at each element.
+// array reads an array. It calls element for each element, and element must read it.
 func (d *decoder) array(element func() error) error {
 	if err := d.open('[', "an array"); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (d *decoder) int(into *int64) error {
 	return nil
 }
 
-// seconds reads a number of nanoseconds.
+// seconds reads a number of nanoseconds, and stores it in seconds.
 func (d *decoder) seconds(into *float64) error {
 	value, err := d.ReadValue()
 	if err != nil {
@@ -257,7 +257,7 @@ func (d *decoder) report(r *report) error {
 	return err
 }
 
-// nothingElse returns an error if a document on one line is followed by more text.
+// nothingElse returns an error if more text follows a document on the same line.
 func (d *decoder) nothingElse() error {
 	value, err := d.ReadValue()
 	switch {
@@ -269,7 +269,8 @@ func (d *decoder) nothingElse() error {
 	return d.unexpected("the end of the document", value)
 }
 
-// options reads an object of strings. Options without a value are null or "".
+// options reads an object of options and their values. fio prints "" or null for an option without a value,
+// and options omits null.
 func (d *decoder) options(into map[string]string) error {
 	return d.object(func(name []byte) error {
 		key := string(name)
@@ -310,7 +311,7 @@ func (d *decoder) job(j *job) error {
 	})
 }
 
-// errorCode reads an errno, which may be negative, and drops its sign.
+// errorCode reads an errno without its sign. A value that is not a number becomes 1.
 func (d *decoder) errorCode(into *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {
@@ -329,8 +330,7 @@ func (d *decoder) errorCode(into *int64) error {
 	return nil
 }
 
-// direction reads the figures of one direction. Its rates are not read: they
-// follow from the totals.
+// direction reads the figures of one direction. It ignores the rates, which follow from the totals.
 func (d *decoder) direction(into *direction) error {
 	return d.object(func(name []byte) error {
 		switch string(name) {
@@ -358,8 +358,8 @@ func (d *decoder) direction(into *direction) error {
 	})
 }
 
-// latency reads the figures of one latency. It leaves out a latency without samples, for which
-// fio prints zeros. gtod_reduce, for example, turns all latencies off.
+// latency reads the figures of one latency, and leaves into unset if the latency has no samples. fio prints
+// zeros for such a latency, for example with gtod_reduce.
 func (d *decoder) latency(into **result.Latency) error {
 	var count int64
 	var mean, stddev, minimum, maximum float64
@@ -389,13 +389,13 @@ func (d *decoder) latency(into **result.Latency) error {
 	l.Moments = result.MomentsFromStddev(count, mean, stddev)
 	l.Moments.MinSeconds, l.Moments.MaxSeconds = &minimum, &maximum
 	if l.Histogram != nil {
-		l.Percentiles = nil // The histogram yields them.
+		l.Percentiles = nil // They follow from the histogram.
 	}
 	*into = l
 	return nil
 }
 
-// percentiles reads an object of percent and nanoseconds.
+// percentiles reads an object with a latency in nanoseconds for each percentage.
 func (d *decoder) percentiles(into *result.Latency) error {
 	err := d.object(func(name []byte) error {
 		percent, ok := parse.Float(name)
@@ -417,11 +417,11 @@ func (d *decoder) percentiles(into *result.Latency) error {
 	return err
 }
 
-// usualBins is the number of bins for which memory is allocated at once. Bins are most of the
-// output, so this saves time.
+// usualBins is the number of bins for which memory is allocated in advance. Bins are most of the output, so
+// this saves time.
 const usualBins = 256
 
-// bins reads an object of nanoseconds and counts.
+// bins reads an object with a count for each bin. The name of a bin is a latency in nanoseconds.
 func (d *decoder) bins(into *result.Latency) error {
 	bins := make([]result.Bin, 0, usualBins)
 	err := d.object(func(name []byte) error {

@@ -6,9 +6,9 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// liveRate reads fio's status line: "Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58MiB/s]
-// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". The line covers all jobs, and has no latencies. liveRate
-// adds up reads and writes.
+// liveRate reads fio's status line, such as "Jobs: 1 (f=1): [m(1)][50.0%][r=136MiB/s,w=58MiB/s]
+// [r=34.8k,w=14.8k IOPS][eta 00m:01s]". It adds up all directions. The line covers all jobs and has no
+// latencies.
 func liveRate(line []byte) (parse.Rate, bool) {
 	if !bytes.HasPrefix(line, []byte("Jobs: ")) {
 		return parse.Rate{}, false
@@ -29,8 +29,8 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	return rate, bandwidth && operations
 }
 
-// nextBracket returns the text inside the next pair of brackets and the text behind it; nil at
-// the end.
+// nextBracket returns the text inside the next pair of brackets, and the text behind that pair. Both are nil
+// if no pair follows.
 func nextBracket(line []byte) (inside, behind []byte) {
 	_, line, _ = bytes.Cut(line, []byte("["))
 	inside, behind, found := bytes.Cut(line, []byte("]"))
@@ -40,7 +40,8 @@ func nextBracket(line []byte) (inside, behind []byte) {
 	return inside, behind
 }
 
-// sumOf adds up the values in "r=136MiB/s,w=58MiB/s", including trims.
+// sumOf adds up the values of all directions, such as those in "r=136MiB/s,w=58MiB/s". It returns false if it
+// cannot read a value.
 func sumOf(text []byte, read func([]byte) (float64, bool)) (float64, bool) {
 	sum := 0.0
 	for part := range bytes.SplitSeq(text, []byte(",")) {

@@ -25,11 +25,11 @@ const (
 	LatencyLog           LogKind = "lat"       // ns
 	SubmissionLatencyLog LogKind = "slat"      // ns
 	CompletionLatencyLog LogKind = "clat"      // ns
-	HistogramLog         LogKind = "clat_hist" // completion latency
+	HistogramLog         LogKind = "clat_hist" // histograms of the completion latency
 )
 
-// KindOfLog returns the kind of log from its file name, such as name_bw.log or
-// name_clat_hist.1.log.
+// KindOfLog returns the kind of a log from its file name, such as name_bw.log or name_clat_hist.1.log; false
+// for any other name.
 func KindOfLog(fileName string) (LogKind, bool) {
 	name, isLog := strings.CutSuffix(filepath.Base(fileName), ".log")
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -47,32 +47,31 @@ func KindOfLog(fileName string) (LogKind, bool) {
 
 // LogOptions holds facts about a log that its text lacks.
 type LogOptions struct {
-	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). 0 means unknown: then
-	// the shortest step in the log is used.
+	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). If it is 0, ParseLog uses the
+	// shortest step between the times in the log.
 	WindowMilliseconds int64
 }
 
 // Log is the content of one log of one job.
 type Log struct {
 	Kind LogKind
-	// Directions has the directions that occur.
+	// Directions has an entry for each direction in the log.
 	Directions map[result.DirectionName]*LogDirection
 	Warnings   []result.Warning
 }
 
-// LogDirection holds a log's figures of one direction. Fields that this kind of log lacks are
-// nil.
+// LogDirection holds a log's figures of one direction. A field for which this kind of log has no data is nil.
 type LogDirection struct {
-	// Series has the bandwidth, the operations or the mean total latency. A log of single
-	// operations (without log_avg_msec) yields both bandwidth and operations.
+	// Series has the bandwidth, the operations or the mean total latency. A log of single operations (without
+	// log_avg_msec) yields both bandwidth and operations, and a latency log of that form also latencies.
 	Series *result.Series
-	// Histogram has the completion latencies of a whole histogram log, and Windows has them by window.
-	// A log with the total latency of each operation has only Windows, of five seconds each.
+	// Histogram has all completion latencies of a histogram log, and Windows has them by window. A latency
+	// log of single operations has no Histogram, and its Windows have five seconds each.
 	Histogram *result.Histogram
 	Windows   []HistogramWindow
 }
 
-// HistogramWindow is the histogram of one window of a histogram log.
+// HistogramWindow is the histogram of one window of a log.
 type HistogramWindow struct {
 	StartSeconds, EndSeconds float64
 	Histogram                *result.Histogram
@@ -80,11 +79,10 @@ type HistogramWindow struct {
 
 // ParseLog reads one log of one job.
 //
-// A windowed log, with log_avg_msec, has a line for each window and direction, with the time at
-// which the window ended. A window in which nothing completed has no line. For bandwidth and
-// operations, ParseLog fills such a gap between two lines with 0. A log without windows has a line for each
-// operation. The error is a [*parse.SyntaxError], an [*parse.IncompleteError] if the last line
-// is cut off, or an error of the reader.
+// A windowed log, with log_avg_msec, has a line for each window and direction, with the time at which the
+// window ended. A window in which nothing completed has no line. For bandwidth and operations, ParseLog fills
+// such a gap between two lines with 0. A log of single operations has a line for each operation. The error is
+// a [*parse.SyntaxError], an [*parse.IncompleteError] if the last line is cut off, or an error of the reader.
 func ParseLog(r io.Reader, kind LogKind, options LogOptions) (*Log, error) {
 	p := &logParser{kind: kind, options: options, lines: parse.NewLines(r), directions: map[result.DirectionName]*logLines{}}
 	read := p.sample
@@ -117,16 +115,16 @@ type logParser struct {
 	lines   *parse.Lines
 
 	directions map[result.DirectionName]*logLines
-	windowed   *bool // Whether each line is a window; nil before the first line.
+	windowed   *bool // whether each line is a window; nil before the first line
 	bins       int
 	duplicates int
 }
 
 type logLines struct {
 	windows []logWindow     // of a windowed log
-	seconds []logSeconds    // of a log of single operations, like last and bins
-	last    int64           // the millisecond of the last line
-	bins    []map[int]int64 // latencies by window and bin
+	seconds []logSeconds    // of a log of single operations
+	last    int64           // the latest time in a log of single operations, in milliseconds
+	bins    []map[int]int64 // counts by window and bin, of a latency log of single operations
 	hist    []HistogramWindow
 }
 
@@ -140,7 +138,8 @@ type logSeconds struct {
 	latencySeconds    float64
 }
 
-// columns reads the first fields of "1000, 96904, 0, 0, 0".
+// columns reads as many fields of a line such as "1000, 96904, 0, 0, 0" as into has elements. It returns the
+// rest of the line.
 func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
 	for i := range into {
 		var field []byte
@@ -157,7 +156,7 @@ func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
 	return line, nil
 }
 
-// direction returns the lines of a direction, by the number that fio gives it.
+// direction returns the lines of a direction. In a log, 0 means reads, 1 means writes and 2 means trims.
 func (p *logParser) direction(number int64) (*logLines, error) {
 	names := []result.DirectionName{result.Read, result.Write, result.Trim}
 	if number >= int64(len(names)) {
@@ -170,7 +169,7 @@ func (p *logParser) direction(number int64) (*logLines, error) {
 	return p.directions[name], nil
 }
 
-// sample reads "time, value, direction, block size, …".
+// sample reads a line without a histogram: "time, value, direction, block size, …".
 func (p *logParser) sample(line []byte) error {
 	var columns [4]int64
 	if _, err := p.columns(line, columns[:]); err != nil {
@@ -228,8 +227,8 @@ func (p *logParser) operation(d *logLines, milliseconds, blockBytes, value int64
 	return nil
 }
 
-// latencyWindow is the length in seconds of the windows in which the latencies of a log of
-// single operations are counted.
+// latencyWindow is the length, in seconds, of the windows in which latencies of single operations are
+// counted.
 const latencyWindow = 5
 
 func (d *logLines) count(window, bin int) {
@@ -239,8 +238,8 @@ func (d *logLines) count(window, bin int) {
 	d.bins[window][bin]++
 }
 
-// latencyWindows returns the windows. It omits the last one if the log ends more than a second
-// before that window does.
+// latencyWindows returns the histograms of all windows. It omits the last window if the log ends more than a
+// second before the end of that window.
 func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
 	var windows []HistogramWindow
 	for i, counts := range d.bins {
@@ -261,7 +260,7 @@ func (d *logLines) latencyWindows() ([]HistogramWindow, error) {
 	return windows, nil
 }
 
-// histogram reads "time, direction, block size, count of bin 0, count of bin 1, …".
+// histogram reads a line with a histogram: "time, direction, block size, count of bin 0, count of bin 1, …".
 func (p *logParser) histogram(line []byte) error {
 	var columns [3]int64
 	rest, err := p.columns(line, columns[:])
@@ -309,7 +308,6 @@ func (p *logParser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
 }
 
-// log turns the lines into series and histograms.
 func (p *logParser) log() (*Log, error) {
 	log := &Log{Kind: p.kind, Directions: map[result.DirectionName]*LogDirection{}}
 	if p.duplicates > 0 {
@@ -340,8 +338,8 @@ func (p *logParser) log() (*Log, error) {
 	return log, nil
 }
 
-// windowMilliseconds returns the length of a window: the caller's value, or the shortest step in
-// the log.
+// windowMilliseconds returns the length of a window: the caller's value, or the shortest step between the
+// times in the log.
 func (p *logParser) windowMilliseconds() int64 {
 	if p.options.WindowMilliseconds > 0 {
 		return p.options.WindowMilliseconds
@@ -384,7 +382,8 @@ func (d *LogDirection) addHistograms(windows []HistogramWindow, length int64) er
 	return nil
 }
 
-// windowSeries turns windows into intervals.
+// windowSeries turns windows into the intervals of a series. Except for latencies, a gap between windows
+// becomes an interval with value 0.
 func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Series {
 	s := &result.Series{Boundaries: result.NominalBoundaries}
 	column, unit := &s.MeanLatencySeconds, 1e-9
@@ -395,7 +394,7 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	case OperationsLog:
 		column, unit = &s.OperationsPerSecond, 1
 	default:
-		return nil // A series has no column for other latencies.
+		return nil // A series has a column only for the total latency.
 	}
 	add := func(start, end int64, value float64) {
 		s.StartSeconds = append(s.StartSeconds, float64(start)/1e3)
@@ -419,8 +418,9 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	return s
 }
 
-// windowStart returns when a window began, in milliseconds. Windows end a little late, so this
-// is the end of the previous window, unless windows are missing in between.
+// windowStart returns the start of the window that ends at end, in milliseconds. Windows end a few
+// milliseconds late. The start is therefore the end of the previous window (last), unless windows are missing
+// in between.
 func windowStart(last, end, length int64) int64 {
 	if start := end - length; start-last >= length/2 {
 		return start
@@ -428,8 +428,8 @@ func windowStart(last, end, length int64) int64 {
 	return last
 }
 
-// operationSeries turns counted operations into intervals of a second. The last interval ends
-// with the last operation.
+// operationSeries turns the operations of each second into an interval. The last interval ends with the last
+// operation.
 func (p *logParser) operationSeries(d *logLines) *result.Series {
 	s := &result.Series{Boundaries: result.MeasuredBoundaries}
 	for i, second := range d.seconds {
@@ -446,15 +446,15 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 		}
 	}
 	if len(s.MeanLatencySeconds) != s.Len() {
-		s.MeanLatencySeconds = nil // A second without operations has no latency.
+		s.MeanLatencySeconds = nil // A column cannot have gaps, but a second without operations has no latency.
 	}
 	return s
 }
 
-// AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one
-// kind second by second, and joins the sums of different kinds as columns. A kind is left out if
-// it lacks a second that the first kind has. Latencies of several jobs are left out too, because
-// their weights are unknown.
+// AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one kind second by
+// second, and joins the sums of different kinds as columns, in the order bandwidth, operations, latency. It
+// omits a kind that lacks a second of the first kind. From windowed logs of several jobs it omits latencies,
+// because a latency log lacks the operations that weight them.
 func AttachSeries(res *result.Result, logs ...*Log) {
 	for _, d := range res.Directions() {
 		var kinds []*result.Series
@@ -475,8 +475,8 @@ func AttachSeries(res *result.Result, logs ...*Log) {
 	}
 }
 
-// joinWithoutLoss joins b to a if b has all seconds of a. A log of latencies lacks the seconds
-// of a stall, which must not get lost.
+// joinWithoutLoss joins b to a if b has all seconds of a; otherwise it returns a. A log of latencies lacks
+// the seconds of a stall. Joining such a log would drop these seconds from the series.
 func joinWithoutLoss(a, b *result.Series) *result.Series {
 	if a = a.PerSecond(); a == nil {
 		return b
@@ -500,8 +500,8 @@ func reduce(series []*result.Series, combine func(a, b *result.Series) *result.S
 	return combined
 }
 
-// detectLog recognises a first line that begins with four whole numbers. With fewer than nine
-// fields, the third must be a direction.
+// detectLog recognises a log by its first line, which begins with four whole numbers. The third is a
+// direction, except in a histogram log, whose lines have nine fields or more.
 func detectLog(head []byte) bool {
 	line, _, complete := bytes.Cut(head, []byte("\n"))
 	fields := bytes.Split(bytes.TrimRight(line, "\r"), []byte(","))

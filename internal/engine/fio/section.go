@@ -14,21 +14,21 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// section is a job, with options from its phase where the job sets none.
+// section is a job with all its options. An option that the job does not set has the value of the phase.
 type section struct {
 	name                        string
 	pattern                     string // the pattern in fio's spelling
 	random, reads, writes       bool
 	copies                      int
 	smallestBlock, largestBlock int64
-	size                        int64 // the maximum size of the data of a copy; 0 for no limit
+	size                        int64 // the maximum number of bytes of a copy's data; 0 for no limit
 	compressible, dedupe        int32
 
 	// options holds the options that all copies share.
 	options []string
 }
 
-// newSection resolves a job. The error says what is out of range.
+// newSection returns the section of a job. The error says which value is invalid.
 func newSection(spec v1alpha1.Fio, job v1alpha1.FioJob) (section, error) {
 	pattern := spec.Pattern
 	if job.Pattern != "" {
@@ -129,7 +129,7 @@ func (s *section) setBlocks(spec v1alpha1.Fio, job v1alpha1.FioJob) string {
 	return "--bs=" + size(s.smallestBlock)
 }
 
-// rateOptions returns the rate limits. fio accepts only one kind of limit, so a limit in the job
+// rateOptions returns the options for rate limits. fio accepts only one kind of limit, so a limit in the job
 // replaces any limit of the phase.
 func rateOptions(spec v1alpha1.Fio, job v1alpha1.FioJob) []string {
 	operations, bandwidth := job.RateIOPS, job.RateBandwidth
@@ -167,7 +167,7 @@ func randomOptions(spec v1alpha1.Fio) ([]string, error) {
 	return options, nil
 }
 
-// slot is one copy of a job and the data it works on.
+// slot is one copy of a job, and the data that it uses.
 type slot struct {
 	job          section
 	copy         int
@@ -179,12 +179,13 @@ type slot struct {
 
 // slots returns the copies of all jobs.
 //
-// Each copy that writes has a part of the data of its own. Copies that read share one part.
-// Copies that read sequentially divide this part into stretches: if all read the same stretch,
-// all but the first would find the data in the OSDs' caches. Two exceptions: copies that read
-// objects sequentially have parts of their own, and an
-// image that all clients share is one part: the sequential copies of all clients divide it into
-// stretches, and each random copy uses all of it.
+// Each copy that writes has its own part of the data. All copies that only read share one part. Sequential
+// readers divide this part into stretches: if all read the same stretch, all but the first would find the
+// data in the OSDs' caches. Two cases differ:
+//
+//   - Sequential readers of objects have one part each.
+//   - An image that all clients share is one part. The sequential copies of all clients divide it into
+//     stretches, and each random copy uses all of it.
 func (f *phase) slots(p place.Place) []slot {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {
@@ -220,7 +221,8 @@ func (f *phase) slots(p place.Place) []slot {
 	return slots
 }
 
-// largestBlock returns the largest block of all jobs. Objects of that size can be shared by all.
+// largestBlock returns the size of the largest block of all jobs. Objects of at least that size suit all
+// jobs.
 func (f *phase) largestBlock() int64 {
 	var largest int64
 	for _, job := range f.jobs {
@@ -229,8 +231,8 @@ func (f *phase) largestBlock() int64 {
 	return largest
 }
 
-// share gives the slot the i-th of n shares of the data: a part of its own, a stretch of a part or,
-// for a random copy without its own part, the whole part.
+// share gives the slot the i-th of n shares of the data. The share is a part, or a stretch of a common part.
+// A random copy without its own part gets the whole common part.
 func (s *slot) share(i, n int, writes bool) {
 	shared := s.data.Medium == prefill.Image && s.data.Place.Image.Shared
 	if writes {
@@ -250,8 +252,8 @@ func (s *slot) share(i, n int, writes bool) {
 	s.limit(int64(i), s.data.PartBytes()/int64(n))
 }
 
-// limit sets offset and size to the i-th stretch of the given length, in whole blocks, and cuts the size
-// to the phase's size, if it has one.
+// limit sets offset and size to the i-th stretch of the given length. It rounds the length down to whole
+// blocks, and limits the size to that of the phase, if the phase sets one.
 func (s *slot) limit(i, length int64) {
 	length -= length % s.job.largestBlock
 	s.offset = s.data.OffsetBytes(s.part) + i*length
@@ -265,9 +267,8 @@ func (s *slot) limit(i, length int64) {
 	}
 }
 
-// options returns the options of the section. The section's name does not begin with the user's
-// name of the job, because fio treats every section whose name begins with "global" as options
-// for all.
+// options returns the options of the copy, which is a section of fio. The section's name begins with "job-",
+// because fio takes the options of a section whose name begins with "global" for all sections.
 func (s *slot) options(seed uint32) []string {
 	argv := append([]string{"--name=job-" + s.job.name + "-" + strconv.Itoa(s.copy)}, s.job.options...)
 	argv = append(argv, s.data.Options(s.part)...)
@@ -287,7 +288,7 @@ func (s *slot) options(seed uint32) []string {
 	return argv
 }
 
-// check returns the command that has to succeed before the copy is measured, if any.
+// check returns the command, if any, that must succeed before the copy is measured.
 func (s *slot) check() (task.Command, bool) {
 	switch {
 	case s.data.Medium == prefill.Objects:
@@ -298,7 +299,8 @@ func (s *slot) check() (task.Command, bool) {
 	return task.Command{}, false
 }
 
-// seed returns a seed from the run, the client and the copy. Two runs hardly ever have the same one.
+// seed derives fio's random seed from the run, the client and the copy. Different runs hardly ever have the
+// same seed.
 func seed(run string, client, slot int) uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d", run, client, slot) // Writing to a hash never fails.

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxSnapshot exceeds the size of a report of one group with all bins of reads and writes.
+	// maxSnapshot, in bytes, exceeds the size of a report of one group with all bins of reads and writes.
 	maxSnapshot = 1 << 20
-	// shortestSnapshot is the least time, in seconds, between two distinct reports: fio prints the
-	// last one twice.
+	// shortestSnapshot is the shortest time, in seconds, between two different reports. fio prints the last
+	// report twice, in less time than that.
 	shortestSnapshot = 0.1
 )
 
-// live reads the output of a running fio: status lines or, with --status-interval and JSON+,
-// cumulative reports. The differences between reports are exact, including bins. Before fio
-// reports, it waits until each job has finished an operation, so a stall of all operations of a
-// job delays the report. The timestamp of a report is from after that wait.
+// live reads the output of a running fio: status lines or, with --status-interval and JSON+, cumulative
+// reports. The differences between reports are exact, including bins. Before each report, fio waits until
+// each job has finished an operation, so a stall of all operations of a job delays the report. The timestamp
+// of a report is from after that wait.
 type live struct {
 	open   []byte
 	inside bool
@@ -29,7 +29,7 @@ type live struct {
 
 // snapshot holds fio's counters at one moment.
 type snapshot struct {
-	milliseconds int64 // since 1970
+	milliseconds int64 // the time of the report, since 1970
 	parts        map[result.DirectionName]direction
 }
 
@@ -54,7 +54,8 @@ func (l *live) Line(line []byte) (parse.Rate, bool) {
 	return parse.Rate{}, false
 }
 
-// report takes a document and returns the rate since the previous one.
+// report reads a document, and returns the rate since the previous document; false if no rate can be
+// computed.
 func (l *live) report(document []byte) (parse.Rate, bool) {
 	next, err := readSnapshot(document)
 	if err != nil {
@@ -72,7 +73,7 @@ func (l *live) report(document []byte) (parse.Rate, bool) {
 	l.last = next
 	counted, ok := next.since(before)
 	if !ok || seconds < 0 {
-		return parse.Rate{}, false // fio has reset its counters after the ramp, or the clock was set back.
+		return parse.Rate{}, false // fio reset its counters after the ramp, or the clock was set back.
 	}
 	counted.Seconds, counted.Taken = seconds, time.UnixMilli(next.milliseconds)
 	rate := parse.Rate{BytesPerSecond: counted.Bytes / seconds, OperationsPerSecond: counted.Operations / seconds, Counted: counted}
@@ -102,7 +103,7 @@ func readSnapshot(document []byte) (*snapshot, error) {
 	return s, nil
 }
 
-// addCounts adds up the counters of two directions.
+// addCounts adds up the counters that two jobs have of one direction.
 func addCounts(a, b direction) (sum direction, err error) {
 	sum.Operations, sum.Bytes = a.Operations+b.Operations, a.Bytes+b.Bytes
 	switch {
@@ -123,7 +124,7 @@ func addCounts(a, b direction) (sum direction, err error) {
 
 func waitedIn(l *result.Latency) float64 { return l.Moments.MeanSeconds * float64(l.Moments.Count) }
 
-// since returns the work since an earlier report, or false if counters were reset in between.
+// since returns the reads and writes since an earlier report; false if fio reset its counters in between.
 func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 	var own [2]*result.Done
 	for i, name := range []result.DirectionName{result.Read, result.Write} {
@@ -149,13 +150,12 @@ func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 	return counted, true
 }
 
-// done returns the difference of two counts, or false if the counters were reset in between. It
-// counts the operations with a recorded latency, so that operations and latencies agree: the number
-// of all operations in a report may differ from that number by a few. Without latencies, it counts
-// all operations.
+// done returns the work between two counts of one direction; false if fio reset its counters in between. It
+// counts only operations with a recorded latency, so that operations and latencies match: fio's total of
+// operations may differ from that number by a few. Without latencies, done counts all operations.
 func done(before, after direction) (*result.Done, bool) {
 	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
-	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies in a ramp.
+	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies during the ramp.
 	if d.Operations < 0 || d.Bytes < 0 || begun || (after.Latency == nil && before.Latency != nil) {
 		return nil, false
 	}
@@ -176,8 +176,8 @@ func done(before, after direction) (*result.Done, bool) {
 	return d, ok
 }
 
-// subtract subtracts a histogram from a later one, and returns false if after is not the later one.
-// Without bins the result is nil.
+// subtract returns the bins of after minus those of before; nil if no bins are left. It returns false if a
+// bin has a larger count in before than in after.
 func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	if after == nil {
 		return nil, before == nil
@@ -211,9 +211,10 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	return difference, true
 }
 
-// keeper implements [parse.Keeper]. It holds two reports at most.
+// keeper implements [parse.Keeper]. It holds at most two reports: the last complete one and the one that is
+// being written.
 type keeper struct {
-	around io.Writer // must not fail: Write ignores its errors
+	around io.Writer // gets the lines outside of reports; Write ignores its errors
 
 	line, open, last []byte
 	inside, tooLong  bool

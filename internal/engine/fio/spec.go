@@ -69,8 +69,8 @@ func writes(p v1alpha1.FioPattern) bool {
 	return mixes(p) || p == v1alpha1.FioWrite || p == v1alpha1.FioRandWrite
 }
 
-// isClosedLoop reports whether the phase, or one of its jobs, offers no rate. One such job is
-// enough, because the percentiles include its operations.
+// isClosedLoop reports whether at least one job offers no rate. One such job is enough, because the
+// percentiles include its operations.
 func (s phaseSpec) isClosedLoop() bool {
 	if s.RateIOPS != nil || s.RateBandwidth != nil {
 		return false
@@ -80,7 +80,6 @@ func (s phaseSpec) isClosedLoop() bool {
 	})
 }
 
-// patterns returns the pattern of each job.
 func (s phaseSpec) patterns() []v1alpha1.FioPattern {
 	if len(s.Jobs) == 0 {
 		return []v1alpha1.FioPattern{s.Pattern}

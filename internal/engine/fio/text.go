@@ -11,12 +11,12 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// ParseText reads the plain output of fio 3, --output-format=normal.
+// ParseText reads the plain output of fio 3 (--output-format=normal).
 //
-// This output is for people: it rounds bytes and latencies, and the result has warnings about that.
-// Operations and run times are exact, and so are bytes if all operations have the same size.
-// There are no histograms, so percentiles of several jobs are lost. The number of latency samples
-// is missing too; the number of operations is used instead. For the errors see [parse.Format].
+// Bytes and latencies in this output are rounded, and the result has warnings about that. Operations and run
+// times are exact, and so are bytes if all operations have the same size. The output has no histograms, so
+// the percentiles of several jobs cannot be combined. It does not have the number of latency samples either,
+// so ParseText uses the number of operations. [parse.Format] describes the errors.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
@@ -35,10 +35,10 @@ func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	return p.result(options)
 }
 
-// maxPercentiles bounds a list of percentiles; fio's own bound is 20.
+// maxPercentiles limits a list of percentiles. fio's own limit is 20.
 const maxPercentiles = 64
 
-// jobKey holds the fields by which the head of a job and its report are matched.
+// jobKey holds the fields by which a report is matched with the head of its job.
 type jobKey struct {
 	name  string
 	group int
@@ -53,9 +53,9 @@ type head struct {
 // A jobReport is the printed report of a job.
 type jobReport struct {
 	*job
-	pid        string // Distinguishes the members of a group.
+	pid        string // distinguishes jobs with the same name and group
 	directions map[result.DirectionName]*printedDirection
-	issued     *issued // nil until the line with these numbers was read.
+	issued     *issued // nil until the line with these numbers was read
 }
 
 // A printedDirection is the printed report of a direction, with rounded numbers.
@@ -68,12 +68,12 @@ type printedDirection struct {
 // A printedLatency is a line of latencies and its list of percentiles.
 type printedLatency struct {
 	seconds        [4]float64 // minimum, maximum, mean and standard deviation
-	known          bool       // whether these were printed
+	known          bool       // whether fio printed these four values
 	percentiles    []result.Percentile
-	unitsPerSecond float64 // the unit of the percentiles
+	unitsPerSecond float64 // how many units of the percentiles a second has
 }
 
-// issued has the exact numbers of reads, writes and trims.
+// issued has the exact numbers of operations, each for reads, writes and trims.
 type issued struct{ total, short, dropped [3]int64 }
 
 type textParser struct {
@@ -83,15 +83,14 @@ type textParser struct {
 	report
 	heads      map[jobKey]*head
 	reports    []*jobReport
-	snapshots  int          // The number of reports that later ones have replaced.
-	openGroups map[int]bool // Groups whose summary was not read yet.
+	snapshots  int          // the number of reports that a later report of the same job replaced
+	openGroups map[int]bool // the groups whose summary was not read yet
 	anySummary bool
 	killedLine int
 
 	job       *jobReport        // the report that is being read
 	direction *printedDirection // the direction that is being read
-	// percentilesOf is the latency whose percentiles are being read; nil for percentiles of
-	// something else.
+	// percentilesOf is the latency whose percentiles are being read; nil if these percentiles are ignored.
 	percentilesOf *printedLatency
 }
 
@@ -121,7 +120,7 @@ func (p *textParser) line(line []byte) error {
 	return nil
 }
 
-// isProgress recognises the lines that fio prints before and after the reports.
+// isProgress recognises lines outside of the reports, such as progress and disk statistics.
 func isProgress(line []byte) bool {
 	for _, start := range []string{"...", "Starting ", "Jobs: ", "Disk stats (", "  "} {
 		if bytes.HasPrefix(line, []byte(start)) {
@@ -131,8 +130,8 @@ func isProgress(line []byte) bool {
 	return bytes.Contains(line, []byte(": Laying out IO file"))
 }
 
-// headLine reads "name: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T)
-// 4096B-4096B, ioengine=libaio, iodepth=32". Equal jobs share one such line.
+// headLine reads "name: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B,
+// ioengine=libaio, iodepth=32". The copies of a job share one such line.
 func (p *textParser) headLine(line []byte) error {
 	name, rest, _ := bytes.Cut(line, []byte(": (g="))
 	group, rest, _ := bytes.Cut(rest, []byte("): "))
@@ -158,7 +157,7 @@ func (p *textParser) headLine(line []byte) error {
 	}
 	key := jobKey{parse.Excerpt(name), int(number)}
 	if other := p.heads[key]; other != nil && other.blockBytes != h.blockBytes {
-		h.blockBytes = [3]int64{} // The report does not show which of the two heads it belongs to.
+		h.blockBytes = [3]int64{} // A report does not show to which of the two heads it belongs.
 	}
 	if len(p.heads) < maxJobs {
 		p.heads[key] = h
@@ -203,8 +202,8 @@ func (p *textParser) jobLine(line []byte) error {
 	return p.begin(j)
 }
 
-// begin starts a report. With --status-interval the reports of a job repeat, and
-// each is cumulative.
+// begin starts the report of a job, and drops an earlier report of that job. With --status-interval, fio
+// prints several reports of a job, and each is cumulative.
 func (p *textParser) begin(j *jobReport) error {
 	p.job, p.direction, p.percentilesOf = j, nil, nil
 	p.openGroups[j.group] = true
@@ -222,8 +221,7 @@ func (p *textParser) begin(j *jobReport) error {
 	return nil
 }
 
-// summaryLine reads "Run status group 0 (all jobs):", which follows the reports of
-// all jobs of a group.
+// summaryLine reads "Run status group 0 (all jobs):", which follows the reports of all jobs of a group.
 func (p *textParser) summaryLine(line []byte) error {
 	field, _ := parse.Field(line[len("Run status group "):])
 	group, ok := parse.Int(field)
@@ -236,7 +234,7 @@ func (p *textParser) summaryLine(line []byte) error {
 	return nil
 }
 
-// within reads a line of the report of a job.
+// within reads a line inside the report of a job.
 func (p *textParser) within(text []byte) error {
 	if text[0] == '|' {
 		return p.percentileLine(text[1:])
@@ -256,13 +254,13 @@ func (p *textParser) within(text []byte) error {
 		return p.latencyLine(string(what), rest)
 	}
 	if bytes.Contains(text, []byte("percentiles (")) || bytes.HasPrefix(text, []byte("fsync/")) {
-		p.percentilesOf = nil // The next percentiles are those of syncs, or of a priority.
+		p.percentilesOf = nil // The following percentiles are of syncs or of one priority, and are ignored.
 	}
 	return nil
 }
 
-// directionLine reads ": IOPS=36.1k, BW=141MiB/s (148MB/s)(1200MiB/8508msec)". Rates are
-// computed from the totals, which are in the last pair of parentheses.
+// directionLine reads ": IOPS=36.1k, BW=141MiB/s (148MB/s)(1200MiB/8508msec)". It reads only the totals in
+// the last pair of parentheses, because the rates follow from the totals.
 func (p *textParser) directionLine(name result.DirectionName, rest []byte) error {
 	totals, _, ok := bytes.Cut(rest, []byte("msec)"))
 	totals = totals[bytes.LastIndexByte(totals, '(')+1:]
@@ -277,9 +275,8 @@ func (p *textParser) directionLine(name result.DirectionName, rest []byte) error
 	return nil
 }
 
-// latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or "percentiles
-// (usec):". The line "lat (usec) : 50=0.25%, …", a coarse distribution over all directions, is
-// ignored.
+// latencyLine reads "(usec): min=64, max=79418, avg=5299.94, stdev=7130.13" or "percentiles (usec):". It
+// ignores the line "lat (usec) : 50=0.25%, …", which is a coarse distribution over all directions.
 func (p *textParser) latencyLine(what string, rest []byte) error {
 	if after, ok := bytes.CutPrefix(rest, []byte("percentiles (")); ok {
 		return p.percentilesHead(what, after)
@@ -305,7 +302,7 @@ func (p *textParser) latencyLine(what string, rest []byte) error {
 	return nil
 }
 
-// latency returns the latency of that name in the current direction.
+// latency returns the latency "slat", "clat" or "lat" of the current direction, and creates it if necessary.
 func (p *textParser) latency(what string) *printedLatency {
 	into := &p.direction.total
 	switch what {
@@ -320,7 +317,7 @@ func (p *textParser) latency(what string) *printedLatency {
 	return *into
 }
 
-// percentilesHead reads the rest of "clat percentiles (usec):".
+// percentilesHead reads the end of a line such as "clat percentiles (usec):".
 func (p *textParser) percentilesHead(what string, rest []byte) error {
 	unit, _, _ := bytes.Cut(rest, []byte(")"))
 	scale, ok := unitsPerSecond(unit)
@@ -360,9 +357,8 @@ func (p *textParser) percentileLine(rest []byte) error {
 	return nil
 }
 
-// issuedLine reads "rwts: total=0,1200,0,0 short=0,0,0,0 dropped=0,0,0,0"; before
-// fio 3.7 it was "rwt: total=0,1200,0, short=0,0,0, dropped=0,0,0". It is the only
-// place with the exact number of operations.
+// issuedLine reads "rwts: total=0,1200,0,0 short=0,0,0,0 dropped=0,0,0,0". Before fio 3.7, the line was "rwt:
+// total=0,1200,0, short=0,0,0, dropped=0,0,0". Only this line has the exact number of operations.
 func (p *textParser) issuedLine(rest []byte) error {
 	counts := &issued{}
 	for _, part := range []struct {
@@ -400,7 +396,6 @@ func (p *textParser) unexpected(want string) error {
 	return &parse.SyntaxError{Line: p.lines.Number(), Want: want, Found: parse.Quote(p.lines.Bytes())}
 }
 
-// result turns the parsed output into a result or an error.
 func (p *textParser) result(options parse.Options) (*result.Result, error) {
 	noted := &result.Result{}
 	for _, j := range p.reports {
@@ -448,7 +443,8 @@ func (p *textParser) incomplete(partial *result.Result) error {
 	}
 }
 
-// complete combines figures from different places in the report of a job.
+// complete sets the options and the figures of a job from its head and its report. It adds warnings about
+// rounded figures to noted.
 func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	h := p.heads[jobKey{j.name, j.group}]
 	if h != nil {
@@ -462,7 +458,7 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		d := &direction{}
 		blockBytes := j.count(name, d, h)
 		if d.Operations == 0 {
-			continue // unified_rw_reporting=both prints this for "mixed".
+			continue // With unified_rw_reporting=both, count finds no operations for "mixed".
 		}
 		d.Seconds = float64(printed.milliseconds) / 1e3
 		var warning *result.Warning
@@ -487,9 +483,9 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	return nil
 }
 
-// count sets the number of operations of a direction, also of short and dropped ones. It returns the
-// size of each operation; 0 if sizes vary or are unknown. unified_rw_reporting=mixed counts the
-// operations of all directions together.
+// count sets the numbers of operations of a direction: all, short and dropped ones. It returns the size of
+// each operation; 0 if the size varies or is unknown. For "mixed", it adds up the directions that the report
+// does not list separately.
 func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int64 {
 	blockBytes := int64(-1)
 	for k, kind := range []result.DirectionName{result.Read, result.Write, result.Trim} {
@@ -508,10 +504,10 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 	return max(blockBytes, 0)
 }
 
-// bytes returns operations times block size, which is exact, if that agrees with the printed,
-// rounded sum. It returns the printed sum, with a warning, if operations differ in size, were short
-// or were dropped, or if the two sums differ by about 1 % at most, for example because of an
-// incomplete block. A larger difference is an error.
+// bytes returns operations times block size, which is exact, if that product agrees with the printed, rounded
+// sum. It returns the printed sum, with a warning, if operations differ in size, were short or were dropped.
+// It does the same if product and sum differ by at most about 1 %, for example because of an incomplete
+// block. A larger difference is an error.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)
@@ -527,8 +523,8 @@ func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *
 	return int64(d.size.bytes), warning, nil
 }
 
-// latency returns the printed latency, or nil. fio does not print the number of samples. The number
-// of operations is used instead; it differs only by failed operations.
+// latency returns the printed latency, or nil if fio printed none. fio does not print the number of samples.
+// latency uses the number of operations instead: the two numbers differ only by failed operations.
 func (l *printedLatency) latency(operations int64) *result.Latency {
 	if l == nil || !l.known || operations == 0 {
 		return nil

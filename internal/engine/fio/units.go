@@ -7,10 +7,10 @@ import (
 	"github.com/cephtune/cephtune/internal/engine/parse"
 )
 
-// A size is a rounded number of bytes, and its largest error.
+// A size is a rounded number of bytes, and the largest error of that number.
 type size struct{ bytes, slack float64 }
 
-// maxSize is the largest size; it fits into 63 bits.
+// maxSize is the largest size, in bytes, that parseSize accepts. It fits into 63 bits.
 const maxSize = 1 << 62
 
 // parseSize reads a number of bytes as fio's num2str prints it, such as "4096B",
@@ -49,7 +49,7 @@ func unitBytes(unit []byte) (float64, bool) {
 	if len(prefix) != 1 {
 		return 0, false
 	}
-	power := bytes.IndexByte([]byte("KMGTPE"), prefix[0]&^0x20) // The k of kB is small, and the K of KiB is large.
+	power := bytes.IndexByte([]byte("KMGTPE"), prefix[0]&^0x20) // "kB" has a lower-case k, and "KiB" an upper-case K.
 	if power < 0 {
 		return 0, false
 	}

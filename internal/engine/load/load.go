@@ -1,5 +1,6 @@
-// Package load defines the interface that each engine implements for a phase: command lines for
-// one client. It is separate from package engine because that imports the engines.
+// Package load defines the interfaces that each engine implements. The main one is Load, which makes the
+// command lines of a phase for one client. Package engine cannot define these interfaces, because it imports
+// the engines.
 package load
 
 import (
@@ -10,73 +11,72 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Load is a phase, ready to be turned into command lines. It is immutable, and the
-// same arguments always give the same commands. An invalid place (see [place.Place.Validate])
-// gives no commands.
+// Load is a phase, ready to be turned into command lines. A Load is immutable, and the same arguments always
+// give the same commands. An invalid place (see [place.Place.Validate]) gives no commands.
 type Load interface {
-	// Datasets returns the data that must exist before the phase. Datasets with the same key are
-	// one dataset, even in different phases.
+	// Datasets returns the data that must exist before the phase runs. Datasets with the same key are one
+	// dataset, even in different phases.
 	Datasets(p place.Place) []Dataset
-	// Task returns the task that runs the phase once on one client. The task has the ID of the
-	// run. The error says what to change in place, run or phase.
+	// Task returns the task that runs the phase once on one client. The task has the ID of the run. The error
+	// says which value of the place, the run or the phase is invalid.
 	Task(p place.Place, run Run) (task.Task, error)
-	// Tidy returns commands that remove the data that one run of the phase has written, except
-	// datasets, so that every run starts in the same state. The commands can be repeated, also
-	// after a failed run.
+	// Tidy returns commands that remove the data of one run, except datasets, so that every run starts in the
+	// same state. The commands can be repeated, and also work after a failed run.
 	Tidy(p place.Place, run Run) []task.Command
-	// Timing is how long the measurement takes.
+	// Timing returns how long the measurement takes.
 	Timing() Timing
 	// Namespaces returns the RADOS namespaces in which the phase or its datasets have objects;
 	// "" is the default namespace.
 	Namespaces(p place.Place) []string
 }
 
-// Piloted is a Load that ends after a number of bytes. If the phase does not set that number, pilots
-// (short runs) determine it.
+// Piloted is a Load that ends after a number of bytes. If the phase does not set that number, pilots (short
+// runs) determine it.
 type Piloted interface {
 	Load
-	// NeedsPilot reports whether the phase leaves its size to [Run.IOTotalBytes].
+	// NeedsPilot reports whether the phase does not set the number of bytes, so that pilots have to determine
+	// [Run.IOTotalBytes].
 	NeedsPilot() bool
-	// NextPilot returns the bytes of the pilot to run next on each client, or, when done, the bytes
-	// to measure with. The result depends only on the pilots so far, in order.
+	// NextPilot returns the number of bytes per client for the next pilot or, if done, for the measurement.
+	// The result depends only on the previous pilots and their order.
 	NextPilot(pilots []Pilot) (bytes int64, done bool)
-	// PilotTask is Task for a pilot of the given number of bytes. A pilot is valid however soon it
-	// ends.
+	// PilotTask returns the task of a pilot with the given number of bytes. A pilot is valid even if it ends
+	// very soon.
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
 }
 
 // Growing is a Load that writes new objects for as long as it runs. The free space may limit it.
 type Growing interface {
 	Load
-	// BoundByRoom reports whether the phase ends early because the free space holds fewer objects
-	// than it may write.
+	// BoundByRoom reports whether the free space holds fewer objects than the phase may write, so that the
+	// phase may end early.
 	BoundByRoom(p place.Place) bool
 }
 
-// Pilot is a short run that measures how fast a client is.
+// Pilot is the outcome of a short run that measures how fast the clients are.
 type Pilot struct {
-	// Bytes is the amount requested from each client. Seconds is the time of the slowest client.
+	// Bytes is the number of bytes requested from each client. Seconds is the time of the slowest client.
 	Bytes   int64
 	Seconds float64
 }
 
 // Run is one execution of a phase.
 type Run struct {
-	// ID is unique in a session and safe in names: lower-case letters, digits and
-	// dashes, at most 48 of them.
+	// ID is unique in a session. It has at most 48 lower-case letters, digits and dashes, and no dash at
+	// either end.
 	ID string
-	// IOTotalBytes is how many bytes rbd bench moves if the phase does not say.
+	// IOTotalBytes is the number of bytes that rbd bench moves if the phase does not set one.
 	IOTotalBytes int64
-	// EveryOperation requests a log of the latency of each operation instead of the mean of each
-	// second. It applies if the engine can do that, and the phase's rates and duration keep the log
-	// small enough.
+	// EveryOperation requests a log with the latency of each operation, instead of a mean for each second. An
+	// engine ignores the request if it has no such log, or if the phase's rates and duration would make the
+	// log too large.
 	EveryOperation bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.
 	Switched bool
 }
 
-// Validate returns an error if the ID is not safe in names.
+// Validate returns an error if the ID does not have the required form.
 func (r Run) Validate() error {
 	if pattern := `^[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?$`; !regexp.MustCompile(pattern).MatchString(r.ID) {
 		return fmt.Errorf("the ID of the run, %.60q, must match %s", r.ID, pattern)
@@ -84,7 +84,8 @@ func (r Run) Validate() error {
 	return nil
 }
 
-// CheckWord returns an error unless the word is empty or allowed by the API.
+// CheckWord returns an error unless the word is empty or has at most 32 lower-case letters, digits and
+// dashes, without a dash at either end. The error begins with the given name.
 func CheckWord(name, word string) error {
 	if pattern := `^([a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?)?$`; !regexp.MustCompile(pattern).MatchString(word) {
 		return fmt.Errorf("%s, %.60q, must match %s", name, word, pattern)
@@ -92,33 +93,34 @@ func CheckWord(name, word string) error {
 	return nil
 }
 
-// Dataset is data that is written once, unmeasured, and then read or overwritten in place by any
-// number of runs.
+// Dataset is data that is written before the runs, without being measured. Any number of runs then read it or
+// overwrite it in place.
 type Dataset struct {
 	// Key identifies the data. It consists of lower-case letters, digits and dashes.
 	Key string
-	// Shared says that other runs use the dataset too, so teardown of this run keeps it. There
-	// says that an earlier run has written it.
+	// If Shared is set, other runs use the dataset too, and teardown of this run keeps it. If There is set,
+	// an earlier run has written the dataset.
 	Shared, There bool
-	// Bytes is how much this client writes, and an upper bound of the space that its data takes.
+	// Bytes is the number of bytes that this client writes, and the maximum space that the written data
+	// takes.
 	Bytes int64
 	// Commands write the dataset. They can be repeated.
 	Commands []task.Command
-	// Rollback restores the data that Commands wrote. It is nil if the place does not request
-	// rollbacks, or nothing overwrites the dataset. It can be repeated.
+	// Rollback returns the data to the state after Commands. It is nil if the place does not request
+	// rollbacks, or if runs do not overwrite the dataset. It can be repeated.
 	Rollback []task.Command
 	// Warm reads the whole dataset once; nil if the engine cannot do that.
 	Warm []task.Command
-	// Remove removes the dataset. The commands can be repeated, and succeed if it does not
-	// exist. Ceph counts an image as open for half a minute after its client was killed; until
-	// then the commands fail and have to be repeated.
+	// Remove removes the dataset. The commands can be repeated, and succeed if the dataset does not exist.
+	// Ceph counts an image as open for half a minute after its client was killed. In that time the commands
+	// fail, and have to be repeated.
 	Remove []task.Command
 }
 
 // Timing is how long a measurement takes, in seconds.
 type Timing struct {
-	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the engine
-	// counts that time nevertheless, and the reader has to cut it from the time series.
+	// RampSeconds is the time at the beginning that is not measured. If Cut is set, the engine's output
+	// includes that time, and the ramp has to be cut from the time series.
 	RampSeconds float64
 	Cut         bool
 	// MeasuredSeconds is the planned time of the measurement after the ramp.

@@ -13,10 +13,10 @@ import (
 
 // Engine describes an engine to package engine.
 type Engine struct {
-	// Formats are the formats of its output.
+	// Formats lists the formats of the engine's output.
 	Formats []parse.Format
-	// Spec returns the part of a phase that belongs to the engine; nil for a phase of another
-	// engine. A change of the Spec changes the phase.
+	// Spec returns the part of a phase that belongs to the engine; nil for a phase of another engine. A
+	// change of the Spec changes the phase.
 	Spec func(phase *v1alpha1.Phase) Spec
 }
 
@@ -24,27 +24,28 @@ type Engine struct {
 type Spec interface {
 	// Load returns the load. The error names a field that is missing or out of range.
 	Load() (Load, error)
-	// Traits describes the load. It accepts a phase that was not admitted.
+	// Traits returns the properties of the load. It accepts a phase that was not admitted.
 	Traits() Traits
-	// Words describes the load for a person, without its duration.
+	// Words describes the load for users, without its duration.
 	Words() []string
 	// Field returns the value of a field that a sweep may vary; false if it is unset or unknown.
 	Field(field v1alpha1.WorkloadField) (value string, ok bool)
-	// SetField sets a field that a sweep may vary. It ignores a field that the engine does not
-	// have, since admission has refused that.
+	// SetField sets a field that a sweep may vary. It ignores a field that the engine does not have, because
+	// admission refuses such a field.
 	SetField(field v1alpha1.WorkloadField, value FieldValue)
-	// Lengthen multiplies the duration, including the ramp: a run that did not become steady
-	// needs a longer warm-up too.
+	// Lengthen multiplies the duration and the ramp by the factor, up to the API's maxima. The ramp is
+	// included because a run that did not become steady also needs a longer warm-up.
 	Lengthen(factor int)
 	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
-	// RunUntilStopped removes each limit of time or work, and the ramp. It returns the size of an
-	// operation if the engine, once stopped, does not report bytes; 0 for others.
+	// RunUntilStopped replaces the limit of time or bytes by one that almost no run reaches, and removes the
+	// ramp. It returns the size of an operation if the engine does not report bytes when it is stopped, and
+	// otherwise 0.
 	RunUntilStopped() (operationBytes int64)
 }
 
-// Endless is the duration of a load that runs until it is stopped. It exceeds most runs. The longest
-// run that the API allows, with 16 phases of a day each, is longer.
+// Endless is the duration of a load that runs until it is stopped. Most runs are shorter, but the API allows
+// up to 16 days: 16 phases of a day each.
 const Endless = 7 * 24 * time.Hour
 
 // FieldValue is the value of a field that a sweep varies: a number or a size.
@@ -53,38 +54,39 @@ type FieldValue struct {
 	Size   resource.Quantity
 }
 
-// Count returns the number, whose bounds were checked before.
+// Count returns Number, limited to the range from 0 to the maximum of int32.
 func (v FieldValue) Count() int32 { return int32(min(max(v.Number, 0), math.MaxInt32)) }
 
 // Traits are the properties of a load that other packages need to know.
 type Traits struct {
-	// BlockBytes is the size of the operations. Jobs may have sizes of their own: OperationBytes
-	// is that of the first job.
+	// BlockBytes is the size of an operation in the phase. OperationBytes is that size in the first job,
+	// which may set its own.
 	BlockBytes, OperationBytes int64
 	// Ramp is the time at the beginning that is not measured.
 	Ramp time.Duration
 	// Reads says that the load reads data.
 	Reads bool
-	// WriteShare is the share of its operations that write, from 0 to 1. With several jobs, it is
-	// the largest share of any job.
+	// WriteShare is the share of the load's operations that write, from 0 to 1. With several jobs, it is the
+	// largest share of any job.
 	WriteShare float64
-	// NewObjectBytes is the size of the objects if the load keeps writing new ones, and so needs
-	// more space the longer it runs; 0 if it overwrites data.
+	// NewObjectBytes is the object size of a load that keeps writing new objects, and so needs more space the
+	// longer it runs. It is 0 for any other load.
 	NewObjectBytes int64
 	// OnImages says that the load works on RBD images, unless the target is a claim.
 	OnImages bool
-	// OfferedIOPS or OfferedBytesPerSecond is the rate that one client offers in each direction;
-	// both are 0 for a load without a rate, or with a list of jobs.
+	// OfferedIOPS or OfferedBytesPerSecond is the rate that one client offers in each direction. Both are 0
+	// for a load without a rate, or with a list of jobs.
 	OfferedIOPS, OfferedBytesPerSecond float64
-	// ClosedLoop says that the engine reports percentiles, and that the load or one of its jobs
-	// offers no rate. Its percentiles improve when fewer operations are in flight.
+	// ClosedLoop says that the engine reports percentiles, and that the load or one of its jobs offers no
+	// rate. The percentiles of such a load improve when fewer operations are in flight.
 	ClosedLoop bool
-	// Windows says that the engine counts by the second and runs for as long as requested, so
-	// that its run can be cut into windows. Percentiles says that it counts latencies too.
+	// Windows says that the engine reports its work each second and runs as long as requested, so that its
+	// run can be divided into windows. Percentiles says that the engine also reports latencies each second.
 	Windows, Percentiles bool
 }
 
-// WriteShare returns [Traits.WriteShare] of a load that writes, or mixes reads and writes.
+// WriteShare returns [Traits.WriteShare] of a load. writes says that the load writes; mixed says that it also
+// reads. Without readPercent, half of the operations of a mixed load write.
 func WriteShare(writes, mixed bool, readPercent *int32) float64 {
 	const percent = 100
 	switch {
@@ -98,13 +100,13 @@ func WriteShare(writes, mixed bool, readPercent *int32) float64 {
 	return 1
 }
 
-// These are the schema's maxima.
+// These are the maxima in the API's schema.
 const (
 	maxDuration = 24 * time.Hour
 	maxRamp     = time.Hour
 )
 
-// LongerDuration multiplies a duration, up to the schema's maximum.
+// LongerDuration multiplies a duration, up to the maximum in the API's schema.
 func LongerDuration(d metav1.Duration, factor int) metav1.Duration {
 	return metav1.Duration{Duration: longer(d.Duration, factor, maxDuration)}
 }
@@ -134,7 +136,7 @@ func (t Timed) RunFor(duration time.Duration) bool {
 	return true
 }
 
-// RunUntilStopped implements [Spec], for an engine that reports bytes however it ends.
+// RunUntilStopped implements [Spec], for an engine that reports bytes even if it is stopped.
 func (t Timed) RunUntilStopped() int64 {
 	t.duration.Duration, *t.ramp = Endless, nil
 	return 0
@@ -144,7 +146,7 @@ func longer(d time.Duration, factor int, most time.Duration) time.Duration {
 	return max(d, min(time.Duration(factor)*d, most))
 }
 
-// OfSize describes a size. It returns nothing for an unset size, as in a file without the API
+// OfSize returns the words for a size. It returns nothing for an unset size, as in a file without the API
 // server's defaults.
 func OfSize(size resource.Quantity) []string {
 	if size.IsZero() {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDocument is the largest size of a JSON document in bytes. The largest real document, fio's
-// JSON+ of a hundred jobs, has about 30 MiB.
+// MaxDocument is the largest size of a JSON document in bytes. The largest known document, fio's JSON+ of a
+// hundred jobs, has about 30 MiB.
 const MaxDocument = 64 << 20
 
 // ReadDocument reads a whole output of at most [MaxDocument] bytes.
@@ -25,21 +25,22 @@ func ReadDocument(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// DocumentTooLong is the error for a document of more than [MaxDocument] bytes.
+// DocumentTooLong returns the error for a document of more than [MaxDocument] bytes that begins on the given
+// line; 0 for the whole output.
 func DocumentTooLong(line int) error {
 	return &SyntaxError{Line: line, Want: fmt.Sprintf("a document of at most %d MiB", MaxDocument>>20), Found: "a longer one"}
 }
 
-// NewJSONDecoder returns a decoder of one document. It accepts repeated names, and text that is
-// not UTF-8, because users choose job names.
+// NewJSONDecoder returns a decoder of one document. It accepts repeated names, and text that is not UTF-8,
+// because job names may contain such text.
 func NewJSONDecoder(document []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(document),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// JSONError returns an error with the line at which decoding a document failed: an
-// [*IncompleteError] if the document just ends, otherwise a [*SyntaxError]. The document begins
-// at firstLine.
+// JSONError returns the error for a failure to decode a document, with the line of the failure. It is an
+// [*IncompleteError] if the document is cut off, and otherwise a [*SyntaxError]. The document begins on line
+// firstLine.
 func JSONError(err error, document []byte, firstLine int) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &IncompleteError{
@@ -55,7 +56,7 @@ func JSONError(err error, document []byte, firstLine int) error {
 	return &SyntaxError{Line: lineAt(document, offset, firstLine), Want: "JSON", Found: Quote(rest)}
 }
 
-// lineAt returns the line of an offset in a document that begins at firstLine.
+// lineAt returns the line of an offset in a document that begins on line firstLine.
 func lineAt(document []byte, offset, firstLine int) int {
 	return firstLine + bytes.Count(document[:min(offset, len(document))], []byte("\n"))
 }
@@ -63,8 +64,8 @@ func lineAt(document []byte, offset, firstLine int) int {
 // LineAt returns the line, from 1, of an offset in a document.
 func LineAt(document []byte, offset int64) int { return lineAt(document, int(offset), 1) }
 
-// Unquoted returns the text of a JSON string that has no escapes, or of a number. Ceph prints some
-// values in either form.
+// Unquoted returns the text of a JSON string that has no escapes, or of a number. Ceph prints some values
+// either as a string or as a number.
 func Unquoted(value []byte) []byte {
 	if len(value) >= 2 && value[0] == '"' {
 		return value[1 : len(value)-1]

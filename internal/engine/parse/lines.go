@@ -10,20 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the length of the longest line that a text parser accepts. The longest line of a text format or log is in fio's histogram log: at most 22 KiB for counts of ten digits.
+// MaxLine is the length, in bytes, of the longest line that a text parser accepts. fio's histogram log has
+// the longest lines of all formats: 22 KiB with counts of ten digits.
 const MaxLine = 64 << 10
 
-// bufferSize is enough for nearly all lines; see readLong for the others.
+// bufferSize, in bytes, is enough for nearly all lines. readLong reads longer ones.
 const bufferSize = 16 << 10
 
-// Lines reads lines of bounded length without allocating for each.
+// Lines reads lines of bounded length without an allocation for each line.
 type Lines struct {
 	reader  *bufio.Reader
 	maximum int
 	trim    func(line []byte) []byte
-	long    []byte // Memory for lines that are longer than the reader's buffer.
+	long    []byte // memory for lines that are longer than the reader's buffer
 	line    []byte
-	open    bool // The output ended before the line did.
+	open    bool // whether the output ends without a newline after the line
 	number  int
 	err     error
 }
@@ -59,8 +60,8 @@ func (l *Lines) Next() bool {
 	return true
 }
 
-// unusual handles a line that is longer than the reader's buffer, or that does not end with a
-// newline. It returns nil if there is no line.
+// unusual handles a line that is longer than the reader's buffer, or that does not end with a newline. It
+// returns nil if no line is left, or if the line is too long.
 func (l *Lines) unusual(line []byte, err error) []byte {
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = l.readLong(line)
@@ -73,12 +74,12 @@ func (l *Lines) unusual(line []byte, err error) []byte {
 		l.err = &SyntaxError{Line: l.number + 1, Want: fmt.Sprintf("a line of at most %d bytes", l.maximum), Found: "a longer one"}
 		return nil
 	}
-	l.err = err // If it is not nil, this is the last line.
+	l.err = err // With an error, this line is the last one.
 	return line
 }
 
-// Explain turns a [*SyntaxError] about the current line into an [*IncompleteError]
-// if that line is cut off by the end of the output. Other errors stay as they are.
+// Explain turns a [*SyntaxError] about the current line into an [*IncompleteError] if the end of the output
+// cuts off that line. It returns other errors unchanged.
 func (l *Lines) Explain(err error) error {
 	var syntax *SyntaxError
 	if !l.open || !errors.As(err, &syntax) {
@@ -87,7 +88,8 @@ func (l *Lines) Explain(err error) error {
 	return &IncompleteError{Reason: Truncated, Line: l.number, Detail: "the output ends within a line: " + syntax.Found}
 }
 
-// readLong gathers a line that is longer than the reader's buffer, up to the length limit.
+// readLong reads the rest of a line that is longer than the reader's buffer. It stops when the line is longer
+// than allowed.
 func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	l.long = append(l.long[:0], piece...)
 	err := bufio.ErrBufferFull
@@ -98,11 +100,11 @@ func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	return l.long, err
 }
 
-// trimLine removes the end of a line, and text that a terminal would have overwritten: fio's
-// progress line ends in a bare carriage return.
+// trimLine removes the end of a line. It also removes text before a carriage return, which a terminal would
+// have overwritten: fio ends progress lines with a carriage return alone.
 func trimLine(line []byte) []byte {
 	line = trimEnd(line)
-	if bytes.IndexByte(line, '\r') < 0 { // Much faster than LastIndexByte.
+	if bytes.IndexByte(line, '\r') < 0 { // IndexByte is much faster than LastIndexByte.
 		return line
 	}
 	return line[bytes.LastIndexByte(line, '\r')+1:]
@@ -127,7 +129,7 @@ func (l *Lines) Raw() []byte { return l.line }
 // Number returns the number of the current line, from 1.
 func (l *Lines) Number() int { return l.number }
 
-// Err returns the error that ended the reading; nil after the end of the input.
+// Err returns the error that ended the reading; nil if the input ended without an error.
 func (l *Lines) Err() error {
 	var syntax *SyntaxError
 	switch {
@@ -139,11 +141,11 @@ func (l *Lines) Err() error {
 	return fmt.Errorf("read the output after line %d: %w", l.number, l.err)
 }
 
-// maxExcerpt is the length to which a quoted line is cut.
+// maxExcerpt is the length, in bytes, to which a quoted line is cut.
 const maxExcerpt = 120
 
-// Excerpt quotes the beginning of a line for a message, as valid UTF-8. Tabs and other characters
-// below the space become spaces.
+// Excerpt returns the beginning of a line as valid UTF-8, for a message. Control characters and invalid UTF-8
+// become spaces.
 func Excerpt(line []byte) string {
 	cut := len(line) > maxExcerpt
 	if cut {
@@ -162,8 +164,8 @@ func Excerpt(line []byte) string {
 	return text
 }
 
-// Quote is Excerpt within quotation marks, for the Found of a [SyntaxError]. For an empty line it
-// returns "nothing".
+// Quote returns the Excerpt of a line in quotation marks, for the field Found of a [SyntaxError]. For an
+// empty line it returns "nothing" without them.
 func Quote(line []byte) string {
 	if len(line) == 0 {
 		return "nothing"
@@ -171,8 +173,8 @@ func Quote(line []byte) string {
 	return "\"" + Excerpt(line) + "\""
 }
 
-// Field splits the first field, which ends at a space or tab, from a line. It returns nil if
-// there is no field.
+// Field returns the first field of a line, which ends at a space or tab, and the rest of the line. Both are
+// nil for a line without a field.
 func Field(line []byte) (field, rest []byte) {
 	start := 0
 	for start < len(line) && isSpace(line[start]) {

@@ -6,32 +6,32 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Rate is the speed that a running engine prints. Rates are for people who watch, and never a result:
-// engines print rounded numbers during a run, and include the ramp. Only Counted is exact.
+// Rate is the speed of an engine during a run. Rates are shown to people, but never become results: they
+// may be rounded, or include the ramp.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// MeanLatencySeconds is 0 if the engine does not print it.
+	// MeanLatencySeconds is 0 if unknown.
 	MeanLatencySeconds float64
-	// Counted holds exact counts since the previous line; nil if the engine prints only rounded
-	// rates, or means over a longer time.
+	// Counted holds the work since the previous counted line, and is more precise than the rates. It is nil
+	// if unknown.
 	Counted *Counted
 }
 
-// Counted holds exact counts of the work in an interval.
+// Counted holds the work that an engine did in an interval.
 type Counted struct {
 	Seconds float64
-	// Taken is when the interval ended, by the clock of the machine; zero if it ended when the
-	// line was printed.
+	// Taken is when the interval ended, by the machine's clock. It is zero if the interval ended when the
+	// engine printed the line.
 	Taken time.Time
 	result.Done
-	Read, Write *result.Done // set for a load that mixes reads and writes
+	Read, Write *result.Done // nil unless the engine counts reads and writes separately
 }
 
-// maxDelay is how long a report may take from the engine to its reader.
+// maxDelay is the longest plausible time between the end of an interval and the reading of its line.
 const maxDelay = 5 * time.Second
 
-// Delay returns the age of a report that is read now. It returns 0 if the age is unknown, negative
-// (the clock was set back), or above maxDelay.
+// Delay returns the time from the end of the interval to now, when its line is read. It returns 0 if that
+// time is unknown, negative (the clock was set back), or above maxDelay.
 func (c *Counted) Delay(now time.Time) time.Duration {
 	if d := now.Sub(c.Taken); !c.Taken.IsZero() && d > 0 && d <= maxDelay {
 		return d
@@ -39,9 +39,8 @@ func (c *Counted) Delay(now time.Time) time.Duration {
 	return 0
 }
 
-// Live reads the standard output of one run of an engine while it runs.
+// Live reads the standard output of an engine during one run.
 type Live interface {
-	// Line takes the next line, without its end, and reports whether it contains a rate. It
-	// ignores lines that it does not understand.
+	// Line takes the next line, without its end. It returns false for a line without a rate.
 	Line(line []byte) (Rate, bool)
 }

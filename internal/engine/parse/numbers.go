@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Int parses a decimal number that is not negative.
+// Int parses a non-negative whole number of at most 18 decimal digits.
 func Int(field []byte) (int64, bool) {
-	if len(field) == 0 || len(field) > 18 { // Nineteen digits might not fit.
+	if len(field) == 0 || len(field) > 18 { // 19 digits may overflow int64.
 		return 0, false
 	}
 	var n int64
@@ -20,9 +20,8 @@ func Int(field []byte) (int64, bool) {
 	return n, true
 }
 
-// Float parses a finite decimal number that is not negative, with or without an exponent. Every
-// quantity of a benchmark is such a number. Float refuses nan, inf and other output of C for a
-// division by zero.
+// Float parses a finite, non-negative decimal number, with or without an exponent. It refuses nan and inf,
+// which C prints after a division by zero.
 func Float(field []byte) (float64, bool) {
 	if len(field) == 0 || !isDecimal(field) {
 		return 0, false
@@ -34,7 +33,7 @@ func Float(field []byte) (float64, bool) {
 	return f, err == nil && f >= 0 && f <= math.MaxFloat64
 }
 
-// isDecimal refuses hexadecimal numbers, underscores and "Inf", all of which strconv accepts.
+// isDecimal refuses three forms that strconv accepts: hexadecimal numbers, underscores and "Inf".
 func isDecimal(field []byte) bool {
 	for _, c := range field {
 		switch {
@@ -46,9 +45,9 @@ func isDecimal(field []byte) bool {
 	return true
 }
 
-// shortFloat parses digits and one point, up to 15 digits in all. In this range the digits and
-// the power of ten are exact, so their quotient is correctly rounded (Clinger 1990). Most
-// printed numbers are short, and shortFloat is several times faster than strconv.
+// shortFloat parses digits and at most one point, up to 15 digits in all. A float64 holds such digits and
+// their power of ten exactly, so the quotient is correctly rounded (Clinger 1990). For these numbers, the
+// most frequent ones, shortFloat is several times faster than strconv.
 func shortFloat(field []byte) (float64, bool) {
 	if len(field) > 16 {
 		return 0, false

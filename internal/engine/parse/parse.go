@@ -1,5 +1,5 @@
-// Package parse has the parts that the parsers of all engines share: options, errors, readers of
-// bounded lines and documents, and number parsing without allocations.
+// Package parse has the code that the parsers of all engines share: options, errors, readers of bounded
+// lines and documents, and number parsers.
 package parse
 
 import (
@@ -10,66 +10,66 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Options holds facts about a run that its output may lack. The zero value has no facts.
+// Options holds facts about a run that its output may lack. All facts are optional.
 type Options struct {
-	// RequestedSeconds is how long the engine was asked to run, without fio's ramp. For rados bench it
-	// includes the ramp, which is cut from the time series later. It is 0 if
-	// unknown, or if the run had another limit; the parser then
-	// checks the duration that the output mentions, unless another limit may have ended the run.
+	// RequestedSeconds is how long the engine was asked to run. It excludes fio's ramp, but includes the
+	// ramp of rados bench, which is cut from the time series later. It is 0 if unknown, or if the run had
+	// another limit. The parser then checks the duration that the output mentions, unless another limit may
+	// have ended the run.
 	RequestedSeconds float64
-	// RequestedBytes is how many bytes the engine was asked to move. It is 0 if unknown, or if the
-	// run had another limit.
+	// RequestedBytes is how many bytes the engine was asked to move; 0 if unknown, or if the run had
+	// another limit.
 	RequestedBytes int64
-	// OperationBytes is the size of each operation, for an output that may be cut off before it
-	// shows that size; 0 if unknown.
+	// OperationBytes is the size of each operation; 0 if unknown. An output that is cut off may lack this
+	// size.
 	OperationBytes int64
-	// Group selects the jobs of one group of a fio run. fio runs several groups one after the
-	// other or in parallel. With nil, an output with several groups is refused.
+	// Group selects the jobs of one group of a fio run. If it is nil, an output with several groups is
+	// refused, because groups may run one after the other.
 	Group *int
 }
 
-// MinimumShare is the share of the requested time that a run has to last. The engines end a little
-// early or late. An engine that ends far earlier was stopped, or had no work left.
+// MinimumShare is the least share of the requested time that a valid run lasts. Engines may end slightly
+// before the requested time. An engine that ends much earlier was stopped, or had no work left.
 const MinimumShare = 0.95
 
 // Format is one output format of one engine.
 type Format struct {
-	// Name is the stable name, such as "rados-bench-text".
+	// Name is the stable name of the format, such as "rados-bench-text".
 	Name string
-	// Tool is the engine that writes it.
+	// Tool is the engine that writes the format.
 	Tool result.Tool
-	// Detect reports whether the first bytes of an output, [HeadBytes] or all of
-	// it, are of this format.
+	// Detect reports whether an output has this format. Its argument is the first [HeadBytes] bytes of the
+	// output, or all of a shorter output.
 	Detect func(head []byte) bool
-	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the
-	// format. It is an [*IncompleteError] if the output has the format, but the run must not be
-	// compared with others. Any other error comes from the reader.
+	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the format. It is
+	// an [*IncompleteError] if the output has the format, but the run must not be compared with other runs.
+	// Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
-	// NewLive returns a reader of the output of one run while it runs; nil for a format that cannot
-	// be read before the run ends.
+	// NewLive returns a reader of the output during one run. It is nil for a format that cannot be read
+	// before the run ends.
 	NewLive func() Live
-	// NewKeeper returns a [Keeper] for the output of a run that prints cumulative reports; nil for
-	// a format without a Keeper. Lines outside of reports go to around.
+	// NewKeeper returns a [Keeper] for one run that prints cumulative reports. The Keeper writes all other
+	// lines to around. NewKeeper is nil for a format without such reports.
 	NewKeeper func(around io.Writer) Keeper
-	// AttachLogs adds the rows of the log files with a prefix to a result; nil for a format without
-	// log files.
+	// AttachLogs adds the rows of log files to a result. The log files are in dir, and their names begin
+	// with prefix. AttachLogs is nil for a format without log files.
 	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
 }
 
-// Keeper keeps the last of several cumulative reports. Its Write never fails.
+// Keeper keeps only the last cumulative report of the output that is written to it. Its Write never fails.
 type Keeper interface {
 	io.Writer
-	// Last returns the last complete report, followed by the beginning of an incomplete one, if
-	// any.
+	// Last returns the last complete report. If the output ends within a report, the beginning of that
+	// report follows.
 	Last() []byte
 }
 
 // HeadBytes is how many bytes of an output suffice to recognise its format.
 const HeadBytes = 64 << 10
 
-// SyntaxError says that an output does not have the expected format.
+// SyntaxError is the error for an output that does not have the expected format.
 type SyntaxError struct {
-	// Line is the line, from 1; 0 if the error concerns the whole output.
+	// Line is the number of the line, from 1; 0 if the error concerns the whole output.
 	Line int
 	// Want describes the expected text, Found the actual text.
 	Want, Found string
@@ -83,17 +83,16 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: want %s, found %s", e.Line, e.Want, e.Found)
 }
 
-// Reason says why a run must not be compared with others.
+// Reason says why a run must not be compared with other runs.
 type Reason string
 
-// These are the reasons.
 const (
 	// Truncated means that the output ends before the end of the engine's summary.
 	Truncated Reason = "Truncated"
 	// Killed means that a signal stopped the engine.
 	Killed Reason = "Killed"
-	// EndedEarly means that the run was much shorter than requested, for instance because a
-	// sequential read ran out of objects, or that it moved too few bytes.
+	// EndedEarly means that the run was much shorter than requested, or moved fewer bytes than requested.
+	// For example, a sequential read ran out of objects.
 	EndedEarly Reason = "EndedEarly"
 	// NoIO means that the engine reports no I/O.
 	NoIO Reason = "NoIO"
@@ -101,16 +100,17 @@ const (
 	ToolError Reason = "ToolError"
 )
 
-// IncompleteError says that an output has the format as far as it goes, but that it is cut off, or that
-// the run failed, was stopped, ended early or did nothing. Its numbers may look fine.
+// IncompleteError is the error for an output that has the expected format, but does not show a complete,
+// successful run. The numbers in such an output may look plausible.
 type IncompleteError struct {
 	Reason Reason
-	// Line is the line that shows the fault, from 1; 0 if the error concerns the whole output.
+	// Line is the number of the line that shows the fault, from 1; 0 if the error concerns the whole
+	// output.
 	Line int
-	// Detail describes the evidence in the output.
+	// Detail describes the fault that the output shows.
 	Detail string
-	// Partial holds the measurements so far, for a diagnosis and never for a comparison; nil if
-	// the output has no usable measurements.
+	// Partial holds the measurements up to the fault; nil if the output has no usable measurements. They
+	// must not be compared with measurements of other runs.
 	Partial *result.Result
 }
 
@@ -122,8 +122,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", e.Line, e.Reason, e.Detail)
 }
 
-// CheckDuration returns an [*IncompleteError] if a run was much shorter than requested. It
-// checks nothing if requestedSeconds is 0.
+// CheckDuration returns an [*IncompleteError] if seconds is below MinimumShare of requestedSeconds. It
+// returns nil if requestedSeconds is 0.
 func CheckDuration(partial *result.Result, seconds, requestedSeconds float64) error {
 	if seconds >= MinimumShare*requestedSeconds {
 		return nil
@@ -138,13 +138,13 @@ func CheckDuration(partial *result.Result, seconds, requestedSeconds float64) er
 // maxNotes limits how many lines of an output become warnings.
 const maxNotes = 16
 
-// Notes gathers warnings about lines, a bounded number of them.
+// Notes gathers warnings about lines: the first maxNotes of them, and the number of further ones.
 type Notes struct {
 	warnings []result.Warning
 	omitted  int
 }
 
-// Add notes a line.
+// Add adds a warning that quotes a line.
 func (n *Notes) Add(code result.WarningCode, line int, text []byte) {
 	if len(n.warnings) == maxNotes {
 		n.omitted++

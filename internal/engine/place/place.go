@@ -1,5 +1,4 @@
-// Package place describes the target of a client's load. Engines make command lines from the place,
-// the phase and the run.
+// Package place describes the target of a client's load. Engines make command lines from this description.
 package place
 
 import (
@@ -13,45 +12,44 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// ObjectPrefix begins the names of all objects that are not in a namespace of the benchmark.
-// `rados cleanup` removes only objects with this prefix.
+// ObjectPrefix begins the names of the objects that a benchmark creates outside of images and of its own
+// namespaces. `rados cleanup` removes only objects with this prefix.
 const ObjectPrefix = "benchmark_data_"
 
-// Place is the target of one client. Its names protect the data of others: everything that a
-// benchmark creates has a name that begins with Owner, DatasetOwner or Namespace. For objects in the
-// default namespace, ObjectPrefix comes first.
+// Place is the target of one client. Its names protect foreign data: everything that a benchmark creates
+// has a name that begins with Owner, DatasetOwner or Namespace. For objects in the default namespace,
+// ObjectPrefix comes before that name.
 type Place struct {
-	// CephUser is the identity without "client.", such as "cephtune-io".
+	// CephUser is the client's Ceph identity without "client.", such as "cephtune-io".
 	CephUser string
-	// CephMajor is the major version of Ceph's commands in the client's image, such as 18; 0 if
-	// unknown.
+	// CephMajor is the oldest major version of the cluster's Ceph daemons, such as 18; 0 if unknown.
 	CephMajor int
-	// Pool is the pool of the target. For an erasure-coded target it is the replicated pool of
-	// the metadata, and DataPool holds the data.
+	// Pool is the pool of the target. For an erasure-coded target, Pool is the replicated pool of the
+	// metadata, and DataPool holds the data.
 	Pool, DataPool string
-	// Namespace begins the names of the RADOS namespaces for objects; empty means Owner. Images
-	// and fio's objects are in the default namespace: fio's engines do not support others.
+	// Namespace begins the names of the RADOS namespaces for objects; empty means Owner. Images and fio's
+	// objects are in the default namespace, because fio's ioengines rbd and rados support no other.
 	Namespace string
-	// Directory is the folder at which a claim with a file system is mounted. Device is the path
-	// of a claim in volume mode Block.
+	// Directory is where a claim with a file system is mounted. Device is the path of a claim in volume
+	// mode Block.
 	Directory, Device string
 
-	// Owner is a word of at most 24 characters that is unique in the cluster, such as
+	// Owner is a name of at most 24 characters that is unique in the cluster, such as
 	// "cephtune-5f3a9c0d21".
 	Owner string
-	// DatasetOwner is the prefix for data that several runs share, for example all runs of a sweep's
-	// block; empty means Owner. DatasetThere says that an earlier run has prefilled the data.
+	// DatasetOwner is the prefix for data that several runs share, such as the runs of a sweep's block;
+	// empty means Owner. DatasetThere says that an earlier run has prefilled this data.
 	DatasetOwner string
 	DatasetThere bool
 	// Client is the index of this client, from 0. Clients is the number of clients.
 	Client, Clients int
 
 	Image Image
-	// DatasetBytes is how much this client prefills for each phase that uses a dataset. Phases
-	// share datasets where they can.
+	// DatasetBytes is how much this client prefills for each phase that uses a dataset. Phases that need
+	// the same dataset share it.
 	DatasetBytes int64
-	// RoomBytes is how much this client may write in addition without making an OSD nearfull; 0
-	// if unknown.
+	// RoomBytes is how much this client may write beyond its datasets; 0 if unknown. Writing more may make
+	// an OSD nearfull or exceed a quota.
 	RoomBytes int64
 	// DataChunks is the number of data chunks of an erasure-coded pool; 0 for a replicated pool.
 	DataChunks int
@@ -59,17 +57,17 @@ type Place struct {
 
 // Image describes RBD images.
 type Image struct {
-	// SizeBytes is the largest size of an image. An image is only as large as its prefilled
-	// data, so that nothing can be read that was never written.
+	// SizeBytes is the largest size of an image. An image is only as large as its prefilled data, so phases
+	// never read unwritten parts.
 	SizeBytes int64
-	// ObjectSizeBytes is a power of two, or 0 for the cluster's default.
+	// ObjectSizeBytes is the size of an image's objects: a power of two, or 0 for the cluster's default.
 	ObjectSizeBytes int64
-	// Features lists names for `rbd create --image-feature`; nil for the cluster's default.
+	// Features lists image features for `rbd create --image-feature`; nil for the cluster's default.
 	Features []string
 	// Shared says that all clients work on one image.
 	Shared bool
-	// RolledBack says that overwritten images are rolled back to their prefilled data before
-	// each run.
+	// RolledBack says that images are rolled back to their prefilled data before each run, if phases
+	// overwrite them.
 	RolledBack bool
 }
 
@@ -105,8 +103,7 @@ func featureName(feature v1alpha1.ImageFeature) string {
 	return string(feature) // Validate refuses it.
 }
 
-// ObjectPool returns the pool for objects that are not part of an image: the pool that stores
-// the data.
+// ObjectPool returns the pool for objects outside of images: the pool that stores the data.
 func (p Place) ObjectPool() string {
 	if p.DataPool != "" {
 		return p.DataPool
@@ -114,18 +111,18 @@ func (p Place) ObjectPool() string {
 	return p.Pool
 }
 
-// Name returns the name of something that this client creates.
+// Name returns a name for something that this client creates: Owner, the client's index, and what.
 func (p Place) Name(what string) string {
 	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
-// DatasetName returns the name of data that this client or an earlier run has prefilled.
+// DatasetName returns a name for data that this client or an earlier run has prefilled.
 func (p Place) DatasetName(what string) string {
 	p.Owner = cmp.Or(p.DatasetOwner, p.Owner)
 	return p.Name(what)
 }
 
-// ObjectNamespace returns the name of a RADOS namespace of this client.
+// ObjectNamespace returns a name for a RADOS namespace of this client.
 func (p Place) ObjectNamespace(what string) string {
 	begin := p.Namespace
 	if begin == "" {
@@ -134,8 +131,8 @@ func (p Place) ObjectNamespace(what string) string {
 	return begin + "-" + strconv.Itoa(p.Client) + "-" + what
 }
 
-// Validate returns an error if a field is missing, or if an engine could take it for something
-// other than a name. To fio, for example, colons and dollars in names have a meaning.
+// Validate returns an error if a field is missing or out of range, or if a name contains characters that an
+// engine may interpret. fio, for example, interprets colons and dollar signs.
 func (p Place) Validate() error {
 	word := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	path := regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
@@ -171,8 +168,8 @@ func (p Place) Validate() error {
 	return errors.Join(append(errs, p.validateTarget())...)
 }
 
-// validateTarget returns an error unless the place has exactly one target, and a CephUser if that is
-// a pool.
+// validateTarget returns an error unless the place has exactly one target. A target that is a pool requires
+// a CephUser.
 func (p Place) validateTarget() error {
 	targets := 0
 	for _, target := range []string{p.Pool, p.Directory, p.Device} {

@@ -1,12 +1,12 @@
-// Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts of
-// a block device. Data that phases overwrite is prefilled too. The first write to a part of a new
-// image allocates an object, and the first write to a part of a new file allocates blocks. Runs on
-// fresh data would measure these allocations, which become rarer as the run proceeds. Overwriting
-// in place costs the same in every run, and applications do that most of the time.
+// Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts of a block
+// device. Even phases that only write use prefilled data. In a new image, the first write to an object
+// allocates it; in a new file, the first write to a block allocates it. Runs on fresh data would measure
+// these allocations, which become rarer as the run proceeds. Overwriting costs the same in every run, and
+// is what applications mostly do.
 //
-// Images that are rolled back before each run have a snapshot, and are filled once more after
-// the snapshot was taken. On the first write to an object after a snapshot, Ceph copies the old
-// data. Without the second filling, only the first run would pay for these copies.
+// Images that are rolled back before each run have a snapshot, and are filled once more after it. On the
+// first write to an object after a snapshot, Ceph copies the old data. Without the second filling, only the
+// first run would pay for these copies.
 package prefill
 
 import (
@@ -31,7 +31,7 @@ const (
 )
 
 // Use says what phases do with the data. Data to read is separate from data to overwrite, so that
-// the data to read keeps its layout.
+// overwriting does not change the layout of the data to read.
 type Use string
 
 // These are the uses.
@@ -45,37 +45,37 @@ const Snapshot = "cephtune-prefilled"
 
 const (
 	mebibyte = 1 << 20
-	// block is the size of each write. A part that is not a multiple of it is written in writes of one
-	// mebibyte.
+	// block is the size of each read and write. A part whose size is not a multiple of block is read and
+	// written one mebibyte at a time.
 	block = 4 * mebibyte
-	// depth is how many blocks are in flight: 64 MiB of the client's memory.
+	// depth is how many operations are in flight: 64 MiB of the client's memory if each writes a block.
 	depth = 16
 )
 
-// These are exit codes with which a repeated command reports that there was nothing to do.
+// These exit codes, ENOENT and EEXIST, mean that an earlier attempt has done the command's work.
 const (
 	noEntry = 2
 	exists  = 17
 )
 
-// Set is data in one or several parts of one size. A part is an image, a number of objects, a
-// file, or a region of the device.
+// Set is data in one or several parts of equal size. A part is an image, a number of objects, a file, or a
+// region of the device.
 type Set struct {
 	Place  place.Place
 	Medium Medium
 	Use    Use
-	// Parts is at least 1.
+	// Parts is the number of parts, at least 1.
 	Parts int
-	// BlockBytes is the size of the largest operation on Objects, which must fit into one object.
+	// BlockBytes is the size of the largest operation. It applies only to Objects, because an operation
+	// must fit into one object.
 	BlockBytes int64
-	// CompressiblePercent and DedupePercent say how much of the contents can be compressed and
-	// deduplicated.
+	// CompressiblePercent and DedupePercent say how much of the data can be compressed or deduplicated.
 	CompressiblePercent, DedupePercent int32
 }
 
-// PartBytes returns the size of each part. It divides DatasetBytes (of all clients, for a shared
-// image) by the number of parts. An image is at most SizeBytes. The size is rounded down to whole
-// objects, blocks or mebibytes, but not to 0.
+// PartBytes returns the size of each part: DatasetBytes divided by the number of parts. A shared image has
+// the DatasetBytes of all clients. An image is at most SizeBytes. The size is rounded down to whole
+// objects, blocks or mebibytes, but never to 0.
 func (s Set) PartBytes() int64 {
 	bytes := s.Place.DatasetBytes
 	if s.shared() {
@@ -95,8 +95,7 @@ func (s Set) PartBytes() int64 {
 	return max(bytes/unit, 1) * unit
 }
 
-// ObjectBytes returns the size of each object of a part: 4 MiB, as in an image, or more if an
-// operation would not fit.
+// ObjectBytes returns the size of each object of a part: 4 MiB, doubled until the largest operation fits.
 func (s Set) ObjectBytes() int64 {
 	size := int64(block)
 	for size < s.BlockBytes {
@@ -110,18 +109,19 @@ func (s Set) ObjectCount() int64 { return s.PartBytes() / s.ObjectBytes() }
 
 func (s Set) shared() bool { return s.Medium == Image && s.Place.Image.Shared }
 
-// rolledBack reports whether the set is rolled back to its prefilled data before each run.
+// rolledBack reports whether the set has snapshots, and is rolled back to them before each run.
 func (s Set) rolledBack() bool {
 	return s.Medium == Image && s.Use == Write && s.Place.Image.RolledBack
 }
 
-// absent reports whether another client writes and removes the set.
+// absent reports whether client 0 writes and removes the set instead of this client.
 func (s Set) absent() bool { return s.shared() && s.Place.Client != 0 }
 
-// base returns a name for the set from everything that determines its contents and layout.
+// base returns a name for the set. Sets of one medium and place have equal names only if their contents and
+// layout are equal.
 func (s Set) base() string {
 	if s.Medium == Device {
-		// There is one device, so all phases share its data.
+		// All phases share the data of the one device.
 		return strconv.FormatInt(s.deviceBytes()/mebibyte, 10) + "m"
 	}
 	base := fmt.Sprintf("%s%dx%dm", s.Use, s.Parts, s.PartBytes()/mebibyte)
@@ -150,10 +150,10 @@ func (s Set) name(part int) string {
 	return name
 }
 
-// ImageName returns the name of a part that is an image.
+// ImageName returns the name of the image that is the given part.
 func (s Set) ImageName(part int) string { return s.name(part) }
 
-// OffsetBytes returns where a part begins within the image, file or device that Options selects.
+// OffsetBytes returns where a part begins in the image, file or device that Options selects.
 func (s Set) OffsetBytes(part int) int64 {
 	if s.Medium == Device {
 		return int64(part) * s.PartBytes()
@@ -161,20 +161,21 @@ func (s Set) OffsetBytes(part int) int64 {
 	return 0
 }
 
-// deviceBytes returns how much of a device is prefilled in all, independent of the number of
+// deviceBytes returns the size of the prefilled part of a device. It does not depend on the number of
 // parts.
 func (s Set) deviceBytes() int64 {
 	s.Parts = 1
 	return s.PartBytes()
 }
 
-// Options returns the fio options that select a part, without its size and number of objects.
+// Options returns the fio options that select the image, objects, file or device of a part. The caller adds
+// offset, size and number of objects.
 func (s Set) Options(part int) []string {
 	switch s.Medium {
 	case Image:
 		return []string{"--rbdname=" + s.name(part)}
 	case Objects:
-		// fio puts the number of the object in place of the variable.
+		// fio replaces $filenum with the number of the object.
 		return []string{"--filename_format=" + s.name(part) + "$filenum"}
 	case File:
 		return []string{"--filename=" + path.Join(s.Place.Directory, s.name(part))}
@@ -184,28 +185,28 @@ func (s Set) Options(part int) []string {
 	return nil
 }
 
-// EngineOptions returns the fio options for the connection to Ceph. For files and devices it returns
-// the option that forbids fio to create them.
+// EngineOptions returns the fio options for the connection to Ceph. For files and devices, it returns the
+// option that forbids fio to create them.
 func (s Set) EngineOptions() []string {
 	switch s.Medium {
 	case Image:
 		return []string{"--clientname=" + s.Place.CephUser, "--pool=" + s.Place.Pool, "--busy_poll=0"}
 	case Objects:
-		// Touching objects would create those that are missing, and warm caches.
+		// Touching would create missing objects, and warm caches.
 		return []string{"--clientname=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "--busy_poll=0", "--touch_objects=0"}
 	case File, Device:
-		// A missing file must be an error: fio would otherwise lay it out while other clients
+		// A missing file must be an error. Otherwise, fio would create the file while other clients
 		// measure.
 		return []string{"--allow_file_create=0"}
 	}
 	return nil
 }
 
-// ContentOptions returns the fio options for the contents of writes.
+// ContentOptions returns the fio options for the contents of writes. smallestBlock is in bytes.
 func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int64) []string {
 	if compressiblePercent == 0 && dedupePercent == 0 {
-		// By default, fio writes random bytes and changes some with each write. Such bytes cannot
-		// be compressed, and take less of the client's CPU time than fresh random bytes.
+		// By default, fio writes random bytes and changes some of them for each write. Such bytes are
+		// incompressible, and take less of the client's CPU time than fresh random bytes.
 		return nil
 	}
 	options := []string{"--refill_buffers=1"}
@@ -220,7 +221,7 @@ func ContentOptions(compressiblePercent, dedupePercent int32, smallestBlock int6
 	return options
 }
 
-// Dataset returns the commands and properties of the set as a load.Dataset.
+// Dataset returns the commands and properties of the set.
 func (s Set) Dataset() load.Dataset {
 	dataset := load.Dataset{Key: string(s.Medium) + "-" + s.base()}
 	dataset.Shared = s.Place.DatasetOwner != "" && (s.Medium == Image || s.Medium == Objects)
@@ -233,7 +234,7 @@ func (s Set) Dataset() load.Dataset {
 		s.Parts = 1
 		dataset.Commands = []task.Command{s.fill(0)}
 		dataset.Warm = []task.Command{s.read(0)}
-		return dataset // A device cannot be removed, and is not wiped.
+		return dataset // Remove is empty: the data stays on the device.
 	}
 	dataset.Bytes = int64(s.Parts) * s.PartBytes()
 	for part := range s.Parts {
@@ -242,7 +243,7 @@ func (s Set) Dataset() load.Dataset {
 		}
 		dataset.Commands = append(dataset.Commands, s.fill(part))
 		if s.rolledBack() {
-			dataset.Bytes += s.PartBytes() // The snapshot keeps this much.
+			dataset.Bytes += s.PartBytes() // The snapshot keeps a second copy.
 			dataset.Commands = append(dataset.Commands, s.snapshot("create", part), s.fill(part), s.snapshot("rollback", part))
 			dataset.Rollback = append(dataset.Rollback, s.AwaitLock(part), s.snapshot("rollback", part))
 		}
@@ -252,8 +253,9 @@ func (s Set) Dataset() load.Dataset {
 	return dataset
 }
 
-// snapshot creates or removes the snapshot of an image's prefilled data, or rolls the image back
-// to it. A rollback needs the lock of the image, and fails rather than wait for it.
+// snapshot returns a command that creates or removes the snapshot of an image's prefilled data, or rolls
+// the image back to it. A rollback needs the exclusive lock of the image, and fails if another client has
+// that lock.
 func (s Set) snapshot(verb string, part int) task.Command {
 	command := task.Command{Argv: []string{
 		"rbd", "--id=" + s.Place.CephUser, "snap", verb, "--pool=" + s.Place.Pool, "--image=" + s.name(part), "--snap=" + Snapshot,
@@ -284,8 +286,8 @@ func (s Set) create(part int) task.Command {
 	return task.Command{Argv: argv, Accept: []int{exists}}
 }
 
-// fill writes a part from end to end. fio does it for all media, because `rbd bench`
-// fills every block with one repeated byte.
+// fill returns a command that writes a whole part. It uses fio for all media, because `rbd bench` fills
+// every block with one repeated byte.
 func (s Set) fill(part int) task.Command {
 	argv := s.throughout("fill", "write")
 	switch s.Medium {
@@ -295,7 +297,7 @@ func (s Set) fill(part int) task.Command {
 		argv = append(argv, "--end_fsync=1", "--fallocate=none")
 	case Objects:
 	}
-	if s.Medium != File { // EngineOptions would forbid fio to create the file.
+	if s.Medium != File { // For File, EngineOptions forbids fio to create the file.
 		argv = append(argv, s.EngineOptions()...)
 	}
 	argv = append(argv, s.Options(part)...)
@@ -305,11 +307,11 @@ func (s Set) fill(part int) task.Command {
 	return task.Command{Argv: argv}
 }
 
-// read reads a part from end to end.
+// read returns a command that reads a whole part.
 func (s Set) read(part int) task.Command {
 	argv := append(s.throughout("warm", "read"), s.EngineOptions()...)
 	if s.Medium == File {
-		// Data in the node's page cache would not be read from the OSDs.
+		// Otherwise, reads might come from the node's page cache instead of the OSDs.
 		argv = append(argv, "--invalidate=1")
 	}
 	return task.Command{Argv: append(argv, s.Options(part)...)}
@@ -327,7 +329,7 @@ func (s Set) throughout(name, pattern string) []string {
 	case Objects:
 		return append(argv, "--ioengine=rados", "--file_service_type=sequential", "--nrfiles="+strconv.FormatInt(s.ObjectCount(), 10))
 	case File:
-		// This is buffered I/O, because not every file system supports direct I/O.
+		// Not every file system supports direct I/O, so fio uses buffered I/O.
 		return append(argv, "--ioengine=libaio", "--direct=0")
 	case Device:
 		return append(argv, "--ioengine=libaio", "--direct=1")
@@ -369,9 +371,9 @@ func (s Set) remove(part int) []task.Command {
 	return nil
 }
 
-// AwaitLock takes and releases the exclusive lock of an image. After a client was killed, Ceph
-// keeps its lock for half a minute, and this wait must not be measured. The command sets a
-// meaningless value, because that requires the lock.
+// AwaitLock returns a command that waits for the exclusive lock of an image. Ceph keeps the lock of a
+// killed client for half a minute, and a phase must not measure that wait. The command sets metadata that
+// has no meaning, because setting metadata requires the lock.
 func (s Set) AwaitLock(part int) task.Command {
 	return task.Command{Argv: []string{
 		"rbd", "--id=" + s.Place.CephUser, "image-meta", "set", "--pool=" + s.Place.Pool, "--image=" + s.name(part),
@@ -379,19 +381,19 @@ func (s Set) AwaitLock(part int) task.Command {
 	}}
 }
 
-// CheckObjects returns a command that fails if the last object of a part is missing. fio's
-// engine ignores missing objects, and "reads" them very fast.
+// CheckObjects returns a command that fails if the last object of a part is missing. fio's ioengine rados
+// ignores missing objects, and would report very fast reads of them.
 func (s Set) CheckObjects(part int) task.Command {
 	last := s.name(part) + strconv.FormatInt(s.ObjectCount()-1, 10)
 	return task.Command{Argv: []string{"rados", "--id=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "stat", last}}
 }
 
-// RemoveObjects returns a command that removes the objects in a namespace if their names begin with
-// prefix, which itself begins with [place.ObjectPrefix]. The namespace "" is the default one.
+// RemoveObjects returns a command that removes the objects of a namespace whose names begin with prefix.
+// The prefix must begin with [place.ObjectPrefix]. The namespace "" is the default namespace.
 //
-// If `rados cleanup` finds the metadata object of a rados bench run, it computes object names from the
-// process ID in that object and this host's name, whether or not such objects exist. RemoveObjects passes
-// a run name without a metadata object, so that `rados cleanup` lists the objects instead.
+// If `rados cleanup` finds the metadata object of a rados bench run, it does not list objects. It computes
+// their names from this host's name and the process ID in the metadata object, even if no such objects
+// exist. RemoveObjects passes a run name without a metadata object, so `rados cleanup` lists the objects.
 func RemoveObjects(p place.Place, namespace, prefix string) task.Command {
 	argv := []string{"rados", "--id=" + p.CephUser, "--pool=" + p.ObjectPool()}
 	if namespace != "" {

@@ -13,38 +13,37 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// runName is the name of the metadata object in which rados bench records what it wrote. The name has
-// the prefix of the other objects, so the object is removed with them.
+// runName is the name of the metadata object in which rados bench records what it wrote. It begins with
+// ObjectPrefix, so the metadata object is removed with the other objects.
 const runName = place.ObjectPrefix + "run"
 
 const (
-	// week is the time limit of a prefill, in seconds. The number of objects, or the task's
-	// deadline, ends a prefill earlier.
+	// week is the time limit of a prefill, in seconds. The number of objects, or the task's deadline, ends
+	// a prefill earlier.
 	week = 7 * 24 * 3600
-	// minimumSeconds is the shortest valid measurement, after the ramp, of a phase that maxObjects
-	// ends.
+	// minimumSeconds is the shortest valid measurement of a phase that ends at MaxObjects. It excludes the
+	// ramp.
 	minimumSeconds = 30
-	// fillBytes is how much of a prefill is in flight at most, in the client's memory. A larger
+	// fillBytes is how many bytes of a prefill are in flight at most, in the client's memory. A larger
 	// operation is in flight alone.
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
-	// allocation is the smallest space that an OSD allocates for its part of an object.
-	// objectOverhead is the size of the object's metadata, rounded up.
+	// allocation is the smallest space, in bytes, that an OSD allocates for its chunk of an object.
+	// objectOverhead is the size of that chunk's metadata, rounded up.
 	allocation     = 4 << 10
 	objectOverhead = 4 << 10
 )
 
 // phase is a phase of rados bench.
 //
-// On each client, each dataset has a RADOS namespace of its own, and so have the objects of a run,
-// which are removed after the run. rados bench names objects by host name and process ID, but
-// records only the process ID: in one namespace, two clients could take each other's objects for
-// their own. A namespace also makes it possible to remove the objects of a killed run, which leaves
-// no metadata object.
+// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. These objects
+// are removed after each run. rados bench names objects by host name and process ID, but records only the
+// process ID. In a shared namespace, two clients could mistake each other's objects for their own. Separate
+// namespaces also make it possible to remove the objects of a killed run, which leaves no metadata object.
 //
-// The phase requests the plain output. In all versions up to Tentacle, the JSON output has
-// messages of rados bench in its midst, and undefined values for stalled seconds.
+// The phase requests the plain output. In all versions up to Tentacle, messages interrupt the JSON output,
+// and some of its values for stalled seconds are undefined.
 type phase struct {
 	spec                    v1alpha1.RadosBench
 	blockBytes, objectBytes int64
@@ -53,7 +52,7 @@ type phase struct {
 
 var _ load.Growing = (*phase)(nil)
 
-// New returns the load of a phase. The error says what is out of range.
+// New returns the load of a phase. The error says which field is out of range.
 func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	b := &phase{spec: spec, blockBytes: spec.BlockSize.Value(), seconds: math.Ceil(spec.Duration.Seconds())}
 	b.objectBytes = b.blockBytes
@@ -79,8 +78,7 @@ func New(spec v1alpha1.RadosBench) (load.Load, error) {
 	return b, nil
 }
 
-// Timing implements load.Load. rados bench has no ramp of its own, so the ramp is cut from the time
-// series.
+// Timing implements load.Load. rados bench supports no ramp, so the ramp is cut from the time series later.
 func (b *phase) Timing() load.Timing {
 	return load.Timing{RampSeconds: b.ramp, Cut: b.ramp > 0, MeasuredSeconds: b.seconds - b.ramp}
 }
@@ -90,8 +88,8 @@ func (b *phase) usesDataset() bool {
 	return b.spec.Mode != v1alpha1.RadosBenchWrite || b.spec.ReuseObjects
 }
 
-// objects returns how many objects are prefilled: enough for the dataset and for the operations in
-// flight, up to rados bench's limit.
+// objects returns how many objects are prefilled: enough for the dataset and for the operations in flight,
+// up to rados bench's limit.
 func (b *phase) objects(p place.Place) int64 {
 	perObject := b.objectBytes / b.blockBytes
 	inFlight := (int64(b.spec.Concurrency) + perObject - 1) / perObject
@@ -150,16 +148,16 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{{
 		Key:   b.key(p),
 		Bytes: objects * b.objectBytes,
-		// Objects of an earlier attempt have other names and would never be read, so they are
-		// removed first.
+		// Objects of an earlier attempt have other names, because names contain the process ID. Phases
+		// would never read them, so they are removed first.
 		Commands: []task.Command{remove, {Argv: fill}},
 		Warm:     b.warm(p, inFlight),
 		Remove:   []task.Command{remove},
 	}}
 }
 
-// warm returns a command that reads all objects once; rados bench then stops by itself. It returns
-// nil for omaps and extended attributes, which rados bench cannot read.
+// warm returns a command that reads all objects once; rados bench seq stops after the last object. It
+// returns nil for omaps and extended attributes, which rados bench cannot read.
 func (b *phase) warm(p place.Place, inFlight int64) []task.Command {
 	if destinationFlag(b.spec.Destination) != "" {
 		return nil
@@ -208,8 +206,8 @@ func (b *phase) writeOptions(p place.Place) []string {
 		options = append(options, flag)
 	}
 	if b.spec.ReuseObjects {
-		// The sizes equal those of the prefill. Without a limit, rados bench would create new
-		// objects after the last one.
+		// With --reuse-bench, the sizes are those of the prefill. Without a limit, rados bench would create
+		// new objects after the last prefilled object.
 		limit := b.objects(p)
 		if b.spec.MaxObjects != nil {
 			limit = min(limit, *b.spec.MaxObjects)
@@ -224,9 +222,8 @@ func (b *phase) writeOptions(p place.Place) []string {
 		"--object-size="+strconv.FormatInt(b.objectBytes, 10))
 }
 
-// limit returns how many new objects the phase may write; 0 means no limit. Without a limit, a
-// phase that ends only after a time would fill a small cluster, and a full cluster blocks the
-// writes of all clients.
+// limit returns how many new objects the phase may write; 0 means no limit. Without a limit, a phase could
+// fill a small cluster, and a full cluster blocks the writes of all clients.
 func (b *phase) limit(p place.Place) int64 {
 	switch {
 	case b.BoundByRoom(p):
@@ -242,8 +239,8 @@ func (b *phase) BoundByRoom(p place.Place) bool {
 	return p.RoomBytes > 0 && !b.usesDataset() && (b.spec.MaxObjects == nil || b.fitting(p) < *b.spec.MaxObjects)
 }
 
-// fitting returns how many objects there is room for, but at least one. rados bench counts
-// operations in 32 bits.
+// fitting returns how many objects fit into RoomBytes, at least one. rados bench counts operations in 32
+// bits.
 func (b *phase) fitting(p place.Place) int64 {
 	chunks := int64(max(p.DataChunks, 1))
 	each := max(b.objectBytes, chunks*allocation) + chunks*objectOverhead
@@ -282,8 +279,8 @@ func modeName(mode v1alpha1.RadosBenchMode) string {
 	return "write"
 }
 
-// destinationFlag returns the option for omaps or extended attributes. It is empty for the
-// contents of objects, the engine's default.
+// destinationFlag returns the option for omaps or extended attributes. It is empty for the contents of
+// objects, the default of rados bench.
 func destinationFlag(destination v1alpha1.RadosBenchDestination) string {
 	switch destination {
 	case v1alpha1.RadosBenchOMap:

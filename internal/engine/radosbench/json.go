@@ -12,9 +12,10 @@ import (
 
 // ParseJSON reads the output of rados bench --format json or json-pretty.
 //
-// Its numbers are strings. Until ceph#66936 (2026), plain messages appeared between, and even
-// within, the lines of the document. In stalled seconds, cur_bw and last_lat are undefined (an
-// int printed as a double), and so is stddev_iops of a write. ParseJSON reads none of the three.
+// Numbers in this output are strings. Until ceph#66936 (2026), messages appeared between and within the
+// lines of the document. In stalled seconds, cur_bw and last_lat are undefined, because rados bench prints
+// an int as a double. The same is true of a write's stddev_iops. ParseJSON reads none of these three
+// members.
 func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	data, err := parse.ReadDocument(r)
 	if err != nil {
@@ -37,8 +38,8 @@ type jsonParser struct {
 	decoder *jsontext.Decoder
 }
 
-// blankMessages overwrites text that is not JSON with spaces, so that offsets in the output stay
-// valid.
+// blankMessages overwrites messages with spaces, so that only JSON remains and offsets stay valid. It
+// returns an error if a message reports a failure.
 func (p *jsonParser) blankMessages() error {
 	for number, start := 1, 0; start < len(p.data); number++ {
 		end := len(p.data)
@@ -65,9 +66,8 @@ func blank(text []byte) {
 	}
 }
 
-// messageIn returns the part of a line that is a message, or nil. Errors, and messages of the
-// clean-up, can begin anywhere in a line of JSON and take up the rest of the line. Any other
-// text is a message only on a line of its own.
+// messageIn returns the message in a line, or nil. A known message may begin anywhere in a line of JSON,
+// and extends to the end of the line. Any other message takes a whole line, which does not begin like JSON.
 func messageIn(line []byte) []byte {
 	for _, message := range []string{
 		"hints = ", "Cleaning up (deleting", "Clean up completed", "Removed ", "Warning: using slow", "error during benchmark",
@@ -82,7 +82,7 @@ func messageIn(line []byte) []byte {
 	return nil
 }
 
-// insideString reports whether a JSON string is open at the end of a text.
+// insideString reports whether a text ends inside a JSON string.
 func insideString(text []byte) bool { return bytes.Count(text, []byte(`"`))%2 == 1 }
 
 func (p *jsonParser) document() error {
@@ -111,7 +111,7 @@ func (p *jsonParser) document() error {
 	return p.nothingElse()
 }
 
-// nothingElse returns an error if the output contains more than one run.
+// nothingElse returns an error if anything follows the document.
 func (p *jsonParser) nothingElse() error {
 	switch value, err := p.decoder.ReadValue(); {
 	case err == io.EOF: //nolint:errorlint // The decoder documents that it returns io.EOF itself.
@@ -152,7 +152,7 @@ func (p *jsonParser) member(name string) error {
 		return p.float(&p.latencyMean, value)
 	case "stddev_latency":
 		return p.float(&p.latencyStddev, value)
-	case "max_latency", "max_latency:": // Before Luminous, the name has a colon.
+	case "max_latency", "max_latency:": // Before Luminous, the name ended in a colon.
 		return p.float(&p.latencyMax, value)
 	case "min_latency":
 		return p.float(&p.latencyMin, value)
@@ -182,7 +182,7 @@ func (p *jsonParser) array() error {
 	return nil
 }
 
-// row reads one row, and keeps only four of its members.
+// row reads one row. It keeps only four members.
 func (p *jsonParser) row() error {
 	if _, err := p.decoder.ReadToken(); err != nil {
 		return p.failed(err)
@@ -205,7 +205,7 @@ func (p *jsonParser) row() error {
 		case "finished":
 			err = p.int(&finished, value)
 		case "avg_bw":
-			r.averageMiBPerSecond, _ = parse.Float(value) // nan and inf leave it 0, unknown.
+			r.averageMiBPerSecond, _ = parse.Float(value) // nan and inf leave 0, which means unknown.
 		case "avg_lat":
 			r.averageLatency, _ = parse.Float(value)
 		}

@@ -5,12 +5,12 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed, each second. Bandwidth has a column of its own. In the
-// first row after a stall, it is the mean over the stalled seconds and the row's own. Operations and
-// latencies count from the beginning, so the values of the last second are the difference of two rows.
+// liveRows reads rows during a run; rados bench prints one each second. Each row has the bandwidth of its
+// second. After a stall, that bandwidth is the mean over the stalled seconds and the row's own second.
+// Operations and mean latency cover the time since the start, so two rows yield the values of one second.
 type liveRows struct {
 	last row
-	// stalledSeconds counts the seconds without an operation before the last row.
+	// stalledSeconds is the length of the current stall, up to and including the last row.
 	stalledSeconds float64
 }
 
@@ -26,7 +26,7 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	l.last = next
 	seconds, operations := float64(next.second-before.second), float64(next.finished-before.finished)
 	if seconds == 0 {
-		return parse.Rate{}, false // Row 0 covers no time.
+		return parse.Rate{}, false // Row 0, for example, covers no time.
 	}
 	rate := parse.Rate{BytesPerSecond: bandwidth * (1 << 20), OperationsPerSecond: operations / seconds}
 	counted := &parse.Counted{Seconds: seconds, Done: result.Done{Operations: operations}}
@@ -42,8 +42,8 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// liveRow reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)".
-// A second in which nothing finished has 0 and a dash.
+// liveRow reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". A stalled
+// second has "cur MB/s" 0 and a dash as "last lat(s)".
 func liveRow(line []byte) (r row, mibPerSecond float64, ok bool) {
 	var fields [8][]byte
 	for i := range fields {

@@ -1,10 +1,12 @@
-// Package radosbench makes the command lines of phases of `rados bench`, and reads its output, plain
-// and JSON, as src/common/obj_bencher.cc of Ceph writes it, from Jewel on. In the output, MB means
-// MiB. A result has no printed rates: "avg MB/s" is a running mean since the start, "cur MB/s" is
-// spread over the stalled seconds before it, "Average IOPS" is truncated to a whole number, and the
+// Package radosbench makes the command lines of `rados bench` and reads its output, plain or JSON. Ceph
+// writes the output in src/common/obj_bencher.cc. The package supports Jewel and later versions. "MB" in
+// the output means MiB.
+//
+// A result contains no printed rates. "avg MB/s" is a running mean since the start. After a stall, "cur
+// MB/s" is a mean that includes the stalled seconds. "Average IOPS" is truncated to a whole number, and the
 // JSON form prints "stddev_iops" with the wrong format of printf. The package computes rates from
-// operations and seconds instead, and the latency of a second from the change of the running mean
-// "avg lat". Only the bandwidth during a run comes from "cur MB/s".
+// operations and seconds instead. It computes the latency of a second from the change of the running mean
+// "avg lat". Only the bandwidth shown during a run comes from "cur MB/s".
 package radosbench
 
 import (
@@ -48,51 +50,49 @@ func containsAny(head []byte, marks ...string) bool {
 	return false
 }
 
-// maxRows bounds the memory for the rows of a run: a week of seconds.
+// maxRows limits the rows of a run, and so their memory: one row each second for a week.
 const maxRows = 7 * 24 * 3600
 
 // mebibyte is the unit that rados bench calls MB.
 const mebibyte = 1 << 20
 
-// usualRows is the number of rows to expect: up to ten minutes.
+// usualRows is the initial capacity for rows, enough for ten minutes.
 const usualRows = 640
 
-// A row is the line that rados bench printed at the end of one second.
+// row is the line that rados bench prints at the end of one second.
 type row struct {
 	second   int64
 	finished int64
-	// averageMiBPerSecond is the running mean since the start, which yields the exact time of
-	// the row; 0 if unknown.
+	// averageMiBPerSecond is the mean since the start; 0 if unknown. It yields the exact time of the row.
 	averageMiBPerSecond float64
-	// averageLatency is the mean of all operations since the start, which yields the mean of the
-	// row's own operations; 0 if unknown.
+	// averageLatency is the mean latency, in seconds, of all operations since the start; 0 if unknown. It
+	// yields the mean latency of the row's own operations.
 	averageLatency float64
 }
 
-// A bench is the content of an output, in either format.
+// bench is the content of an output in either format.
 type bench struct {
 	format   string
 	settings map[string]string
 	notes    parse.Notes
 
-	// decimals says that latencies are printed with six decimals instead of six significant
-	// digits.
+	// decimals says that latencies are printed with six decimals, not with six significant digits.
 	decimals bool
 
 	rows    []row
-	tooLong bool // More than maxRows rows.
+	tooLong bool // The run has more than maxRows rows.
 
-	// requestedSeconds and maxObjects are from the head of a write; 0 if unknown.
+	// requestedSeconds and maxObjects are limits from the head of a write's output; 0 if unknown.
 	requestedSeconds float64
 	maxObjects       int64
 
-	// The fields below are the summary. Missing fields are nil.
+	// The fields below are the summary. A field that the output lacks is nil.
 	direction       result.DirectionName
 	seconds         *float64
 	operations      *int64
 	operationBytes  *int64
 	mibPerSecond    *float64
-	bandwidthLine   int // The line with mibPerSecond.
+	bandwidthLine   int // The number of the line with mibPerSecond.
 	latencyMean     *float64
 	latencyStddev   *float64
 	latencyMin      *float64
@@ -104,14 +104,14 @@ func newBench(format string) *bench {
 	return &bench{format: format, settings: map[string]string{}, rows: make([]row, 0, usualRows)}
 }
 
-// These are the kinds of number that setInt and setFloat expect, for error messages.
+// wantInt and wantFloat say in error messages which values setInt and setFloat expect.
 const (
 	wantInt   = "a whole number, once"
 	wantFloat = "a finite number, once"
 )
 
-// setInt sets a field of the summary. It returns false if the field was set before, or if the value
-// is not a whole number.
+// setInt sets a field of the summary. It returns false if the field was already set, or if the value is not
+// a whole number.
 func setInt(into **int64, value []byte) bool {
 	n, ok := parse.Int(value)
 	if !ok || *into != nil {
@@ -145,7 +145,7 @@ func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
 	b.maxObjects, _ = parse.Int([]byte(maxObjects))
 }
 
-// addRow adds a row, and reports whether it is consistent with the rows before it.
+// addRow adds a row, and reports whether the row is consistent with the previous row.
 func (b *bench) addRow(r row) bool {
 	if n := len(b.rows); n > 0 {
 		last := b.rows[n-1]
@@ -161,7 +161,8 @@ func (b *bench) addRow(r row) bool {
 	return true
 }
 
-// result turns the parsed output into a result or an error. line is the last line that was read.
+// result turns the parsed output into a result or an error. line is the number of the last line that was
+// read.
 func (b *bench) result(options parse.Options, line int) (*result.Result, error) {
 	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
 		return nil, &parse.IncompleteError{
@@ -192,9 +193,9 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 	return res, nil
 }
 
-// partial returns a result from the rows of a stopped run, which lacks a summary. It returns nil
-// if no operation has finished, or if operationBytes is 0. The caller passes that size, because
-// only a write prints it in a head.
+// partial returns a result from the rows of a stopped run, whose output lacks a summary. It returns nil if
+// no operation has finished, or if operationBytes is 0. The caller passes operationBytes, because a read
+// prints the size of its operations only in the summary.
 func (b *bench) partial(operationBytes int64) *result.Result {
 	if len(b.rows) == 0 || operationBytes <= 0 {
 		return nil
@@ -249,9 +250,9 @@ func (b *bench) build() *result.Result {
 	return res
 }
 
-// checkBandwidth guards against an output that contradicts itself. Before Octopus, for example,
-// a read of parts of objects counted whole objects. The printed value may have only three
-// digits, so checkBandwidth allows a difference of about 1 %.
+// checkBandwidth returns an error if the printed bandwidth contradicts the totals. Before Octopus, for
+// example, rados bench counted whole objects when it read parts of objects. The printed bandwidth may have
+// only three digits, so a difference of about 1 % is allowed.
 func (b *bench) checkBandwidth() error {
 	if b.mibPerSecond == nil {
 		return nil
@@ -267,9 +268,9 @@ func (b *bench) checkBandwidth() error {
 	}
 }
 
-// checkDuration compares the duration with the caller's request, or with the request that the
-// output mentions. It ignores the latter if a number of objects could end the run. It also compares
-// the bytes with the caller's request.
+// checkDuration returns an error if the run was much shorter than requested, or moved fewer bytes than
+// requested. If the caller requests no time, the time in the output's head counts, unless a number of
+// objects could end the run.
 func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	requested := options.RequestedSeconds
 	if requested == 0 && b.maxObjects == 0 {
@@ -287,8 +288,8 @@ func (b *bench) checkDuration(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// latency returns the moments from the summary. Reads have no standard deviation, and
-// percentiles are never printed.
+// latency returns the moments from the summary; nil if the summary lacks a mean. rados bench prints no
+// standard deviation for reads, and never prints percentiles.
 func (b *bench) latency() *result.Latency {
 	if b.latencyMean == nil {
 		return nil

@@ -1,8 +1,7 @@
 package radosbench
 
-// scanRow reads a well-formed row in one pass: most of an output is rows, and nearly all are
-// well formed. It leaves all other lines to [textParser.line], which parses them or returns an
-// error.
+// scanRow reads a well-formed row in one pass, for speed: most lines are such rows. For all other lines it
+// returns false, and [textParser.line] parses them.
 func scanRow(line []byte) (r row, ok bool) {
 	at := 0
 	if r.second, at, ok = scanInt(line, at); !ok {
@@ -26,7 +25,7 @@ func scanRow(line []byte) (r row, ok bool) {
 	return r, ok
 }
 
-// skipFields skips two fields that look like numbers, with spaces before each.
+// skipFields skips two fields that look like numbers, with spaces before each and one after them.
 func skipFields(line []byte, at int) (behind int, ok bool) {
 	for range 2 {
 		at = skipSpaces(line, at)
@@ -53,7 +52,7 @@ func skipSpaces(line []byte, at int) int {
 	return len(line)
 }
 
-// scanLast is scanDecimal for the number at the end of the line.
+// scanLast is like scanDecimal, for the number at the end of the line.
 func scanLast(line []byte, at int) (f float64, ok bool) {
 	text := line[skipSpaces(line, at):]
 	if len(text) == 0 || len(text) > 16 {
@@ -83,7 +82,8 @@ func scanLast(line []byte, at int) (f float64, ok bool) {
 	return float64(digits) / scale, text[whole] == '.' && whole > 0 && scale > 1
 }
 
-// scanInt reads a whole number of up to 18 digits, with spaces before it and one after it.
+// scanInt reads a whole number of up to 18 digits, with spaces before it and one after it. behind is the
+// index of that last space.
 func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
 	start := at
 	for i, c := range line[at:] {
@@ -102,7 +102,7 @@ func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
 	return n, len(line), false
 }
 
-// skipInt is scanInt for a number that is not used.
+// skipInt is like scanInt, but does not compute the number.
 func skipInt(line []byte, at int) (behind int, ok bool) {
 	at = skipSpaces(line, at)
 	for i, c := range line[at:] {
@@ -113,8 +113,8 @@ func skipInt(line []byte, at int) (behind int, ok bool) {
 	return len(line), false
 }
 
-// scanDecimal reads a number of up to 15 digits, with or without a point, with spaces before it and
-// one after it. The value is correctly rounded, since digits and power of ten are exact.
+// scanDecimal reads a number of up to 15 digits, with or without a point. Spaces precede the number, and
+// one follows it. The value is correctly rounded, because its digits and the power of ten are exact.
 func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	whole, at, _ := scanInt(line, at)
 	digits, scale := whole, 1.0
@@ -128,7 +128,7 @@ func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
 	return float64(digits) / scale, at, ok
 }
 
-// countFields counts fields that look like numbers. It returns -1 if a field does not.
+// countFields returns the number of fields, or -1 if a field does not look like a number.
 func countFields(line []byte) int {
 	fields, before := 0, byte(' ')
 	for _, c := range line {
@@ -145,8 +145,8 @@ func countFields(line []byte) int {
 	return fields
 }
 
-// numberish holds the characters of numbers that C++ prints, including nan and inf, and the dash
-// of a stalled second.
+// numberish marks the characters of a field that looks like a number: those of C++'s numbers, nan and inf,
+// and the dash of a stalled second.
 var numberish = func() (are [256]bool) { //nolint:gochecknoglobals // A table of constants.
 	for _, c := range []byte("0123456789.-+enaif") {
 		are[c] = true

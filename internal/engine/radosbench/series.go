@@ -4,8 +4,8 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// series turns the rows into intervals. Operations after the last row form a last interval, so
-// that the intervals add up to the totals.
+// series turns the rows into intervals. Operations after the last row form one more interval, so that the
+// intervals add up to the totals.
 func (b *bench) series() *result.Series {
 	if len(b.rows) == 0 || b.tooLong {
 		return nil
@@ -20,7 +20,7 @@ func (b *bench) series() *result.Series {
 		}
 		last, lastTime = r, times[i]
 	}
-	// A rest of less than a millisecond is a rounding error, not an interval.
+	// If less than a millisecond remains, it is a rounding error, not an interval.
 	if rest := *b.operations - last.finished; rest >= 0 && *b.seconds > lastTime+0.001 {
 		s.add(lastTime, *b.seconds, rest, *b.operationBytes)
 	}
@@ -35,11 +35,11 @@ func (b *bench) series() *result.Series {
 // interval.
 const sufficient = 0.02
 
-// setLatencies fills the column of latencies, if the running mean yields them. If its digits do
-// not suffice for one interval, several intervals share their mean, so that the total stays
-// correct. An interval without operations has 0.
+// setLatencies computes the latency of each interval from the running means in the rows. If their digits do
+// not suffice for one interval, several intervals share one mean, so that the total stays correct. An
+// interval without operations has latency 0. Without usable running means, the series has no latencies.
 func (b *bench) setLatencies(s *result.Series) {
-	first := 0 // rados bench prints row 0 before the first operation.
+	first := 0 // Row 0 may precede the first operation; it is no interval then.
 	for first < len(b.rows) && b.rows[first].finished == 0 && b.rows[first].second == 0 {
 		first++
 	}
@@ -51,8 +51,8 @@ func (b *bench) setLatencies(s *result.Series) {
 		rows = append(rows, row{finished: *b.operations, averageLatency: *b.latencyMean})
 	}
 	latencies := make([]float64, len(rows))
-	// The loop runs backwards, because the running mean always has enough digits for the first
-	// operations.
+	// The loop runs backwards. An interval without enough digits is merged with earlier ones, and the
+	// running mean always has enough digits for the first operations.
 	end := len(rows)
 	for i := end - 1; i >= 0; i-- {
 		var before row
@@ -74,12 +74,12 @@ func (b *bench) setLatencies(s *result.Series) {
 	}
 }
 
-// latencyBetween returns the mean latency of the operations that completed between
-// two rows, if the digits of the running means suffice for it.
+// latencyBetween returns the mean latency of the operations that completed between two rows. It returns
+// false if the digits of the running means do not suffice.
 func (b *bench) latencyBetween(from, to row) (float64, bool) {
 	before, behind := float64(from.finished), float64(to.finished)
 	sum := to.averageLatency*behind - from.averageLatency*before
-	// lost is the sum of the largest rounding errors of the printed means, times their weights.
+	// lost is the largest error of sum that rounding of the printed means can cause.
 	lost := 5e-6 * (to.averageLatency*behind + from.averageLatency*before)
 	if b.decimals {
 		lost = 0.5e-6 * (behind + before)
@@ -93,10 +93,10 @@ func (b *bench) latencyBetween(from, to row) (float64, bool) {
 
 // rowTimes returns when each row was printed, in seconds since the start.
 //
-// The first column counts rows; it is not a time. All rows are printed a fraction of a second later
-// than their number says. The running mean reveals this fraction, as it is bytes divided by time. A
-// row without a running mean has its number as the time. If the running mean of a row has too few
-// digits, all rows have their numbers as times.
+// The first column counts rows. rados bench prints each row a fraction of a second after that number of
+// seconds. The running mean is bytes divided by time, so it yields the exact time. Without a running mean,
+// the time of a row is its number. If any computed time is implausible, the times of all rows are their
+// numbers.
 func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 	times := make([]float64, len(b.rows))
 	measured := true
@@ -106,8 +106,8 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 		if r.finished > 0 && r.averageMiBPerSecond > 0 {
 			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
 		}
-		// A row is never early, and a little late because of rados bench's loop. A delay of a
-		// second or more shows that digits were lost, or that the machine was suspended.
+		// A row is never early, and slightly late because of rados bench's loop. A delay of more than a
+		// second shows that the mean has too few digits, or that the machine was suspended.
 		late := t - float64(r.second)
 		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {
 			measured = false
@@ -123,7 +123,7 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 	return times, result.NominalBoundaries
 }
 
-// seriesBuilder builds a series with both columns of rates.
+// seriesBuilder builds a series with rates of operations and bytes.
 type seriesBuilder struct{ *result.Series }
 
 func newSeries(capacity int, boundaries result.Boundaries) seriesBuilder {

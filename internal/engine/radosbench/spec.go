@@ -28,9 +28,9 @@ type phaseSpec struct {
 // Load implements [load.Spec].
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RadosBench) }
 
-// Traits implements [load.Spec]. Not every phase has windows, because not every phase runs for as
-// long as requested: mode Seq ends when it has read all objects, a write that reuses objects when it
-// has overwritten them all, and a write with maxObjects when it has written that many.
+// Traits implements [load.Spec]. Windows require that the phase runs for the requested time. A phase of
+// mode Seq ends after reading all objects. With ReuseObjects, a phase ends after overwriting all objects,
+// and with MaxObjects after writing that many.
 func (s phaseSpec) Traits() load.Traits {
 	traits := load.Traits{
 		BlockBytes:     s.BlockSize.Value(),
@@ -65,7 +65,7 @@ func (s phaseSpec) Field(field v1alpha1.WorkloadField) (string, bool) {
 	case v1alpha1.WorkloadBlockSize:
 		return s.BlockSize.String(), true
 	case v1alpha1.WorkloadObjectSize:
-		size := ptr.Deref(s.ObjectSize, s.BlockSize) // The block size is rados bench's default.
+		size := ptr.Deref(s.ObjectSize, s.BlockSize) // By default, objects are as large as blocks.
 		return size.String(), true
 	}
 	return "", false

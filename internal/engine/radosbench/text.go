@@ -8,11 +8,11 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// ParseText reads the plain output of one run of rados bench write, seq or rand.
+// ParseText reads the plain output of one run of rados bench write, seq or rand. For the errors see
+// [parse.Format].
 //
-// Lines may have the timestamps of --show-time; header and latency lines may
-// repeat every 20 rows; a second in which nothing completed has "0" and "-". For
-// the errors see [parse.Format].
+// Lines may have the timestamps of --show-time. The column titles and a line of latencies may repeat every
+// 20 rows. A stalled second has "0" as bandwidth and "-" as latency.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{bench: newBench(TextFormat), lines: parse.NewLines(r)}
 	for p.lines.Next() {
@@ -53,9 +53,9 @@ func (p *textParser) line(line []byte) error {
 	return p.other(line)
 }
 
-// isRow reports whether a line is meant as a row, so that a damaged row causes an error. Ceph's
-// own log lines are not rows: without their time they begin with a thread ID, which may look
-// like a number, and a priority such as -1.
+// isRow reports whether a line begins like a row. A damaged row then causes an error instead of a warning.
+// Ceph's own log lines are not rows: after their timestamp come a thread ID, which may look like a number,
+// and a priority such as -1.
 func isRow(field, rest []byte) bool {
 	if _, ok := parse.Int(field); !ok {
 		return false
@@ -64,9 +64,9 @@ func isRow(field, rest []byte) bool {
 	return len(next) == 0 || next[0] != '-'
 }
 
-// withoutTimestamp removes the time before a line. --show-time adds it to all lines, and the
-// "min lat" line always has it: "2016-08-25 15:33:01.123456 " from an older Ceph,
-// "2026-01-15T16:08:38.887+0000 " from a newer one.
+// withoutTimestamp removes the timestamp before a line. --show-time adds a timestamp to all lines, and the
+// "min lat" line always has one. Older versions of Ceph print "2016-08-25 15:33:01.123456 ", newer versions
+// "2026-01-15T16:08:38.887+0000 ".
 func withoutTimestamp(line []byte) []byte {
 	const date = len("2006-01-02")
 	if len(line) <= date || line[0] != '2' || line[4] != '-' || line[7] != '-' {
@@ -74,14 +74,13 @@ func withoutTimestamp(line []byte) []byte {
 	}
 	first, rest := parse.Field(line)
 	if len(first) == date {
-		_, rest = parse.Field(rest) // In this form, the time is a field of its own.
+		_, rest = parse.Field(rest) // In the older form, date and time are two fields.
 	}
 	return rest
 }
 
-// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". It
-// checks only the form of the sixth and seventh column, in which -1, 0 and - stand for missing
-// values.
+// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". It checks only
+// the form of the sixth and seventh columns, in which -1, 0 and - stand for missing values.
 func (p *textParser) row(field, rest []byte) error {
 	var r row
 	var ok [4]bool
@@ -99,14 +98,14 @@ func (p *textParser) row(field, rest []byte) error {
 	if countFields(average) != 1 {
 		return p.unexpected("avg MB/s in the fifth column")
 	}
-	r.averageMiBPerSecond, _ = parse.Float(average) // nan and inf leave it 0, unknown.
+	r.averageMiBPerSecond, _ = parse.Float(average) // nan and inf leave 0, which means unknown.
 	for range 3 {
 		field, rest = parse.Field(rest)
 		if countFields(field) != 1 {
 			return p.unexpected("a row of eight numbers or dashes")
 		}
 	}
-	r.averageLatency, _ = parse.Float(field) // nan and inf leave it 0, unknown.
+	r.averageLatency, _ = parse.Float(field) // nan and inf leave 0, which means unknown.
 	if field, _ = parse.Field(rest); field != nil {
 		return p.unexpected("a row of eight columns")
 	}
@@ -125,7 +124,7 @@ func cutLabel(line []byte) (label, value []byte, ok bool) {
 	return bytes.TrimSpace(label), bytes.TrimSpace(value), ok
 }
 
-// summary takes one line of the summary and reports whether it was one.
+// summary reads one line of the summary. It returns false for a line with another label.
 func (p *textParser) summary(label, value []byte) (bool, error) {
 	switch string(label) {
 	case "Total time run":
@@ -194,10 +193,10 @@ func (p *textParser) header(text []byte) error {
 	return nil
 }
 
-// isChatter recognises lines without figures.
+// isChatter recognises lines that a result does not need.
 func isChatter(text []byte) bool {
 	for _, start := range []string{
-		"sec ", "min lat:", "hints = ", "Average IOPS", // Luminous prints no colon.
+		"sec ", "min lat:", "hints = ", "Average IOPS", // Luminous prints "Average IOPS" without a colon.
 		"Cleaning up (", "Clean up completed", "Removed ", "Warning: using slow linear search",
 	} {
 		if bytes.HasPrefix(text, []byte(start)) {
@@ -207,8 +206,7 @@ func isChatter(text []byte) bool {
 	return false
 }
 
-// isFailure recognises the messages with which rados bench gives up, or reports an object whose
-// contents are wrong.
+// isFailure recognises messages that rados bench failed, or that an object has wrong contents.
 func isFailure(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("error during benchmark")) ||
 		bytes.HasPrefix(text, []byte("error opening pool")) ||

@@ -15,26 +15,26 @@ import (
 const (
 	// minimumSeconds is the shortest valid measurement.
 	minimumSeconds = 30
-	// A measurement may take patience times the intended duration, plus a minute.
+	// patience times the intended duration, plus a minute, is the time limit of a measurement.
 	patience = 5
-	// stepsSeconds is the time limit of the steps of a task. It exceeds the time for which Ceph
+	// stepsSeconds is the time limit of the steps before a measurement. It exceeds the time for which Ceph
 	// keeps the lock of a killed client, because a step may wait for that lock.
 	stepsSeconds = 120
-	// firstPatternByte is the first version of Ceph with --pattern-byte: Tentacle.
+	// firstPatternByte is the first major version of Ceph with --pattern-byte: Tentacle.
 	firstPatternByte = 20
 )
 
-// phase is a phase of rbd bench. Writes overwrite a prefilled image. Each client has its own
-// image unless the target shares one. The image is as large as its prefilled data, because the
-// engine always uses the whole image.
+// phase is a phase of rbd bench. Writes overwrite a prefilled image. Each client has its own image unless
+// the target shares one. The image is as large as its prefilled data, because rbd bench always uses the
+// whole image.
 type phase struct {
 	spec    v1alpha1.RBDBench
 	ioBytes int64
-	total   int64   // 0 if pilots have to measure it.
+	total   int64   // In bytes; 0 if pilots (short runs) determine it.
 	seconds float64 // The intended duration.
 }
 
-// New returns the load of a phase. The error says what is out of range.
+// New returns the load of a phase. The error says which field is out of range.
 func New(spec v1alpha1.RBDBench) (load.Piloted, error) {
 	b := &phase{spec: spec, ioBytes: spec.IOSize.Value(), seconds: spec.Duration.Seconds()}
 	if spec.IOTotal != nil {
@@ -79,11 +79,10 @@ func (b *phase) Datasets(p place.Place) []load.Dataset {
 	return []load.Dataset{b.image(p).Dataset()}
 }
 
-// Namespaces implements load.Load. It returns none: rbd bench creates no objects besides those
-// of images.
+// Namespaces implements load.Load. It returns nil, because rbd bench creates only objects of images.
 func (*phase) Namespaces(place.Place) []string { return nil }
 
-// Tidy implements load.Load. It has no commands, because a run overwrites existing data.
+// Tidy implements load.Load. It returns nil, because a run works on existing data.
 func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
 
 // Task implements load.Load.
@@ -152,7 +151,7 @@ func (b *phase) argv(p place.Place, image string, total int64) []string {
 	return argv
 }
 
-// incompressible reports whether the command has to set the pattern of the data.
+// incompressible reports whether the command must request incompressible data.
 func (b *phase) incompressible() bool {
 	return b.spec.IOType != v1alpha1.RBDBenchRead && b.spec.DataPattern == v1alpha1.RBDBenchIncompressible
 }

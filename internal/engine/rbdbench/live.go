@@ -8,10 +8,10 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// liveRows reads rows as they are printed. Their rates are means over five rows. The second
-// column counts operations from the beginning, so its difference to the previous row is exact.
+// liveRows reads rows during a run. Their rates are means over five rows. The second column counts
+// operations from the start, so the difference between two rows is exact.
 type liveRows struct {
-	bytes              float64 // bytes per operation, from the head; 0 if the head was not seen
+	bytes              float64 // per operation, from the head; 0 if the head was not seen
 	second, operations int64
 	begun              bool
 }
@@ -43,7 +43,8 @@ func (l *liveRows) Line(line []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// ioSizeOf reads the head: "bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern random".
+// ioSizeOf reads the bytes per operation from the head:
+// "bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern random".
 func ioSizeOf(line []byte) (float64, bool) {
 	if !bytes.HasPrefix(line, []byte("bench ")) {
 		return 0, false
@@ -54,8 +55,8 @@ func ioSizeOf(line []byte) (float64, bool) {
 	return float64(size), found && ok
 }
 
-// liveRate reads a row as it is printed: "    1      3808   3839.36    15 MiB/s", and
-// from older versions "16650199.05". The rates are means over five rows.
+// liveRate reads the rates of a row such as "    1      3808   3839.36    15 MiB/s". Older versions print
+// the last column as "16650199.05".
 func liveRate(line []byte) (parse.Rate, bool) {
 	second, line := parse.Field(line)
 	operations, line := parse.Field(line)
@@ -77,7 +78,7 @@ func liveRate(line []byte) (parse.Rate, bool) {
 	return rate, true
 }
 
-// liveUnit returns the bytes of a unit such as "MiB/s" or "B/s".
+// liveUnit returns the number of bytes in a unit such as "MiB/s" or "B/s". Without a unit, it returns 1.
 func liveUnit(unit []byte) (float64, bool) {
 	if unit == nil {
 		return 1, true

@@ -1,10 +1,9 @@
-// Package rbdbench makes the command lines of phases of `rbd bench`, and reads its output, as
-// src/tools/rbd/action/Bench.cc of Ceph writes it: from the version that printed bytes per second as
-// a number (up to Nautilus) to the one that prints "43 MiB/s".
+// Package rbdbench makes the command lines of `rbd bench` and reads its output. Ceph writes the output in
+// src/tools/rbd/action/Bench.cc. The package supports both forms of the output: up to Nautilus, bytes per
+// second are a plain number; later versions print "43 MiB/s".
 //
-// When SIGTERM stops rbd bench, it exits with 0 and a normal summary. A run is therefore valid
-// only if it moved all requested bytes. rbd bench reports no latency, and in readwrite mode no
-// I/O errors.
+// When SIGTERM stops rbd bench, it prints a normal summary and exits with 0. Therefore, a run is valid only
+// if it moved all requested bytes. rbd bench reports no latency, and in readwrite mode no I/O errors.
 package rbdbench
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/cephtune/cephtune/internal/result"
 )
 
-// Format is the name of the one format of rbd bench.
+// Format is the name of rbd bench's only format.
 const Format = "rbd-bench-text"
 
 // Formats lists the formats of rbd bench.
@@ -29,17 +28,17 @@ func detect(head []byte) bool {
 	return bytes.Contains(head, []byte("bench  type ")) || bytes.Contains(head, []byte("OPS   OPS/SEC"))
 }
 
-// maxRows bounds the memory for the rows of a run: a week of seconds.
+// maxRows limits the rows of a run, and so their memory: one row each second for a week.
 const maxRows = 7 * 24 * 3600
 
-// Parse reads the output of one run of rbd bench write, read or readwrite. For the
-// errors see [parse.Format].
+// Parse reads the output of one run of rbd bench write, read or readwrite. For the errors see
+// [parse.Format].
 //
-// Parse computes the seconds from bytes per second if that is a plain number, otherwise from
-// operations per second, which is then printed to six digits. The printed elapsed time is
-// truncated to whole seconds. The series comes from the column of operations, since the printed
-// rates are means over five rows. A series belongs to one direction, so a readwrite run, whose
-// rows mix reads and writes, has no series.
+// The printed elapsed time is truncated to whole seconds, so Parse computes it more exactly. It divides the
+// bytes by bytes per second if that is a plain number. Otherwise it divides the operations by operations
+// per second, which then has six digits. The series comes from the column of operations, since the printed
+// rates are means over five rows. A series belongs to one direction. The rows of a readwrite run mix reads
+// and writes, so such a run has no series.
 func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &parser{lines: parse.NewLines(r)}
 	for p.lines.Next() {
@@ -53,16 +52,16 @@ func Parse(r io.Reader, options parse.Options) (*result.Result, error) {
 	return p.result(options)
 }
 
-// A row holds the number of operations at the end of a second.
+// row is the number of operations from the start of the run to the end of a second.
 type row struct{ second, operations int64 }
 
-// A tally is one line of the summary.
+// tally is one line of the summary.
 type tally struct {
 	line                int
 	operations          int64
 	operationsPerSecond float64
 	precision           float64 // The largest relative error of operationsPerSecond.
-	bytesPerSecond      float64 // 0 if printed with a unit, and so rounded.
+	bytesPerSecond      float64 // 0 if printed with a unit, and so too coarse.
 }
 
 type parser struct {
@@ -136,7 +135,7 @@ func (p *parser) head(rest []byte) error {
 	return p.unexpected("type read, write or readwrite in the head")
 }
 
-// row reads "SEC OPS OPS/SEC BYTES/SEC". It checks only the form of the rates.
+// row reads "SEC OPS OPS/SEC BYTES/SEC". It checks the form of the rates, but does not keep them.
 func (p *parser) row(first, rest []byte) error {
 	var r row
 	r.second, _ = parse.Int(first)
@@ -171,8 +170,9 @@ func (p *parser) row(first, rest []byte) error {
 	return nil
 }
 
-// bytesPerSecond reads "16650199.05"; "16 MiB/s" is too coarse to be useful, and yields 0. Further
-// text on the line becomes a warning, because it shows that the output was edited.
+// bytesPerSecond reads a plain number such as "16650199.05". It returns 0 for a value such as "16 MiB/s",
+// which is too coarse to be useful. Further text on the line becomes a warning, because rbd bench does not
+// print any.
 func (p *parser) bytesPerSecond(rest []byte) (float64, error) {
 	number, rest := parse.Field(rest)
 	value, ok := parse.Float(number)
@@ -199,7 +199,7 @@ func (p *parser) elapsedLine(rest []byte) error {
 	return p.tally(&p.total, rest, "ops:", "ops/sec:", "bytes/sec:")
 }
 
-// tally reads three labelled values.
+// tally reads a line of the summary: three labelled values.
 func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth string) error {
 	if *into != nil {
 		return p.unexpected("the output of one run")
@@ -234,8 +234,8 @@ func (p *parser) tally(into **tally, rest []byte, operations, rate, bandwidth st
 	return err
 }
 
-// precision returns the largest relative error of a printed number: half a unit of its last
-// digit. Older versions print two digits after the point, newer ones six in all.
+// precision returns the largest relative error of a printed number: half a unit of its last digit. Older
+// versions print two decimals, newer versions six significant digits.
 func precision(printed []byte, value float64) float64 {
 	const sixDigits = 5e-6
 	point := bytes.IndexByte(printed, '.')
@@ -246,7 +246,7 @@ func precision(printed []byte, value float64) float64 {
 	return max(sixDigits, 0.5*math.Pow10(-decimals)/value)
 }
 
-// labelled returns the field after a label, or nil if the line has another label.
+// labelled returns the field after a label, or nil if the line begins with another label.
 func labelled(line []byte, label string) (value, rest []byte) {
 	found, rest := parse.Field(line)
 	if string(found) != label {
@@ -314,7 +314,8 @@ func (p *parser) result(options parse.Options) (*result.Result, error) {
 	return res, nil
 }
 
-// seconds returns the elapsed time, checked against the printed whole seconds.
+// seconds returns the elapsed time. It returns an error if the figures of the summary contradict each
+// other.
 func (p *parser) seconds() (float64, error) {
 	seconds := float64(p.total.operations) / p.total.operationsPerSecond
 	slack := 2 * p.total.precision * seconds
@@ -372,7 +373,8 @@ func (p *parser) build(seconds float64) *result.Result {
 	return res
 }
 
-// checkComplete distinguishes a complete run from one that SIGTERM stopped, and checks its duration.
+// checkComplete returns an error if the run moved too few bytes, as after SIGTERM, or was much shorter than
+// requested.
 func (p *parser) checkComplete(res *result.Result, seconds float64, options parse.Options) error {
 	asked := max(p.bytesAsked, options.RequestedBytes)
 	if done := p.total.operations * p.ioSize; done < asked {
@@ -384,9 +386,9 @@ func (p *parser) checkComplete(res *result.Result, seconds float64, options pars
 	return parse.CheckDuration(res, seconds, options.RequestedSeconds)
 }
 
-// series turns the rows into intervals. Seconds without I/O have no row, so an
-// interval may be longer than a second. rbd bench prints a row as soon as a second
-// is over, so whole seconds are close to the true times.
+// series turns the rows into intervals. Seconds without I/O have no row, so an interval may be longer than
+// a second. rbd bench prints a row as soon as a second is over, so whole seconds are close to the true
+// times.
 func (p *parser) series(seconds float64) *result.Series {
 	if len(p.rows) == 0 || p.tooLong {
 		return nil
@@ -406,7 +408,7 @@ func (p *parser) series(seconds float64) *result.Series {
 	for _, r := range p.rows {
 		add(float64(r.second), r.operations)
 	}
-	add(seconds, p.total.operations) // Operations after the last row, so that the intervals add up.
+	add(seconds, p.total.operations) // Operations after the last row: the intervals then add up to the total.
 	if s.Len() == 0 {
 		return nil
 	}

@@ -21,10 +21,9 @@ func specOf(phase *v1alpha1.Phase) load.Spec {
 }
 
 const (
-	// maxIOTotal, in bytes, is more than any run can write.
+	// maxIOTotal, in bytes, is the most to which Lengthen raises a total. No run can write that much.
 	maxIOTotal = 1 << 50
-	// endlessBytes is the amount for a load that runs until it is stopped: a week at 190 GB a
-	// second.
+	// endlessBytes is the amount for a load that runs until it is stopped. At 186 GB/s, it lasts a week.
 	endlessBytes = 100 << 50
 )
 
@@ -33,7 +32,8 @@ type phaseSpec struct{ *v1alpha1.RBDBench }
 // Load implements [load.Spec].
 func (s phaseSpec) Load() (load.Load, error) { return New(*s.RBDBench) }
 
-// Traits implements [load.Spec]. rbd bench has no windows: it ends when it has moved all bytes.
+// Traits implements [load.Spec]. Windows is false, because rbd bench ends after a number of bytes, not
+// after a time.
 func (s phaseSpec) Traits() load.Traits {
 	return load.Traits{
 		BlockBytes:     s.IOSize.Value(),

@@ -10,9 +10,9 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 )
 
-// BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and
-// the number of series that did not fit. A sweep's benchmark has series only while it is in
-// progress: afterwards, the sweep's series have its objective.
+// BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and the number of
+// series that did not fit. A sweep's benchmark has series only while it is in progress. After that, the
+// series of the sweep have its objective.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
 	if isOfSweep(b) && !atWork(status.Conditions) {
@@ -54,13 +54,12 @@ func expectationSamples(b *v1alpha1.CephBenchmark) []Sample {
 	return all
 }
 
-// isOfSweep reports whether a benchmark belongs to a sweep.
 func isOfSweep(b *v1alpha1.CephBenchmark) bool {
 	_, is := objectref.SweepOf(b)
 	return is
 }
 
-// measuredRun returns the run in progress.
+// measuredRun returns the number of the run that is being measured; false without such a run.
 func measuredRun(b *v1alpha1.CephBenchmark) (int32, bool) {
 	if !atWork(b.Status.Conditions) || reasonOf(b.Status.Conditions) != v1alpha1.ReasonRunning {
 		return 0, false
@@ -73,16 +72,16 @@ func measuredRun(b *v1alpha1.CephBenchmark) (int32, bool) {
 	return 0, false
 }
 
-// figureKind says which series exports a kind of figure.
+// figureKind is a kind of figure, with the name of the series that exports it.
 type figureKind struct {
 	metric    v1alpha1.Metric
 	direction v1alpha1.Direction
 	name      string
-	statistic string // of a latency
+	statistic string // of a latency, such as p99; "" for other figures
 }
 
-// figureKinds returns the kinds in the order of their importance. If not all series fit, the first
-// ones are exported: each kind for all phases before the next kind.
+// figureKinds returns the kinds, the most important first. Each kind is exported for all phases before the
+// next kind, until no more series fit.
 func figureKinds() []figureKind {
 	var all []figureKind
 	all = append(all, figureKind{v1alpha1.MetricTimeToClean, v1alpha1.DirectionTotal, metrics.BenchmarkTimeToClean, ""})
@@ -101,9 +100,8 @@ func figureKinds() []figureKind {
 	return all
 }
 
-// figureSamples returns the figures of all phases that have a kind, and the evidence behind them, the
-// most important first. Figures that would mislead alone, such as one end of an interval, form one
-// group.
+// figureSamples returns the figures of all phases and the evidence behind them (see evidenceAfter), the most
+// important first. Samples that would mislead alone, such as one end of an interval, form one group.
 func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for i, kind := range figureKinds() {
@@ -128,13 +126,12 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// evidenceAfter is the number of kinds of figures that are more important than the evidence. The
-// evidence is the number of runs, the marks, and the intervals.
+// evidenceAfter is the number of kinds of figures that are more important than the evidence: the number of
+// valid runs, the marks, and the intervals.
 const evidenceAfter = 4
 
-// evidenceSamples returns the number of runs behind the figures of each phase, with its marks,
-// and then the interval of each
-// phase's total bandwidth.
+// evidenceSamples returns the number of valid runs of each phase, with its marks as a label, and then the
+// interval of each phase's total bandwidth.
 func evidenceSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	var all [][]Sample
 	for _, phase := range b.Status.Phases {
@@ -165,8 +162,8 @@ func marksOf(phase v1alpha1.PhaseResult) string {
 	return strings.Join(marks, ", ")
 }
 
-// directionOf returns the direction of a figure. An object that was not read from an API server
-// may lack the default.
+// directionOf returns the direction of a figure. An object that was not read from an API server may lack the
+// default direction.
 func directionOf(r v1alpha1.MetricResult) v1alpha1.Direction {
 	if r.Direction == "" {
 		return v1alpha1.DirectionTotal

@@ -24,12 +24,12 @@ type Rook interface {
 	Cluster(ctx context.Context, ref v1alpha1.ClusterReference) (rook.ClusterInfo, error)
 }
 
-// Lock returns the holder of the lock of a Ceph cluster. It asks only Kubernetes, not Ceph.
+// Lock reads the holder of the lock of a Ceph cluster. It asks only Kubernetes, not Ceph.
 type Lock interface {
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 }
 
-// Journals returns the journal of a Ceph cluster, or nil if it has no journal.
+// Journals reads the journal of a Ceph cluster. Load returns nil if the cluster has no journal.
 type Journals interface {
 	Load(ctx context.Context, fsid string) (*tuning.Journal, error)
 }
@@ -38,7 +38,7 @@ const (
 	// fsidFor is how long the FSID of a CephCluster is cached. The FSID changes only when the cluster
 	// is created again.
 	fsidFor = 5 * time.Minute
-	// atOnce is how many clusters are read concurrently.
+	// atOnce is the maximum number of clusters that are read concurrently.
 	atOnce = 8
 )
 
@@ -47,7 +47,7 @@ type clusterFacts struct {
 	name    string
 	waiting *int // the number of objects that wait for the lock
 	grant   *lock.Grant
-	// journal and outage are set if they could be read, even if they have no entries.
+	// journal has the changed settings, and outage the OSDs that are kept down. Either may have no entries.
 	journal, outage *tuning.Journal
 }
 
@@ -81,8 +81,8 @@ func clusterSamples(c clusterFacts, now time.Time) []Sample {
 	return all
 }
 
-// openEntries counts the open entries of a journal, and returns the object that made them; "" without
-// an open entry.
+// openEntries counts the open entries of a journal, and returns the sweep or benchmark that made them; ""
+// without an open entry.
 func openEntries(j *tuning.Journal) (open int, holder string) {
 	for _, entry := range j.Entries {
 		if entry.State == tuning.Open {
@@ -95,7 +95,7 @@ func openEntries(j *tuning.Journal) (open int, holder string) {
 	return open, holder
 }
 
-// holderName returns a holder without its UID, which is useless in a series.
+// holderName removes the UID from kind/namespace/name/UID, the identity of a holder.
 func holderName(identity string) string {
 	words := strings.Split(identity, "/")
 	return strings.Join(words[:min(len(words), 3)], "/")
@@ -107,7 +107,7 @@ type clusters struct {
 	rook     Rook
 	lock     Lock
 	journals Journals
-	// outages returns the journals of OSDs that are kept down.
+	// outages reads the journals of OSDs that are kept down.
 	outages Journals
 	now     func() time.Time
 
@@ -120,9 +120,8 @@ type knownFSID struct {
 	at   time.Time
 }
 
-// look reads the facts of all clusters concurrently, until the context ends. It returns the errors of
-// failed reads. The argument waiting has the number of waiting objects by cluster, or is nil if that
-// is unknown.
+// look reads the facts about all clusters concurrently, until the context ends. It joins the errors of failed
+// reads. The argument waiting has the number of waiting objects by cluster; nil if unknown.
 func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterFacts, error) {
 	facts, failures := make([]clusterFacts, len(c.refs)), make([]error, len(c.refs))
 	var group errgroup.Group
@@ -137,7 +136,7 @@ func (c *clusters) look(ctx context.Context, waiting map[string]int) ([]clusterF
 			return nil
 		})
 	}
-	_ = group.Wait() // Each cluster keeps its own errors.
+	_ = group.Wait() // failures has the errors.
 	return facts, errors.Join(failures...)
 }
 
@@ -157,7 +156,8 @@ func (c *clusters) lookAt(ctx context.Context, ref v1alpha1.ClusterReference) (c
 	return found, errors.Join(lockErr, journalErr, outageErr)
 }
 
-// orEmpty returns an empty journal if the cluster has no journal, and nil if that is unknown.
+// orEmpty returns an empty journal if the cluster has no journal. It returns nil if the journal could not be
+// read.
 func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	if err == nil && j == nil {
 		return &tuning.Journal{}, nil
@@ -165,9 +165,8 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf returns the FSID of a CephCluster; "" while none is known. If the CephCluster cannot be read
-// or has no FSID, fsidOf returns the last known one, because the lock and the journal of that cluster
-// still matter.
+// fsidOf returns the FSID of a CephCluster; "" if no FSID has been known so far. If the FSID cannot be read,
+// fsidOf returns the last known FSID, because the lock and the journal with that FSID still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()
 	known, has := c.fsids[ref]
@@ -177,7 +176,7 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	}
 	info, err := c.rook.Cluster(ctx, ref)
 	if err != nil && has {
-		return known.fsid, nil // The last known FSID.
+		return known.fsid, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read CephCluster %s: %w", clusterName(ref), err)

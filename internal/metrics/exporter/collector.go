@@ -19,8 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// scrapeTime limits how long a scrape waits for answers. By default Prometheus gives up after
-// ten seconds, and then has no samples at all.
+// scrapeTime limits how long a scrape waits for answers. By default, Prometheus gives up after ten seconds,
+// and then has no samples at all.
 const scrapeTime = 5 * time.Second
 
 // Options holds the dependencies of a Collector.
@@ -32,16 +32,16 @@ type Options struct {
 	Rook     Rook
 	Lock     Lock
 	Journals Journals
-	// Outages returns the journal of the OSDs that are kept down in a Ceph cluster.
+	// Outages reads the journals of the OSDs that are kept down.
 	Outages Journals
-	// Leads is closed once this manager leads. Until then, the Collector exports nothing, because
-	// each series would exist twice.
+	// Leads is closed once this manager wins the leader election. Until then the Collector exports nothing,
+	// because the leader exports the same series.
 	Leads <-chan struct{}
 	Log   logr.Logger
 	Now   func() time.Time
 }
 
-// Collector exports the state of CRs, locks and journals. It has no cache of that state.
+// Collector exports the state of CRs, locks and journals. It reads the state at each scrape.
 type Collector struct {
 	reader       client.Reader
 	clusters     *clusters
@@ -53,7 +53,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a Collector, to be registered.
+// NewCollector returns a Collector. The caller has to register it.
 func NewCollector(o Options) *Collector {
 	refs := make([]v1alpha1.ClusterReference, len(o.Clusters))
 	for i, c := range o.Clusters {
@@ -68,7 +68,7 @@ func NewCollector(o Options) *Collector {
 	}
 }
 
-// descriptions returns the descriptions of the gauges. Events has the counters and histograms.
+// descriptions returns the descriptions of the gauges. [Events] has the counters and histograms.
 func descriptions() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, group := range metrics.Table() {
@@ -113,7 +113,7 @@ func (c *Collector) samples(ctx context.Context) []Sample {
 	failed := c.report(err)
 	facts, err := c.clusters.look(ctx, waiting)
 	failed += c.report(err)
-	// The limit does not apply to the series of the exporter itself, so they are never left out.
+	// The exporter's own series do not count towards the limit, so they are never left out.
 	chosen := newSelection(metrics.MaxSeries)
 	for _, cluster := range facts {
 		chosen.add(clusterSamples(cluster, c.now()), 0)
@@ -142,7 +142,7 @@ func (c *Collector) report(err error) int {
 	return 1
 }
 
-// object is a CR with a function that makes its series when they are selected.
+// object is a CR with a function that makes its series.
 type object struct {
 	created   time.Time
 	rank      int // one of the ranks below; the lowest is selected first
@@ -151,8 +151,8 @@ type object struct {
 	samples   func() ([]Sample, int)
 }
 
-// These are the ranks of objects. An object that has the lock or an open journal comes before
-// waiting objects: without its series, alerts would report it as deleted.
+// These are the ranks of objects. Objects with the lock or an open journal come before waiting objects:
+// without their series, alerts would report them as deleted.
 const (
 	rankWorks = iota
 	rankWaits
@@ -162,7 +162,7 @@ const (
 func rankOf(conditions []metav1.Condition) int {
 	switch {
 	case meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionRestored):
-		return rankWorks // Alerts need its series, even if there are many newer objects.
+		return rankWorks // Alerts need the series of an object with unrestored settings.
 	case waits(conditions):
 		return rankWaits
 	case atWork(conditions):
@@ -171,11 +171,10 @@ func rankOf(conditions []metav1.Condition) int {
 	return rankIdle
 }
 
-// objects lists all objects, the most important first: objects in progress, objects that wait for
-// them, and then the others. Within each rank, the newest come first. It also counts the waiting
-// objects of each cluster. If the objects cannot be listed, both results are nil.
+// objects lists all CRs by rank, and within a rank the newest first. It also counts the waiting CRs of each
+// cluster, without the benchmarks of sweeps. It returns nil for both results if the CRs cannot be listed.
 //
-// It reads the cache in place, so nothing here may change an object.
+// The lists share memory with the cache (UnsafeDisableDeepCopy), so the Collector must not change an object.
 func (c *Collector) objects(ctx context.Context) ([]object, map[string]int, error) {
 	var benchmarks v1alpha1.CephBenchmarkList
 	if err := c.reader.List(ctx, &benchmarks, client.UnsafeDisableDeepCopy); err != nil {
@@ -224,9 +223,9 @@ type selection struct {
 
 func newSelection(room int) *selection { return &selection{room: room, taken: map[string]bool{}} }
 
-// add adds all series of an object or none, because half a result misleads. Only duplicates of earlier
-// series are left out alone. The argument dropped is the number of series that the object itself has
-// left out.
+// add adds all series of an object, or no series if they do not all fit, because half a result misleads. It
+// leaves out duplicates of earlier series. The argument dropped is the number of series that did not fit into
+// the object's own limit.
 func (s *selection) add(samples []Sample, dropped int) {
 	s.dropped += dropped
 	if len(samples) > s.room {

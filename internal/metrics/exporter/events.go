@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/metrics"
 )
 
-// OutcomeFailed is the outcome of a failed attempt to restore settings. The other outcomes are
+// OutcomeFailed is the outcome of a failed attempt to restore settings. The other outcomes of restores are
 // reasons of the condition Restored.
 const OutcomeFailed = "Failed"
 
@@ -25,8 +25,8 @@ const (
 	kindSweep     = v1alpha1.KindCephTuningSweep
 )
 
-// Events counts events. Methods that count do nothing for a nil *Events. OfSidecar and OfAPI need an
-// Events.
+// Events counts events and measures requests. The methods that count do nothing on a nil *Events. OfSidecar
+// and OfAPI need a non-nil *Events.
 type Events struct {
 	invalidRuns   *prometheus.CounterVec
 	restores      *prometheus.CounterVec
@@ -42,7 +42,7 @@ func NewEvents(with prometheus.Registerer) *Events {
 	e := &Events{
 		invalidRuns: counter(metrics.InvalidRuns),
 		restores:    counter(metrics.Restores),
-		// A change without data to move settles in half a minute; one of pg_num may take two hours.
+		// A change that moves no data settles within half a minute. A change of pg_num may take two hours.
 		settle:        prometheus.NewHistogram(histogram(metrics.Settle, 5, 10, 20, 30, 45, 60, 120, 300, 600, 1200, 1800, 3600, 7200)),
 		sidecar:       prometheus.NewHistogramVec(histogram(metrics.SidecarRequest, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60), labelsOf(metrics.SidecarRequest)),
 		sidecarErrors: counter(metrics.SidecarErrors),
@@ -50,8 +50,8 @@ func NewEvents(with prometheus.Registerer) *Events {
 	}
 	with.MustRegister(e.invalidRuns, e.restores, e.settle, e.sidecar, e.sidecarErrors, e.apiRequests)
 	e.outages = newOutages(with)
-	// Counters start at 0 here: Prometheus sees no increase if a counter only appears with its
-	// first event.
+	// Counters start at 0 here, because Prometheus sees no increase if a counter first appears with its first
+	// event.
 	for _, outcome := range []string{v1alpha1.ReasonRestored, v1alpha1.ReasonLeftAlone, v1alpha1.ReasonOSDsNotRestarted, v1alpha1.ReasonAbandoned, OutcomeFailed} {
 		e.restores.WithLabelValues(outcome)
 	}
@@ -84,7 +84,8 @@ func histogram(name string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}
 }
 
-// SweepRecorded counts the new events in the status of a sweep that was just written.
+// SweepRecorded counts the runs that became invalid and the restores that ended between two statuses of a
+// sweep.
 func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	if e == nil {
 		return
@@ -97,9 +98,9 @@ func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	}
 }
 
-// BenchmarkRecorded counts the new events in the status of a benchmark that was just written. The
-// argument why has the reason of the run that has just become invalid, in one word. BenchmarkRecorded
-// ignores a sweep's benchmarks, whose runs count as runs of the sweep.
+// BenchmarkRecorded counts the runs that became invalid or failed between two statuses of a benchmark. The
+// argument why is the reason of the invalid run, in one word. BenchmarkRecorded ignores the benchmarks of
+// sweeps, because their runs count as runs of the sweep.
 func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why string) {
 	if e == nil || isOfSweep(after) {
 		return
@@ -109,7 +110,8 @@ func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why st
 	}
 }
 
-// RestoreEnded counts a failed attempt to restore, or a restore that no status shows.
+// RestoreEnded counts a failed attempt to restore settings, or the end of a restore of orphaned settings,
+// which no status shows.
 func (e *Events) RestoreEnded(outcome string) {
 	if e != nil {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -123,8 +125,8 @@ func (e *Events) Settled(after time.Duration) {
 	}
 }
 
-// newInvalidSweepRuns returns the validities of runs and sessions that have become invalid. When a
-// block is rejected, its runs become invalid too.
+// newInvalidSweepRuns returns the validities of runs and sessions that have become invalid. Rejecting a block
+// makes its earlier runs invalid too.
 func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string {
 	known := before.Runs
 	if before.ObservedRunID != after.ObservedRunID {
@@ -141,8 +143,8 @@ func newInvalidSweepRuns(before, after *v1alpha1.CephTuningSweepStatus) []string
 	return reasons
 }
 
-// counts reports whether the sweep uses a line of the ledger. Lines of dwells and of constraints have
-// validities of their own, which say what the line is.
+// counts reports whether the sweep uses a line of the ledger that has the given validity. For dwells and
+// constraints, the validity is only the kind of the line.
 func counts(validity string) bool {
 	switch validity {
 	case string(v1alpha1.SweepRunValid), string(v1alpha1.SweepSessionDwells), string(v1alpha1.SweepSessionConstraint):
@@ -151,7 +153,7 @@ func counts(validity string) bool {
 	return false
 }
 
-// validityOf returns the last word of a line of the ledger.
+// validityOf returns the validity in a line of the ledger, which is its last word.
 func validityOf(line v1alpha1.SweepRun) string {
 	words := strings.Fields(string(line))
 	if len(words) == 0 {
@@ -160,8 +162,8 @@ func validityOf(line v1alpha1.SweepRun) string {
 	return words[len(words)-1]
 }
 
-// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed in status. The
-// argument why is the reason of an invalid run. The reason of a failed one is that of condition Failed.
+// newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument why is
+// the reason of an invalid run. A failed run has the reason of the condition Failed.
 func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
 	known := map[int32]v1alpha1.RunState{}
 	if before.ObservedRunID == after.ObservedRunID {
@@ -192,7 +194,7 @@ func failureOf(conditions []metav1.Condition) string {
 	return "Failed"
 }
 
-// newRestore returns the outcome of a restore that has just ended; "" if none has.
+// newRestore returns the outcome of a restore that has just ended; "" if no restore has ended.
 func newRestore(before, after []metav1.Condition) string {
 	was, is := meta.FindStatusCondition(before, v1alpha1.ConditionRestored), meta.FindStatusCondition(after, v1alpha1.ConditionRestored)
 	final := []string{v1alpha1.ReasonAbandoned, v1alpha1.ReasonOSDsNotRestarted}
@@ -209,7 +211,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// OfSidecar measures requests to the sidecar. The last element of a request's path is its verb.
+// OfSidecar measures the requests to the sidecar that next sends. The last element of a request's path is its
+// verb.
 func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		verb, began := path.Base(r.URL.Path), time.Now()
@@ -223,7 +226,7 @@ func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// OfAPI measures requests to the API server, until the answer begins.
+// OfAPI measures the requests to the API server that next sends, until the answer begins.
 func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		began := time.Now()
@@ -233,7 +236,7 @@ func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// apiVerb returns the Kubernetes verb of a request, as far as method and URL show it: lists are get.
+// apiVerb returns the Kubernetes verb of a request. It returns get for lists too.
 func apiVerb(r *http.Request) string {
 	watch := r.URL.Query().Get("watch")
 	switch {

@@ -27,14 +27,14 @@ type outages struct {
 func newOutages(with prometheus.Registerer) outages {
 	d := outages{
 		ended: counter(metrics.Outages),
-		// OSDs come up within seconds, and a backfill may take hours.
+		// OSDs come up within seconds, but a backfill may take hours.
 		duration:  prometheus.NewHistogramVec(histogram(metrics.OutageDuration, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 14400), labelsOf(metrics.OutageDuration)),
 		degraded:  counter(metrics.DegradedObjectSeconds),
 		recovered: counter(metrics.RecoveredObjects),
 	}
 	with.MustRegister(d.ended, d.duration, d.degraded, d.recovered)
-	// Counters start at 0 here: Prometheus sees no increase if a counter only appears with its
-	// first event.
+	// Counters start at 0 here, because Prometheus sees no increase if a counter first appears with its first
+	// event.
 	for _, outcome := range []string{OutageMeasured, OutageRefused, OutageFailed} {
 		d.ended.WithLabelValues(outcome)
 	}
@@ -46,8 +46,8 @@ func newOutages(with prometheus.Registerer) outages {
 	return d
 }
 
-// OutageEnded counts an outage whose run has ended, unless the outcome is "". The cost counts only for
-// OutageMeasured, and may be nil.
+// OutageEnded counts the outcome of an outage whose run has ended, unless the outcome is "". The cost may be
+// nil, and counts only with OutageMeasured.
 func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	if e == nil || outcome == "" {
 		return
@@ -67,7 +67,7 @@ func (e *Events) OutageEnded(outcome string, cost *archive.Outage) {
 	}
 }
 
-// partsOf returns the seconds that each part of an outage took, without unknown ones.
+// partsOf returns the seconds that each part of an outage took. It leaves out unknown parts.
 func partsOf(cost *archive.Outage) map[string]float64 {
 	parts := map[string]float64{}
 	for part, value := range map[string]v1alpha1.Decimal{"up": cost.SecondsToUp, "active": cost.SecondsToActive, "clean": cost.SecondsToClean} {

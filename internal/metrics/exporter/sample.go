@@ -1,5 +1,5 @@
-// Package exporter provides the values of the metrics that package metrics names. It reads the
-// status of CRs, locks and journals at each scrape, and counts events in between.
+// Package exporter provides the values of the metrics that package metrics names. It reads the status of CRs,
+// locks and journals at each scrape, and counts events as they happen.
 package exporter
 
 import (
@@ -32,7 +32,7 @@ func sample(name string, value float64, labels ...string) Sample {
 // decimals adds a sample for a figure of a status, if the status has it.
 func decimals(all []Sample, name string, value v1alpha1.Decimal, labels ...string) []Sample {
 	number, err := strconv.ParseFloat(string(value), 64)
-	if err != nil { // The value is missing, or written by another version.
+	if err != nil { // The value is missing, or another version wrote it.
 		return all
 	}
 	return append(all, sample(name, number, labels...))
@@ -41,13 +41,13 @@ func decimals(all []Sample, name string, value v1alpha1.Decimal, labels ...strin
 // percents adds a sample for a percentage in a status, if the status has it.
 func percents(all []Sample, name string, value v1alpha1.Percent, labels ...string) []Sample {
 	number, err := strconv.ParseFloat(strings.TrimSuffix(string(value), "%"), 64)
-	if err != nil { // The value is missing, or written by another version.
+	if err != nil { // The value is missing, or another version wrote it.
 		return all
 	}
 	return append(all, sample(name, number/100, labels...))
 }
 
-// progress adds a sample for the progress of an object, if its number of runs is known.
+// progress adds a sample for the progress of an object, if its total number of runs is known.
 func progress(all []Sample, name string, p *v1alpha1.Progress, labels ...string) []Sample {
 	if p == nil || p.TotalRuns == 0 {
 		return all
@@ -80,8 +80,8 @@ func atWork(conditions []metav1.Condition) bool {
 
 func reasonOf(conditions []metav1.Condition) string { return kstatus.Current(conditions).Reason }
 
-// summaryOf returns the outcome or, without an outcome, the message of the condition Stalled, which says
-// what to do. It leaves out progress, because each change of a label creates another series.
+// summaryOf returns the outcome or, without an outcome, the message of the condition Stalled, which says what
+// to do. It never returns progress, because each change of a label creates another series.
 func summaryOf(summary string, conditions []metav1.Condition) string {
 	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); summary == "" && stalled != nil {
 		summary = stalled.Message

@@ -16,8 +16,8 @@ import (
 )
 
 // SweepSamples returns the series of a sweep: at most metrics.MaxSweepSeries, plus
-// metrics.MaxConfigurationSeries for each configuration. Values that status does not have are left
-// out. The argument child is the benchmark of the run in progress, or nil.
+// metrics.MaxConfigurationSeries for each configuration. It leaves out values that status lacks. The argument
+// child is the benchmark of the run in progress, or nil.
 func SweepSamples(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) []Sample {
 	status := &s.Status
 	all := []Sample{sample(metrics.SweepInfo, 1, s.Namespace, s.Name, clusterName(s.Spec.ClusterRef),
@@ -87,8 +87,8 @@ func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 	return all
 }
 
-// configurationNames returns the names of the configurations by index. Two equal names would
-// give a duplicate series, which fails the whole scrape, so all but the first get their number.
+// configurationNames returns the names of the configurations by index. Equal names would give duplicate
+// series, which fail the whole scrape. So all except the first of equal names get their index appended.
 func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	names, taken := map[int32]string{}, map[string]bool{}
 	for _, c := range s.Status.Configurations {
@@ -101,8 +101,8 @@ func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	return names
 }
 
-// latestRuns returns, for each configuration, the objective of its last valid run. It ignores a
-// ledger of another version, and a ledger of sessions, which has no figures of runs.
+// latestRuns returns the objective in the latest valid run of each configuration. It returns nothing for a
+// ledger of another version, and for a ledger of sessions, which has no figures of runs.
 func latestRuns(s *v1alpha1.CephTuningSweep) map[int32]float64 {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
@@ -125,8 +125,8 @@ func runningChild(s *v1alpha1.CephTuningSweep, children map[string]*v1alpha1.Cep
 	return children[s.Namespace+"/"+sweepspec.ChildName(s, sweepspec.NextRun(s))]
 }
 
-// measuring returns the configuration and the run that are being measured. It returns false for a
-// session, which switches between configurations.
+// measuring returns the configuration that is being measured, and the number of its run. It returns false for
+// a session, which switches between configurations.
 func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (configuration string, run int, measures bool) {
 	if child == nil || !metav1.IsControlledBy(child, s) || !atWork(child.Status.Conditions) || reasonOf(child.Status.Conditions) != v1alpha1.ReasonRunning {
 		return "", 0, false
@@ -146,9 +146,9 @@ func measuring(s *v1alpha1.CephTuningSweep, child *v1alpha1.CephBenchmark) (conf
 	return name, len(s.Status.Runs) + 1, true
 }
 
-// slotOf returns the index of a child's configuration. The child's run ID contains the block, the
-// attempt at the block, the slot in it and the try, separated by dots. slotOf returns false for a
-// child of another block, and for a session, whose run ID has another form.
+// slotOf returns the index of the configuration that a child measures. The child's run ID has the form
+// block.attempt.slot.try. slotOf returns false for a child of another block, and for a session, whose run ID
+// has another form.
 func slotOf(plan *v1alpha1.SweepPlan, id v1alpha1.RunID) (int32, bool) {
 	words := strings.Split(string(id), ".")
 	if plan == nil || len(words) != 4 || words[0] != strconv.Itoa(int(plan.Block)) {

@@ -10,22 +10,22 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Cases has tasks for [TestContract] that end in different ways.
+// Cases has tasks that end in different ways, for [TestContract].
 type Cases struct {
 	// Steps has no measurement and ends Done.
 	Steps task.Task
-	// BadSteps has a measurement, and fails before it.
+	// BadSteps has a measurement, but fails in its steps.
 	BadSteps task.Task
-	// Good ends Done, a moment after its start.
+	// Good ends Done, a moment after its start signal.
 	Good task.Task
-	// Bad fails after its start.
+	// Bad fails after its start signal.
 	Bad task.Task
 	// Long has a measurement that takes a minute.
 	Long task.Task
 }
 
-// TestContract tests the contract of [runner.Client] on a fresh runner. Both the fake
-// and the real runner pass it.
+// TestContract tests the contract of [runner.Client] on a fresh runner. Both the fake and the real runner
+// must pass it.
 func TestContract(t *testing.T, client runner.Client, cases Cases) {
 	c := &contract{T: t, client: client}
 	c.prepares(cases)
@@ -140,7 +140,7 @@ func (c *contract) refused(what string, err error, code runner.Code) {
 	}
 }
 
-// until waits for a state of a task, and checks that versions only increase.
+// until waits until a task reaches a state, and checks that versions never decrease.
 func (c *contract) until(id string, reached func(task.State) bool) task.Status {
 	c.Helper()
 	after := int64(-1)

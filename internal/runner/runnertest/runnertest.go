@@ -1,7 +1,7 @@
 // Package runnertest has a fake runner without a pod, for tests of code that uses runners.
 //
-// It meets the contract of [runner.Client] like the real one: one task at a time, no task
-// twice, and reports that can be read again. A [Script] defines the results of its tasks.
+// The fake meets the contract of [runner.Client]: it executes one task at a time, and no task twice, and its
+// reports can be read again. A [Script] defines how a task ends.
 package runnertest
 
 import (
@@ -17,17 +17,18 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script defines the course and the result of a task. With the zero value, a task succeeds
-// at once.
+// Script defines the course and the result of a task. With the zero value, preparation and measurement take
+// no time and succeed.
 type Script struct {
-	// Preparing and Measuring are the times that the task spends in these states.
+	// Preparing and Measuring are the times that the task spends in these states. A task that runs until it
+	// is cancelled fails after a positive Measuring; with 0, it does not end by itself.
 	Preparing, Measuring time.Duration
 	// StepsFailure makes the preparation fail. Failure makes the measurement fail; with the
 	// reason NotStarted, it makes Start fail.
 	StepsFailure, Failure *task.Failure
 	// Result is the result of the measurement; nil for [DefaultResult].
 	Result *result.Result
-	// Course is the engine's work by the second, available all at once.
+	// Course has the engine's work second by second. All rows are available from the start.
 	Course []result.Second
 	// Usage and Output are copied into the report.
 	Usage  task.Usage
@@ -40,7 +41,7 @@ type Runner struct {
 
 	mu       sync.Mutex
 	version  int64
-	changed  chan struct{} // Closed, and replaced, with every change.
+	changed  chan struct{} // closed, and replaced, with every change
 	entries  []*entry
 	scripts  map[string]Script
 	broken   error
@@ -59,26 +60,25 @@ type entry struct {
 
 var _ runner.Client = (*Runner)(nil)
 
-// New returns the runner of a client, counted from 0, whose tasks all succeed.
+// New returns the runner of the client with this index, from 0. Without a Script, all its tasks succeed.
 func New(client int) *Runner {
 	return &Runner{client: client, changed: make(chan struct{}), scripts: map[string]Script{}}
 }
 
-// Script sets the script of future tasks whose ID begins with prefix. If several prefixes
-// match, the longest one decides.
+// Script sets the script of future tasks whose ID begins with prefix. If several prefixes match, the longest
+// prefix decides.
 func (r *Runner) Script(prefix string, s Script) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.scripts[prefix] = s
 }
 
-// Break makes all requests fail with an error, as if the pod did not exist, until it is
-// called with nil.
+// Break makes all requests fail with err, as if the pod did not exist. Break(nil) ends that.
 func (r *Runner) Break(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.broken = err
-	close(r.changed) // Wakes the callers that wait for news.
+	close(r.changed) // This wakes the callers of Snapshot, so that they fail too.
 	r.changed = make(chan struct{})
 }
 
@@ -89,15 +89,14 @@ func (r *Runner) LoseAnswers(n int) {
 	r.lost = n
 }
 
-// SetSkew sets the width of the interval between NotBefore and NotAfter of a start; 0 by
-// default.
+// SetSkew sets the width of the interval between NotBefore and NotAfter of a start. The default is 0.
 func (r *Runner) SetSkew(width time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.skew = width
 }
 
-// EndMeasuring ends the measurement of a task at once, with success.
+// EndMeasuring ends the measurement of a task now, with success.
 func (r *Runner) EndMeasuring(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +105,7 @@ func (r *Runner) EndMeasuring(id string) {
 	}
 }
 
-// Tasks returns the tasks that were put, in that order.
+// Tasks returns the tasks in the order in which they were put.
 func (r *Runner) Tasks() []task.Task {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,13 +123,12 @@ func (r *Runner) Finished() bool {
 	return r.finished
 }
 
-// endlessSeconds is the duration, in seconds, of the result of a task that runs until it is
-// cancelled. It is longer than any test: a fake result always has this duration, whenever the task
-// is cancelled.
+// endlessSeconds is the duration, in seconds, in the result of a task that runs until it is cancelled. The
+// result has this duration no matter when the task is cancelled. The duration is longer than any test.
 const endlessSeconds = 600
 
-// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts as long as the
-// task requests, or else 10 s; for a task that runs until it is cancelled, endlessSeconds.
+// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts as long as the task
+// requests, or else 10 s. For a task that runs until it is cancelled, it lasts endlessSeconds.
 func DefaultResult(t task.Task) *result.Result {
 	seconds := int64(10)
 	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {
@@ -185,8 +183,8 @@ func (r *Runner) look() (runner.Snapshot, <-chan struct{}, error) {
 	return snapshot, r.changed, r.answer(nil)
 }
 
-// answer returns the simulated error of a broken runner or a lost answer, or else err, the outcome
-// of the request. The caller holds the mutex.
+// answer returns the error of a broken runner or of a lost answer. Otherwise it returns err, the outcome of
+// the request. The caller holds the mutex.
 func (r *Runner) answer(err error) error {
 	switch {
 	case r.broken != nil:
@@ -253,8 +251,7 @@ func (r *Runner) change() {
 	r.changed = make(chan struct{})
 }
 
-// after continues a task after a delay, unless the task has ended by then. The caller holds
-// the mutex.
+// after calls next after a delay, unless the task has ended by then. The caller holds the mutex.
 func (r *Runner) after(e *entry, delay time.Duration, next func(*entry)) {
 	if delay <= 0 {
 		next(e)
@@ -293,7 +290,7 @@ func (r *Runner) measured(e *entry) {
 	r.end(e, task.Done, nil)
 }
 
-// end makes the report of a task.
+// end ends a task and makes its report.
 func (r *Runner) end(e *entry, state task.State, failure *task.Failure) {
 	e.status.State, e.status.Failure = state, failure
 	if e.status.StartTime != nil {
@@ -354,7 +351,7 @@ func (r *Runner) Cancel(_ context.Context, id string) error {
 	return r.answer(nil)
 }
 
-// Fail ends a running task now, as if its engine had died.
+// Fail ends an unfinished task now, as if its engine had died.
 func (r *Runner) Fail(id string, f *task.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -363,8 +360,7 @@ func (r *Runner) Fail(id string, f *task.Failure) {
 	}
 }
 
-// cancel ends a task that has not ended. A task that runs until it is cancelled is then
-// Done.
+// cancel ends a task, unless the task has ended. A task that measures until it is cancelled is then Done.
 func (r *Runner) cancel(e *entry) {
 	switch {
 	case e.status.State.Ended():
@@ -375,7 +371,7 @@ func (r *Runner) cancel(e *entry) {
 	}
 }
 
-// endless reports whether only a cancellation ends the task with success.
+// endless reports whether the task runs until it is cancelled.
 func (e *entry) endless() bool { return e.task.Measure != nil && e.task.Measure.UntilCancelled }
 
 // Course implements [runner.Client].

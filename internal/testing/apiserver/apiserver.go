@@ -1,5 +1,4 @@
-// Package apiserver gives tests a real kube-apiserver and etcd with the CRDs of
-// this project.
+// Package apiserver gives tests a real kube-apiserver and etcd with the CRDs of this project.
 package apiserver
 
 import (
@@ -12,16 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// assetsVariable names the folder of the binaries for envtest.
+// assetsVariable is the environment variable with the folder of envtest's binaries.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// startTimeout is the deadline for the API server, and for etcd, to start and to stop.
+// startTimeout limits the start of the API server and of etcd, and their stop.
 const startTimeout = 2 * time.Minute
 
-// Start starts an API server that stops at the end of the test. It returns the configuration of an
-// administrator.
-//
-// Without the binaries, the test fails: a skipped test would prove nothing.
+// Start starts an API server, and stops it at the end of the test. It returns the configuration of an
+// administrator. Without the binaries, the test fails, because a skipped test would prove nothing.
 func Start(t testing.TB) *rest.Config {
 	t.Helper()
 	if os.Getenv(assetsVariable) == "" {
@@ -30,12 +27,12 @@ func Start(t testing.TB) *rest.Config {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(Root(t), "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
-		// The default of 20 s is too short on a machine that compiles at the same time.
+		// The default of 20 s is too short on a machine that also compiles.
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}
-	// Some clusters have this plug-in. With it, an owner reference that blocks deletion needs a
-	// right. A manager without the right must fail in tests.
+	// Some clusters have this admission plug-in. It demands a right for an owner reference that blocks
+	// deletion. A manager without that right must fail in tests.
 	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := env.Start()
 	if err != nil {
@@ -49,7 +46,7 @@ func Start(t testing.TB) *rest.Config {
 	return config
 }
 
-// Root returns the root folder of the project: the closest one above the test with a file PROJECT.
+// Root returns the root folder of the project: the closest folder above the test that has a file PROJECT.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

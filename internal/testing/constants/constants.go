@@ -1,6 +1,6 @@
-// Package constants reads string constants from Go source. A test then needs no hand-written list,
-// which could lack a constant. The package imports only the standard library, because modules
-// without the operator's dependencies use it.
+// Package constants reads string constants from Go source. A test then needs no hand-written list, in which
+// a constant could be missing. The package imports only the standard library, because modules without the
+// operator's dependencies use the package.
 package constants
 
 import (
@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// Constant is a string constant. Type is "" if its declaration has no type.
+// Constant is a string constant. Type is "" if the declaration has no type.
 type Constant struct{ Name, Type, Value string }
 
-// Of returns the string constants of files, in order. It fails the test if it finds no constant, or if
-// the value of one is an expression with strings, because only the compiler can evaluate that.
+// Of returns the string constants of files, in order. It fails the test if it finds no constant. It also
+// fails the test for a value that is an expression with strings, because only a compiler can evaluate
+// expressions.
 func Of(t testing.TB, files ...string) []Constant {
 	t.Helper()
 	var all []Constant

@@ -1,4 +1,4 @@
-// Package crd reads the schemas of the CRDs, for tests of code that follows them.
+// Package crd reads the schemas of the CRDs, for tests of code that must match them.
 package crd
 
 import (
@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema returns the schema of a kind, which is named in the plural, such as cephtuningsweeps. The
-// argument root is the folder of the module.
+// Schema returns the schema of a kind, whose name is in the plural, such as cephtuningsweeps. The argument
+// root is the folder of the module.
 func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	manifest, err := os.ReadFile(filepath.Join(root, "config/crd/bases", "cephtune.dev_"+kind+".yaml"))
@@ -26,7 +26,7 @@ func Schema(t testing.TB, root, kind string) *apiextensionsv1.JSONSchemaProps {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-// Field returns the schema of a field, such as status.plan.refusals; "[]" after a field means its items.
+// Field returns the schema of a field, such as status.plan.refusals. "[]" after a field means its items.
 func Field(t testing.TB, of *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	at := *of

@@ -1,5 +1,4 @@
-// Package memory runs tests in a process that may use only the memory that a manager has for its
-// work.
+// Package memory runs tests in a process that may use only as much memory as a manager has for its work.
 package memory
 
 import (
@@ -17,28 +16,29 @@ import (
 )
 
 const (
-	// ManagerLimit is the manager's memory limit in the chart and in config/manager. A test
-	// compares them.
+	// ManagerLimit is the memory limit of the manager's container in bytes. A test compares it with the
+	// chart and with config/manager.
 	ManagerLimit = 256 << 20
-	// atRest is the memory of an idle manager.
+	// atRest is the memory of an idle manager in bytes.
 	atRest = 64 << 20
-	// Budget is the memory that remains for all work of a manager.
+	// Budget is the memory that a manager has for all its work, in bytes.
 	Budget = ManagerLimit - atRest
 	// percent is the percentage of its memory limit that the manager sets as Go's memory limit.
 	percent = 90
 )
 
-// beforeTheEnd is the time between the end of the child process and the deadline of all tests.
-// Without enough memory, the work would never end, and the child would outlive its parent.
+// beforeTheEnd is the time between the deadline of the child process and the deadline of all tests. With
+// too little memory, the work would never end, and the child would outlive its parent.
 const beforeTheEnd = 20 * time.Second
 
 const isChild = "CEPHTUNE_TEST_MEMORY"
 
-// Within runs a test in a process of its own, and fails if the process ever used more memory than
-// [Budget]. The memory limit of its garbage collector is that of a manager, less the memory of an
-// idle manager. The test must not be parallel.
+// Within runs a test in a child process, and fails if that process ever used more memory than [Budget]. The
+// memory limit of its garbage collector is that of a manager, minus the memory of an idle manager. The test
+// must not be parallel.
 //
-// With Go's race detector, which takes several times the memory, the work runs without a limit.
+// Go's race detector takes several times the memory. With it, the work runs without a limit, in the same
+// process.
 func Within(t *testing.T, work func(*testing.T)) {
 	t.Helper()
 	if detectsRaces() {
@@ -87,8 +87,8 @@ func detectsRaces() bool {
 	return known && slices.ContainsFunc(build.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }
 
-// Peak returns the largest memory that this process has used, in bytes. It skips the test on systems
-// other than Linux.
+// Peak returns the largest memory that this process has used, in bytes. It skips the test on systems other
+// than Linux.
 func Peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -1,5 +1,5 @@
-// Package podsecurity checks pods in tests against the restricted security standard of Kubernetes,
-// with its own library, and against further requirements of this project.
+// Package podsecurity checks pods in tests against Kubernetes' Pod Security Standard "restricted", with the
+// library of Kubernetes, and against additional requirements of this project.
 package podsecurity
 
 import (
@@ -12,8 +12,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// Check fails the test with each problem of a pod. The argument tokens names the containers that may
-// have a token for the API server.
+// Check reports each problem of a pod as an error of the test. The argument tokens has the names of the
+// containers that may have a token for the API server.
 func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	t.Helper()
 	problems, err := Problems(pod, tokens...)
@@ -25,7 +25,7 @@ func Check(t testing.TB, pod *corev1.PodTemplateSpec, tokens ...string) {
 	}
 }
 
-// Problems returns the problems of a pod. The argument tokens is as in Check.
+// Problems returns the problems of a pod. The argument tokens has the same meaning as for Check.
 func Problems(pod *corev1.PodTemplateSpec, tokens ...string) ([]string, error) {
 	problems, err := unrestricted(pod)
 	if err != nil {
@@ -49,8 +49,7 @@ func Problems(pod *corev1.PodTemplateSpec, tokens ...string) ([]string, error) {
 	return problems, nil
 }
 
-// unrestricted returns the violations of the restricted standard, in the latest version that the
-// library knows.
+// unrestricted returns the violations of the standard, in the latest version that the library knows.
 func unrestricted(pod *corev1.PodTemplateSpec) ([]string, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -68,7 +67,7 @@ func containers(spec *corev1.PodSpec) []corev1.Container {
 	return append(slices.Clone(spec.InitContainers), spec.Containers...)
 }
 
-// problemsOf returns violations of our own requirements, which the standard does not have.
+// problemsOf returns violations of our own requirements, which go beyond the standard.
 func problemsOf(c corev1.Container) []string {
 	var problems []string
 	security := c.SecurityContext

@@ -1,6 +1,6 @@
-// Package rights gives a manager in a test exactly the rights of the manifests in config. If a
-// controller sends a request without the right to it, its own tests fail, so that no user's cluster
-// refuses the request later.
+// Package rights gives a manager in a test exactly the rights of the manifests in config. If a controller
+// sends a request for which it has no right, its own tests fail. Without this package, the first refusal
+// would happen in a user's cluster.
 package rights
 
 import (
@@ -28,15 +28,14 @@ import (
 
 const (
 	account = "cephtune-manager"
-	// roleOfBenchmarks is the name of the Role, and of its binding, that makes a namespace one for
-	// benchmarks.
+	// roleOfBenchmarks is the name of a Role and of its binding. They make a namespace one for benchmarks.
 	roleOfBenchmarks = "cephtune-benchmarks"
-	// roleOfManager is the name of the Role, and of its binding, with the manager's other rights in
-	// such a namespace.
+	// roleOfManager is the name of a Role and of its binding. They have the manager's other rights in a
+	// namespace for benchmarks.
 	roleOfManager = "manager"
-	// roleOfCRs is the name of the ClusterRole with the manager's cluster-wide rights.
+	// roleOfCRs is the name of the ClusterRole with the manager's cluster-wide rights, and of its binding.
 	roleOfCRs = "custom-resources"
-	// patience is how long an API server may take to know a Role.
+	// patience is the time within which an API server must apply a change of rights.
 	patience = time.Minute
 )
 
@@ -59,7 +58,7 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	config := rest.CopyConfig(admin)
 	config.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", namespace, account)
 	config.Impersonate.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
-	// The list has one right of each binding.
+	// The list has one right from each binding.
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "watch", Group: "cephtune.dev", Resource: "cephbenchmarks"},
 		{Verb: "watch", Resource: "pods"},
@@ -73,24 +72,24 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	return config
 }
 
-// Take removes the rights that make a namespace one for benchmarks. The returned function grants
-// them again. Both return when the API server applies the change.
+// Take removes the rights that make a namespace one for benchmarks. The returned function grants them
+// again. Both functions return when the API server applies the change.
 func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace string) (giveBack func()) {
 	t.Helper()
 	return take(t, admin, manager, namespace, roleOfBenchmarks,
 		authorizationv1.ResourceAttributes{Verb: "create", Group: "batch", Resource: "jobs"})
 }
 
-// TakeAll removes the two bindings that give the manager its rights in a benchmark namespace, as
-// deleting the namespace does. Its cluster-wide rights stay. So do those in its own namespace,
-// although in tests both namespaces are the same.
+// TakeAll removes the two bindings with the manager's rights in a benchmark namespace, as the deletion of
+// the namespace does. It keeps the manager's cluster-wide rights, and its rights to Leases and journals in
+// the same namespace.
 func TakeAll(t testing.TB, admin client.Client, manager *rest.Config, namespace string) {
 	t.Helper()
 	Take(t, admin, manager, namespace)
 	take(t, admin, manager, namespace, roleOfManager, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "pods"})
 }
 
-// take removes a binding that grants a right. The returned function creates it again.
+// take removes a binding that grants a right. The returned function creates the binding again.
 func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, name string, right authorizationv1.ResourceAttributes) (giveBack func()) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{}
@@ -114,7 +113,7 @@ func take(t testing.TB, admin client.Client, manager *rest.Config, namespace, na
 	}
 }
 
-// Await waits until a client has a right, or until it lacks it.
+// Await waits until a client has a right if want is true, or lacks the right if want is false.
 func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttributes, want bool) {
 	t.Helper()
 	c := connect(t, config)
@@ -130,16 +129,16 @@ func Await(t testing.TB, config *rest.Config, right authorizationv1.ResourceAttr
 	}
 }
 
-// place moves an object of the manifests into the namespace, or renames it if it is cluster-wide. It
-// lets a binding refer to the account in the namespace.
+// place moves an object of the manifests into the namespace, or renames it if it is cluster-wide. The
+// subject of a binding becomes the account in the namespace.
 func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	t.Helper()
 	switch {
 	case object.GetName() == roleOfCRs:
-		rename(t, object, roleOfCRs+"-"+namespace) // Other tests on this API server have one too.
+		rename(t, object, roleOfCRs+"-"+namespace) // Other tests on this API server have this object too.
 	case object.GetKind() == "ClusterRole":
-		// config/namespaced binds the ClusterRole in the namespace. A Role with the same rules has
-		// the same effect.
+		// In config/namespaced, a RoleBinding binds this ClusterRole. A Role with the same rules has the
+		// same effect.
 		object.SetKind("Role")
 		fallthrough
 	default:
@@ -154,7 +153,7 @@ func place(t testing.TB, object *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// rename renames an object without a namespace. In a binding, it also renames the role.
+// rename renames a cluster-wide object. In a binding, it also renames the role.
 func rename(t testing.TB, object *unstructured.Unstructured, name string) {
 	t.Helper()
 	object.SetName(name)
@@ -166,8 +165,7 @@ func rename(t testing.TB, object *unstructured.Unstructured, name string) {
 	}
 }
 
-// read reads the objects in a file. It adds a binding for each ClusterRole that is bound in a
-// namespace.
+// read reads the objects in a file. It adds a binding for each ClusterRole that is bound in a namespace.
 func read(t testing.TB, file string) []*unstructured.Unstructured {
 	t.Helper()
 	stream, err := os.Open(file)

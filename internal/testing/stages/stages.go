@@ -1,6 +1,5 @@
-// Package stages stores objects of the API at each stage of their life. The controllers' own
-// functions create them. Tests check how other programs, such as Argo CD and kstatus, read those
-// files.
+// Package stages stores objects of the API in files, at each stage of their life. The controllers' own
+// functions create the objects. Tests check how other programs, such as Argo CD and kstatus, judge them.
 package stages
 
 import (
@@ -20,17 +19,17 @@ import (
 	"github.com/cephtune/cephtune/internal/testing/apiserver"
 )
 
-// Dir returns the folder with the stages of a kind. Argo CD's own tests expect it there.
+// Dir returns the folder with the stages of a kind. Argo CD's own tests expect the stages in this folder.
 func Dir(t testing.TB, kind string) string {
 	t.Helper()
 	return filepath.Join(apiserver.Root(t), "config", "argocd", "resource_customizations", v1alpha1.GroupVersion.Group, kind, "testdata")
 }
 
-// updateGolden names the variable with which Check writes the files instead of comparing them.
+// updateGolden is the environment variable that makes Check write the files instead of comparing them.
 const updateGolden = "UPDATE_GOLDEN"
 
-// Check compares the stages of a kind, by name, with the files, and fails for a file without a stage. If
-// UPDATE_GOLDEN is set, it writes the files instead of comparing them.
+// Check compares the stages of a kind, by name, with the files. It fails for a file without a stage. If
+// UPDATE_GOLDEN is set, Check writes the files instead.
 func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 	t.Helper()
 	dir := Dir(t, kind)
@@ -77,7 +76,7 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// text returns an object as YAML. The API server would add some fields.
+// text returns an object as YAML, without the fields that only the API server sets.
 func text(object runtime.Object) ([]byte, error) {
 	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Sidecar writes the dashboards of ConfigMaps into a folder, as Grafana's sidecar in
-// kube-prometheus-stack does. It reads ConfigMaps with the sidecar's label, and writes into the
-// subfolder that their annotation names.
+// Command sidecar writes the dashboards of ConfigMaps into a folder, as Grafana's sidecar in
+// kube-prometheus-stack does. It reads ConfigMaps with the sidecar's label, and writes into the subfolder
+// that their annotation names.
 //
 //	kustomize build dashboards | sidecar FOLDER
 package main
@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The label that the chart of kube-prometheus-stack uses by default, and the annotation that its
-// documentation suggests.
+// The chart of kube-prometheus-stack uses this label by default, and its documentation suggests this
+// annotation.
 const (
 	dashboardLabel   = "grafana_dashboard"
 	folderAnnotation = "grafana_folder"
@@ -36,7 +36,8 @@ func main() {
 	}
 }
 
-// run fails if there is no dashboard. Otherwise a misspelt label would go unnoticed.
+// run writes the dashboards. It fails if it finds no dashboard, because a misspelt label would go
+// unnoticed.
 func run(manifests io.Reader, folder string) error {
 	root, err := os.OpenRoot(folder) // Files stay inside the folder, whatever an annotation says.
 	if err != nil {

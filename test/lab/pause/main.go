@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces open until SIGTERM.
+// Command pause keeps a pod's Linux namespaces alive until SIGINT or SIGTERM.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package replay makes the same changes to a real Ceph cluster and to the cluster of cephtest,
-// and records the answers and the state of both.
+// Package replay makes the same changes to a real Ceph cluster and to a cephtest.Cluster. It records the
+// answers and the state of both clusters.
 package replay
 
 import (
@@ -24,7 +24,7 @@ const (
 	Key    = "cephtune/e2e-replay"
 )
 
-// verbTime is the timeout of one verb, and of one Look.
+// verbTime is the timeout of one verb, and of one call of Look.
 const verbTime = 25 * time.Second
 
 // These masks stand for the class and the host of OSD 0.
@@ -33,13 +33,13 @@ const (
 	ofHost  = "host:HOST"
 )
 
-// Ceph combines the interfaces with all verbs.
+// Ceph has the verbs of Client and Tuner.
 type Ceph interface {
 	ceph.Client
 	ceph.Tuner
 }
 
-// World is a cluster to make the changes to.
+// World is a cluster that the rounds change.
 type World struct {
 	Ceph
 	At   ceph.Connection
@@ -62,7 +62,7 @@ func (c Call) String() string { return strings.TrimSpace(c.Verb + " " + fmt.Spri
 type Round struct {
 	Name  string
 	Calls []Call
-	// Hold is how long the state has to stay the same: OSDs act with a delay.
+	// Hold is how long the state has to stay unchanged before it is recorded, because OSDs act with a delay.
 	Hold time.Duration
 }
 
@@ -70,12 +70,12 @@ type Round struct {
 type Seen struct {
 	// Answers is keyed by call: "" means success, other values name the error.
 	Answers map[string]string `json:"answers"`
-	// Shows holds the observed state, by the name of each observation.
+	// Shows holds the observed values, by a description of each.
 	Shows map[string]string `json:"shows"`
 }
 
-// NewFake returns a cluster in memory that has what the rounds need and behaves like the given
-// version of Ceph.
+// NewFake returns a cluster in memory with the pool, the image and the object that the rounds need. It
+// behaves like the given version of Ceph.
 func NewFake(version string) (*cephtest.Cluster, World) {
 	fake := cephtest.NewCluster(Pool)
 	fake.Act(func(c *cephtest.Cluster) {
@@ -135,8 +135,7 @@ func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
 	return who
 }
 
-// answer returns the part of an error that can be compared: Ceph's messages differ between
-// versions.
+// answer returns an error without Ceph's message, because messages differ between versions.
 func answer(err error) string {
 	if err == nil {
 		return ""
@@ -234,7 +233,7 @@ func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error 
 	if err != nil {
 		return err
 	}
-	// The field Ignored is left out: ceph-mgr of 20.2.4 reported it in one run and not in another.
+	// The field Ignored is not recorded: ceph-mgr of 20.2.4 reported it in one run and not in another.
 	for _, option := range running[0].Options {
 		shows["osd.0 runs with "+option.Name] = strings.TrimSpace(fmt.Sprintf("%s from %s", option.Value, option.Source))
 	}
@@ -266,7 +265,7 @@ func lookAtPool(pool ceph.Pool, upmaps map[string][]int, shows map[string]string
 		shows["pool option "+option] = value
 	}
 	for _, flag := range pool.Flags {
-		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // the rounds change neither
+		if flag != "hashpspool" && flag != "selfmanaged_snaps" { // The rounds change neither flag.
 			shows["pool flag "+flag] = "set"
 		}
 	}

@@ -13,7 +13,7 @@ type At struct {
 	Option string
 }
 
-// Touched lists the entries that rounds change, so that they can be restored.
+// Touched lists the entries that rounds change, so that a test can restore them.
 func Touched() []At {
 	var all []At
 	for _, round := range slices.Concat(Rounds(), MClock()) {
@@ -31,7 +31,7 @@ func Touched() []At {
 	return all
 }
 
-// Who returns the section and mask of an entry for this cluster.
+// Who returns the section and the mask of an entry, with the class and the host of this cluster.
 func (w World) Who(at At) ceph.ConfigWho { return w.who(at.Who) }
 
 func osds() ceph.ConfigWho { return ceph.ConfigWho{Section: "osd"} }
@@ -52,7 +52,8 @@ func setPool(option, value string) Call { return Call{"SetPoolOption", []any{Poo
 
 func unsetPool(option string) Call { return Call{"UnsetPoolOption", []any{Pool, option}} }
 
-// Rounds covers all verbs that change something, with options of every type.
+// Rounds returns the rounds without options that mClock locks. They cover all verbs that change something,
+// with options of every type.
 func Rounds() []Round {
 	return slices.Concat(configRounds(), poolRounds(), otherRounds())
 }
@@ -92,7 +93,7 @@ func setRounds() []Round {
 			set("osd_client_message_cap", "-1"),
 			set("bluestore_throttle_bytes", "4MiB"),
 			set("mgr_tick_period", "1.5"),
-			set("osd_scrub_reservation_timeout", "5s"), // the value is below the minimum
+			set("osd_scrub_reservation_timeout", "5s"), // Ceph 18 reads 5 ms, which is below the minimum.
 			set("osd_op_queue", "nope"),
 			set("osd_pool_default_erasure_code_profile", ""),
 			setAt("class:nothing", "osd_memory_target", "1K"),
@@ -240,7 +241,7 @@ func otherRounds() []Round {
 			{"RemoveObjects", []any{Pool, "", []string{"others"}}},
 			{"DropOSDCaches", nil},
 		}},
-		// Ceph drops an upmap that equals the placement by CRUSH. With this many upmaps, some
+		// Ceph drops an upmap that equals the placement by CRUSH. With this many upmaps, some differ and
 		// stay.
 		{Name: "placement groups are placed", Calls: []Call{
 			place(Pool, pg(0, 2, 1, 0), pg(1, 2, 1, 0), pg(2, 2, 1, 0), pg(3, 2, 1, 0), pg(4, 2, 1, 0), pg(15, 2, 1, 0)),
@@ -257,7 +258,7 @@ const (
 	watched = 4 * time.Second
 )
 
-// MClock returns changes of options that mClock locks.
+// MClock returns rounds that change options that mClock locks, and the options that set the lock.
 func MClock() []Round {
 	return []Round{
 		{Name: "custom, and then the weight", Calls: []Call{set(profile, "custom"), set(weight, "5")}, Hold: watched},

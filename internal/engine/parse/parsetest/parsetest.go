@@ -1,5 +1,5 @@
-// Package parsetest tests parsers on captured outputs. Golden files check their results, and a
-// fuzz target checks properties that hold for any input.
+// Package parsetest tests parsers. It compares the results of captured outputs with golden files, and
+// fuzzes parsers with a check of properties that hold for any output.
 package parsetest
 
 import (
@@ -21,15 +21,15 @@ import (
 // Parser is the parser of one format.
 type Parser func(r io.Reader, options parse.Options) (*result.Result, error)
 
-// updateGolden is the environment variable that, if not empty, makes Golden write the golden
-// files instead of comparing with them.
+// updateGolden is an environment variable. If it is not empty, Golden writes the golden files instead of
+// comparing with them.
 const updateGolden = "UPDATE_GOLDEN"
 
-// goldenSuffix is added to the name of an output.
+// goldenSuffix follows the name of an output in the name of its golden file.
 const goldenSuffix = ".golden.json"
 
-// Outputs returns the files in testdata whose names match one of the patterns, such as
-// "*/*.txt".
+// Outputs returns the outputs in testdata whose paths match one of the patterns, such as "*/*.txt". It
+// excludes golden files and the fuzz corpus.
 func Outputs(t testing.TB, patterns ...string) []string {
 	t.Helper()
 	var files []string
@@ -50,7 +50,8 @@ func Outputs(t testing.TB, patterns ...string) []string {
 	return files
 }
 
-// Golden parses outputs and compares with the golden files next to them.
+// Golden parses the outputs that match the patterns. It applies Check to each, and compares the result or
+// error with the golden file next to the output.
 func Golden(t *testing.T, parser Parser, patterns ...string) {
 	t.Helper()
 	for _, file := range Outputs(t, patterns...) {
@@ -123,9 +124,9 @@ func decode(t *testing.T, data []byte) any {
 	return value
 }
 
-// Check verifies properties that hold for every output, good or bad. The parser returns either a
-// valid result, without NaN, infinite or negative numbers, or an error that names its cause. However the
-// reader splits the output, the parser returns the same result, or fails each time.
+// Check verifies properties that hold for every output. The parser returns either a valid result or an
+// error that describes the fault. However the reader splits the output, the parser returns the same result
+// or fails each time.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
@@ -193,8 +194,7 @@ func (r *halfReader) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// Fuzz fuzzes a parser, with the corpus in testdata/fuzz and the outputs that match
-// the patterns, if there are any, as seeds.
+// Fuzz fuzzes a parser. Its seeds are the corpus in testdata/fuzz and the outputs that match the patterns.
 func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	f.Helper()
 	var seeds []string
@@ -211,7 +211,7 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { Check(t, parser, data) })
 }
 
-// Rates checks the rate that each line yields; nil means none.
+// Rates checks which rate each line yields. In want, nil means that the line yields no rate.
 func Rates(t *testing.T, of func(line []byte) (parse.Rate, bool), want map[string]*parse.Rate) {
 	t.Helper()
 	for line, rate := range want {
