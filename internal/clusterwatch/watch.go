@@ -25,9 +25,11 @@ const (
 	// askIOAgain is the pause after a failed query for the client I/O of OSDs. The query is optional. If it
 	// gets no answer, it delays the queries that share its `ceph` process.
 	askIOAgain = 5 * time.Minute
-	// maxSamples limits the samples in memory to six hours. The phases of older samples were already
-	// judged.
-	maxSamples = 6 * 3600 / 5
+	// maxSamples limits the memory of a session to 26 hours of samples: the longest phase, 24 hours, is
+	// judged at its end from all of its samples.
+	maxSamples = 26 * time.Hour / SampleEvery
+	// maxExtras limits the memory for Extras, which grow with the number of OSDs.
+	maxExtras = 12 * time.Hour / ExtraEvery
 )
 
 // Connect returns the connection to a cluster. A Watch calls it for each sample and survey, because
@@ -158,16 +160,14 @@ func (w *Watch) look(ctx context.Context) {
 	if w.err = err; err != nil {
 		return
 	}
-	w.samples = append(w.samples, sample)
+	w.samples = latest(append(w.samples, sample), int(maxSamples))
 	if more != nil {
-		w.extras = append(w.extras, *more)
+		w.extras = latest(append(w.extras, *more), int(maxExtras))
 	}
-	if excess := len(w.extras) - maxSamples; excess > 0 {
-		w.extras = w.extras[excess:]
-	}
-	if excess := len(w.samples) - maxSamples; excess > 0 {
-		w.samples = w.samples[excess:]
-	}
+}
+
+func latest[T any](all []T, limit int) []T {
+	return all[max(0, len(all)-limit):]
 }
 
 // surveyEvery is the shortest time between two surveys.
@@ -235,12 +235,19 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	err = group.Wait() // Wait must come before sample is read: Go does not define the order within one return statement.
+	err = group.Wait() // Wait must precede the read of the sample: Go does not define the order within one statement.
+	sample.PoolIO = slices.DeleteFunc(sample.PoolIO, isIdle)
 	return sample, more, err
 }
 
-// osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the run: an
-// older Ceph may not have the command, or a module of ceph-mgr may be broken.
+// isIdle reports whether clients do nothing in a pool. Samples leave out such pools, because a cluster
+// may have hundreds of them, and a day has 17,280 samples.
+func isIdle(pool ceph.PoolIO) bool {
+	return pool.ReadOperationsPerSecond+pool.WriteOperationsPerSecond == 0
+}
+
+// osdIO reads the client I/O of OSDs. A run does not fail if there is no answer: an older Ceph
+// may not have the command, or a module of ceph-mgr may be broken.
 func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)

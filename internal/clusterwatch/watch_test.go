@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/quiescence"
 )
 
 // Every sample has a status, because judges of samples rely on it.
@@ -75,5 +76,30 @@ func TestSurveyAgain(t *testing.T) {
 	fake.Change(func(a *cephtest.Answers) { a.OSDMap.Flags = []string{"noout"} })
 	if flags(surveyEvery-time.Second, true) != 0 || flags(time.Second, false) != 1 {
 		t.Error("two surveys are not surveyEvery apart, or the second request was lost")
+	}
+}
+
+// The longest phase lasts 24 hours, and a disturbance in its first minute still spoils it at its end.
+func TestKeepsSamplesOfTheLongestPhase(t *testing.T) {
+	fake, began := cephtest.NewCluster(), time.Now()
+	now := began
+	fake.Change(func(a *cephtest.Answers) {
+		a.Status, a.OSDs = ceph.Status{OSDs: 3}, nil
+		a.PoolIO = []ceph.PoolIO{{Name: "idle"}, {Name: "busy", ReadOperationsPerSecond: 7}}
+	})
+	w := New(fake, func(context.Context) (ceph.Connection, error) { return ceph.Connection{}, nil }, func() time.Time { return now }, func() {})
+	for ; now.Sub(began) < 24*time.Hour; now = now.Add(SampleEvery) {
+		w.samples = latest(append(w.samples, quiescence.Sample{Time: now}), int(maxSamples))
+	}
+	for range maxSamples / 8 {
+		w.look(t.Context())
+		now = now.Add(SampleEvery)
+	}
+	samples := w.View().Samples
+	if oldest := now.Sub(samples[0].Time); oldest < 24*time.Hour || len(samples) != int(maxSamples) {
+		t.Errorf("%d samples, the oldest %v old: want %d of more than 24 hours", len(samples), oldest, maxSamples)
+	}
+	if io := samples[len(samples)-1].PoolIO; len(io) != 1 || io[0].Name != "busy" {
+		t.Errorf("a sample has the I/O of %v, want only that of busy pools", io)
 	}
 }
