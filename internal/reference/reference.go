@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,6 +44,8 @@ type Match struct {
 	runs []figure.ReferenceRun
 	// other is the first difference that excluded a valid run; "" if no valid run was excluded.
 	other string
+	// damaged is the error about the latest run whose results cannot be read.
+	damaged error
 }
 
 // NewMatch returns a Match without runs. The benchmark is the reference, and messages call it by the given
@@ -73,7 +76,20 @@ func (m *Match) RunsToRead(maps []metav1.PartialObjectMetadata) []string {
 	return names
 }
 
-// Add adds a valid run if its workload equals the benchmark's. The caller adds the latest run first.
+// Read adds the run in a ConfigMap as [Match.Add] does. A run whose results are damaged does not
+// count: the ConfigMap is immutable, so another attempt would fail too.
+func (m *Match) Read(cm *corev1.ConfigMap) {
+	run, err := archive.Of(m.benchmark, cm)
+	if err != nil {
+		if m.damaged == nil {
+			m.damaged = err
+		}
+		return
+	}
+	m.Add(cm.Labels[archive.LabelSession], run)
+}
+
+// Add adds a run if it is valid and measured the same workload.
 func (m *Match) Add(session string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return
@@ -118,6 +134,8 @@ func (m *Match) Reference() figure.Reference {
 		return figure.Reference{Unusable: fmt.Sprintf("%s measured another workload (%s): give both the same target and template", m.name, ellipsis.Cut(m.other, 80))}
 	case !Complete(m.benchmark):
 		return figure.Reference{Unusable: m.name + " is not Complete: wait for it, and then run this benchmark again with another runID"}
+	case m.damaged != nil:
+		return figure.Reference{Unusable: fmt.Sprintf("%s has no valid run whose results can be read: run it again, and then run this benchmark again (%s)", m.name, ellipsis.Cut(m.damaged.Error(), 80))}
 	}
 	return figure.Reference{Unusable: m.name + " has no valid run left: run it again, and then run this benchmark again"}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -135,6 +136,19 @@ func TestWhichResultsOfAReferenceAreRead(t *testing.T) {
 }
 
 // compare ignores the differences that its user expects.
+// One damaged ConfigMap does not make the other runs of a reference unusable.
+func TestDamagedResultsOfAReferenceDoNotCount(t *testing.T) {
+	m := ofReference(metav1.ConditionTrue)
+	damaged := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "nightly-1", OwnerReferences: []metav1.OwnerReference{{UID: "nightly-uid", Controller: new(true)}}}}
+	if m.Read(damaged); !strings.Contains(m.Reference().Unusable, "nightly has no valid run whose results can be read: run it again, and then run this benchmark again (ConfigMap nightly-1") {
+		t.Errorf("only a damaged run: %+v", m.Reference())
+	}
+	m.Add("1", recorded(t))
+	if m.Read(damaged); len(m.Reference().Runs) != 1 || m.Reference().Unusable != "" {
+		t.Errorf("a damaged run and a good one: %+v", m.Reference())
+	}
+}
+
 func TestDifferencesThatAreIgnored(t *testing.T) {
 	for name, c := range map[string]struct {
 		workload Workload

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reference"
@@ -62,11 +61,7 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 		if err != nil {
 			return figure.Reference{}, fmt.Errorf("read its results: %w", err)
 		}
-		run, err := archive.Of(b, &cm)
-		if err != nil {
-			return figure.Reference{}, err
-		}
-		m.Add(cm.Labels[archive.LabelSession], run)
+		m.Read(&cm)
 	}
 	return m.Reference(), nil
 }

@@ -152,16 +152,16 @@ func (s *side) choose(arg argument) error {
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares: those that measured the workload w. They
-// come from all sessions that are kept, or only from the session or run that the command line names. If
-// the session in status is not complete, its runs do not count.
-func (s side) reference(w reference.Workload) (figure.Reference, error) {
+// reference returns the runs of A with which a gate compares. These are runs that measured the given
+// workload: of all sessions that are kept, or only the runs that the command line names. If the
+// session in status is not complete, its runs do not count.
+func (s side) reference(w reference.Workload) figure.Reference {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {
 		for _, run := range s.runs {
 			m.Add("", run)
 		}
-		return m.Reference(), nil
+		return m.Reference()
 	}
 	items := make([]metav1.PartialObjectMetadata, len(s.sessions))
 	for i, cm := range s.sessions {
@@ -169,11 +169,7 @@ func (s side) reference(w reference.Workload) (figure.Reference, error) {
 	}
 	for _, name := range m.RunsToRead(items) {
 		i := slices.IndexFunc(s.sessions, func(cm corev1.ConfigMap) bool { return cm.Name == name })
-		run, err := archive.Of(s.benchmark, &s.sessions[i])
-		if err != nil {
-			return figure.Reference{}, err
-		}
-		m.Add(s.sessions[i].Labels[archive.LabelSession], run)
+		m.Read(&s.sessions[i])
 	}
-	return m.Reference(), nil
+	return m.Reference()
 }

@@ -78,10 +78,7 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 		return nil
 	}
 	c.limit, c.Regressions = r.share, []Judgement{}
-	runs, err := referenceFor(a, b, expect)
-	if err != nil {
-		return err
-	}
+	runs := referenceFor(a, b, expect)
 	against := figure.Comparison{Runs: map[v1alpha1.PhaseName][]figure.Observation{}, References: map[string]figure.Reference{a.name: runs}}
 	for _, phase := range archive.PhaseNames(b.runs[:1]) {
 		against.Runs[phase] = archive.Observations(b.runs, phase)
@@ -107,10 +104,10 @@ func (c *comparison) judgeRegressions(r *regression, a, b side, expect []expecta
 
 // referenceFor returns the runs of A that measured the workload of B. It ignores expected
 // differences between the workloads.
-func referenceFor(a, b side, expect []expectation) (figure.Reference, error) {
+func referenceFor(a, b side, expect []expectation) figure.Reference {
 	w := reference.Workload{Digests: map[v1alpha1.PhaseName]string{}, Ignore: func(line string) bool { return expected(line, expect) }}
 	if err := json.Unmarshal(b.runs[0].Environment, &w.Environment); err != nil {
-		return figure.Reference{Unusable: fmt.Sprintf("the environment of %s was not recorded: run it again", b.name)}, nil //nolint:nilerr // The reason in Unusable makes figures Unknown.
+		return figure.Reference{Unusable: fmt.Sprintf("the environment of %s was not recorded: run it again", b.name)}
 	}
 	for _, p := range b.runs[0].Phases {
 		w.Digests[p.Name] = p.SpecDigest
