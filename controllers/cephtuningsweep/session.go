@@ -69,8 +69,8 @@ func (f facts) noteSession(next step) {
 func (f facts) rehearsed() int {
 	s := f.memory.switching
 	switch {
-	case s.at >= len(f.planner.Configurations()) && s.engine != f.memory.engine:
-		return 0 // The connections and the tuner are new, so nothing is rehearsed.
+	case s.engine != f.memory.engine:
+		return 0 // The connection is new, so nothing is rehearsed.
 	case s.number != f.run():
 		return max(s.at-1, 0)
 	}
@@ -86,8 +86,7 @@ func (f facts) rehearses() int {
 
 // isRehearsed reports whether all configurations were applied and proven, and the tuner is still the same.
 func (f facts) isRehearsed() bool {
-	engine := f.memory.switching.engine
-	return f.rehearsed() >= len(f.planner.Configurations()) && engine != nil && engine == f.memory.engine
+	return f.memory.engine != nil && f.rehearsed() >= len(f.planner.Configurations())
 }
 
 // observeSessions replays the ledger of an interleaved sweep.

@@ -32,6 +32,7 @@ func TestRehearsal(t *testing.T) {
 		"nothing is rehearsed":            {sessionMemory{}, stepApply, 1, 0},
 		"the candidate is rehearsed":      {sessionMemory{number: 1, at: 1, engine: now}, stepApply, 0, 1},
 		"everything is rehearsed":         {sessionMemory{number: 1, at: 2, engine: now}, stepBeginSession, 0, 2},
+		"the candidate by another engine": {sessionMemory{number: 1, at: 1, engine: before}, stepApply, 1, 0},
 		"by another engine":               {sessionMemory{number: 1, at: 2, engine: before}, stepApply, 1, 0},
 		"for the session before":          {sessionMemory{number: 7, at: 2, engine: now}, stepApply, 0, 1},
 		"for that one, by another engine": {sessionMemory{number: 7, at: 2, engine: before}, stepApply, 1, 0},
