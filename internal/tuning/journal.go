@@ -255,7 +255,7 @@ func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	entry.State, entry.Found = state, found
 	if found != nil && len(found.Text) > maxFound {
-		entry.Found = &cephvalue.Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + "…"}
+		entry.Found = &cephvalue.Value{Set: found.Set, Text: strings.ToValidUTF8(found.Text[:maxFound], "") + cut}
 	}
 }
 
@@ -271,15 +271,18 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen opens a closed entry again if the setting has a value of the tuner after all, because Ceph executed
-// a command late. If the setting was left alone, the other client's value becomes the original.
+// reopen reopens a closed entry whose setting has a value of the tuner after all, because a change
+// took effect late. If the setting was left alone, the other client's value becomes the original. If
+// the journal has only a part of that value, the recorded original stays: a part would be a third value.
 func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {
 		if entry.same(now, *entry.Found) || entry.judge(now) != restoreOriginal {
 			return
 		}
-		entry.Original = *entry.Found
+		if !strings.HasSuffix(entry.Found.Text, cut) {
+			entry.Original = *entry.Found
+		}
 	}
 	if entry.judge(now) == restoreOriginal {
 		entry.State, entry.Found = Open, nil
@@ -366,6 +369,8 @@ const (
 	maxJournal = 60 << 10
 	// maxFound is the number of bytes that the journal keeps of another client's value.
 	maxFound = 128
+	// cut ends a value if the journal keeps only its first maxFound bytes.
+	cut = "…"
 )
 
 // closable returns an error for a journal that would be too large once all of its entries are closed. Such a

@@ -3,11 +3,13 @@ package tuning
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
+	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
 // A change whose answer was lost is carried out at the last moment at which it may be, while the
@@ -177,5 +179,17 @@ func TestAChangeIsMadeUnderOneHolding(t *testing.T) {
 	}
 	if _, err := e.Apply(t.Context(), ourSweep, []Change{config("osd_max_backfills", "4")}); err != nil {
 		t.Errorf("the next time: %v", err)
+	}
+}
+
+// The journal keeps only the start of a long foreign value. Ceph must never get that start as a value.
+func TestAPartOfAForeignValueIsNotRestored(t *testing.T) {
+	rocksdb := config("bluestore_rocksdb_options", "ours")
+	entry := Entry{Setting: rocksdb.Setting, Original: cephvalue.Of("before"), Applied: []AppliedValue{{Intended: rocksdb.To}}}
+	j := &Journal{Entries: []Entry{entry}}
+	j.closeEntry(rocksdb.Setting, LeftAlone, new(cephvalue.Of(strings.Repeat("theirs,", 40))))
+	j.reopen(rocksdb.Setting, rocksdb.To)
+	if got := j.Entries[0]; got.State != Open || got.Original != cephvalue.Of("before") {
+		t.Errorf("%s, to be restored to %v: want Open, and the recorded original", got.State, got.Original)
 	}
 }

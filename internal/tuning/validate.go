@@ -454,21 +454,19 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// effective returns the value that OSDs use for an option in a configuration. If the configuration does not
-// change the option, the current value counts. If that is unset, or the configuration unsets the option,
-// Ceph's default counts.
+// effective returns an option's value for OSDs in a configuration: the configuration's value, or
+// else the current value; if that is unset, the value of a broader section, or Ceph's default.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
+	value := about.Facts.central(setting)
 	for _, change := range configuration {
-		if change.Setting == setting && change.To.Set {
-			return change.To.Text
-		}
 		if change.Setting == setting {
-			return about.Help[option].Default
+			value = change.To
 		}
 	}
-	if now := about.Facts.central(setting); now.Set {
-		return now.Text
+	if value.Set {
+		return value.Text
 	}
-	return about.Help[option].Default
+	text, _ := about.whenUnset(setting)
+	return text
 }

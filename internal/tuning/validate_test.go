@@ -117,6 +117,9 @@ func TestValidate(t *testing.T) {
 		"backfills with it set already": {configurations: one(config("osd_max_backfills", "4")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_override_recovery_settings", Value: "true"}}
 		}},
+		"shares with a custom profile for all daemons": {configurations: one(config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
+			k.Facts.Config = []ceph.ConfigEntry{{Section: "global", Name: "osd_mclock_profile", Value: "custom"}}
+		}},
 		"shares that are locked already": {configurations: one(config("osd_mclock_profile", "custom"), config("osd_mclock_scheduler_client_wgt", "2")), change: func(k *Known) {
 			k.Facts.Config = []ceph.ConfigEntry{{Section: "osd", Name: "osd_mclock_scheduler_client_wgt", Value: "5"}}
 		}, reason: ProblemMClock, said: "ceph config rm osd osd_mclock_scheduler_client_wgt"},
