@@ -283,6 +283,9 @@ func detailTable(d *quiescence.Detail) *Table {
 	for _, pool := range d.Pools {
 		table.Rows = append(table.Rows, []string{"pool " + pool.Name, fmt.Sprintf("%s, size %d, pg_num %d", pool.Type, pool.Size, pool.PGNum)})
 	}
+	if len(d.ConfinedTo) > 0 {
+		table.Rows = append(table.Rows, []string{"OSDs of the scratch pool", strings.Trim(fmt.Sprint(d.ConfinedTo), "[]")})
+	}
 	for _, class := range d.OSDs {
 		table.Rows = append(table.Rows, []string{"OSDs of class " + cmp.Or(class.DeviceClass, "(none)"), fmt.Sprintf("%d, %.1f GiB together", class.Count, float64(class.TotalBytes)/(1<<30))})
 	}

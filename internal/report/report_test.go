@@ -231,7 +231,7 @@ func run(t *testing.T, number int32, state v1alpha1.RunState, rate float64) *arc
 		FSID: "4f6b2e0c-1111-4000-8000-000000000001", RookVersion: "v1.17.2",
 		Config: []ceph.ConfigEntry{{Section: "osd", Mask: "class:ssd", Name: "osd_recovery_sleep", Value: sleep}},
 		OSDs:   []ceph.OSD{{ID: 0, DeviceClass: "ssd", TotalBytes: 1 << 40}}, Images: map[string]string{"tools": "sha256:77"},
-		Nodes: []quiescence.Node{{Name: "node-a"}},
+		Nodes: []quiescence.Node{{Name: "node-a"}}, ConfinedTo: []int{4, 0},
 	}))
 	if err != nil {
 		t.Fatal(err)
