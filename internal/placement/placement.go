@@ -170,7 +170,7 @@ func Apart(all []ceph.OSDLocation, w Request) error {
 // candidates returns the OSDs that can be drawn, by failure domain.
 func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	var classes []string
-	for _, osd := range all {
+	for _, osd := range usable(all) {
 		classes = with(classes, osd.DeviceClass)
 	}
 	if w.DeviceClass == "" && len(classes) > 1 {
@@ -183,12 +183,10 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 // domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and for which
 // counts returns true.
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
-	hasDefault := slices.ContainsFunc(all, func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] == defaultRoot })
 	domains := map[string][]int{}
 	nowhere := 0
-	for _, osd := range all {
-		elsewhere := hasDefault && osd.Buckets[typeRoot] != defaultRoot
-		if !counts(osd) || elsewhere || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
+	for _, osd := range usable(all) {
+		if !counts(osd) || w.DeviceClass != "" && osd.DeviceClass != w.DeviceClass {
 			continue
 		}
 		name := osd.Buckets[w.FailureDomain]
@@ -205,6 +203,15 @@ func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) b
 		return nil, refuse("no OSD is in a CRUSH bucket of type %s: set scratchPool.failureDomain to a type that `ceph osd tree` shows", w.FailureDomain)
 	}
 	return domains, nil
+}
+
+// usable returns the OSDs in the root "default", or all OSDs if the cluster has no such root.
+func usable(all []ceph.OSDLocation) []ceph.OSDLocation {
+	elsewhere := func(osd ceph.OSDLocation) bool { return osd.Buckets[typeRoot] != defaultRoot }
+	if inside := slices.DeleteFunc(slices.Clone(all), elsewhere); len(inside) > 0 {
+		return inside
+	}
+	return all
 }
 
 // with returns a list with a name added, unless the list has it already.

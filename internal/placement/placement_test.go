@@ -70,6 +70,9 @@ func TestChoose(t *testing.T) {
 			Request{Count: 3, Pools: one(1, 8), FailureDomain: "host", DeviceClass: "ssd"},
 			"OSDs of device class ssd that are up and in: 2",
 		},
+		"of another class in another root": {
+			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].Buckets["root"], o[0].DeviceClass = "attic", "hdd" }), Request{Count: 2, Pools: one(1, 8), FailureDomain: "host"}, "[1 2]",
+		},
 		"of two classes at once": {
 			but(hosts(1, 1, 1), func(o []ceph.OSDLocation) { o[0].DeviceClass = "hdd" }), Request{Count: 3, Pools: one(1, 8), FailureDomain: "host"}, "different device classes (hdd, ssd)",
 		},
