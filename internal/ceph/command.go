@@ -91,11 +91,21 @@ func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	return cmd
 }
 
-// inTime returns an error if the deadline has passed. It reads the clock right before a command starts,
-// because a process that was paused continues before its timers end the context.
+// commandLine returns a verb as a user types it: verbs of other programs name their program.
+func commandLine(verb string) string {
+	for _, other := range []program{rbdProgram, radosProgram} {
+		if strings.HasPrefix(verb, string(other)+" ") {
+			return verb
+		}
+	}
+	return string(cephProgram) + " " + verb
+}
+
+// inTime checks the clock right before a command starts. The context is not enough: a paused
+// process continues before its timers fire.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
-		return fmt.Errorf("ceph %s did not start in time: %w", verb, context.DeadlineExceeded)
+		return fmt.Errorf("%s did not start in time: %w", commandLine(verb), context.DeadlineExceeded)
 	}
 	return nil
 }
@@ -140,11 +150,11 @@ func failure(ctx context.Context, verb string, err error, stderr string, stdout 
 		if message != "" {
 			message = ", after this output: " + message
 		}
-		return fmt.Errorf("ceph %s did not end in time%s: %w", verb, message, ctx.Err())
+		return fmt.Errorf("%s did not end in time%s: %w", commandLine(verb), message, ctx.Err())
 	}
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	if !ended {
-		return fmt.Errorf("ceph %s: %w", verb, err)
+		return fmt.Errorf("%s: %w", commandLine(verb), err)
 	}
 	if message == "" {
 		message = exit.Error()

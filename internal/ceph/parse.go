@@ -770,5 +770,5 @@ func parseImages(out []byte) ([]string, error) {
 
 // unreadable wraps the error of a parser. The command itself succeeded.
 func unreadable(verb string, err error) error {
-	return fmt.Errorf("ceph %s: its output cannot be read: %w", verb, err)
+	return fmt.Errorf("%s: its output cannot be read: %w", commandLine(verb), err)
 }

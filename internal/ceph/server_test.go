@@ -166,7 +166,7 @@ func TestErrorsCrossTheSocket(t *testing.T) {
 			"ceph status: [errno 13] RADOS permission denied (error connecting to the cluster)",
 		},
 		"Ceph timed out": {&ceph.Error{Verb: "status", Errno: 110, Message: "timed out"}, context.DeadlineExceeded, "ceph status: timed out"},
-		"a busy image":   {&ceph.Error{Verb: "rbd rm", Errno: 16, Message: "watchers"}, syscall.EBUSY, "ceph rbd rm: watchers"},
+		"a busy image":   {&ceph.Error{Verb: "rbd rm", Errno: 16, Message: "watchers"}, syscall.EBUSY, "rbd rm: watchers"},
 		"a deadline":     {fmt.Errorf("ceph status did not end in time: %w", context.DeadlineExceeded), context.DeadlineExceeded, "ceph status did not end in time: context deadline exceeded"},
 		"an unreadable key": {
 			&ceph.UnreadableKeyError{User: "u", Version: "18.2.7", Image: "ceph:20"}, nil,

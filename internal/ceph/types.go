@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	if message == "" || message == "Error ENOENT:" { // Ceph prints some errors without a message.
 		message = fmt.Sprintf("refused without a message (errno %d)", e.Errno)
 	}
-	return fmt.Sprintf("ceph %s: %s", e.Verb, message)
+	return commandLine(e.Verb) + ": " + message
 }
 
 // Unwrap makes errors.Is match the error number, such as syscall.EACCES, and so fs.ErrPermission and
