@@ -112,8 +112,8 @@ func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	if o.Pool != "" && AltersStoredData(o.Name) {
 		problems = append(problems, field.Forbidden(at.Child("name"), o.Name+" alters stored data, so it is for scratch pools, which need no entry: remove the entry"))
 	}
-	if o.Mask != "" && !regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`).MatchString(o.Mask) {
-		problems = append(problems, field.Invalid(at.Child("mask"), o.Mask, "write class:CLASS or host:HOST"))
+	if o.Mask != "" && !regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`).MatchString(o.Mask) {
+		problems = append(problems, field.Invalid(at.Child("mask"), o.Mask, "write class:CLASS or host:HOST, with at most 63 characters after the colon"))
 	}
 	return problems
 }
