@@ -100,7 +100,7 @@ func (d *patchDraft) setConfig(c v1alpha1.ConfigParameter, value cephvalue.Value
 
 func (d *patchDraft) setPool(p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	switch {
-	case p.Option == "size": // Rook has a separate field for the size.
+	case p.Option == optionSize: // Rook has a separate field for the size.
 		_, _ = fmt.Sscan(value.Text, &d.size)
 		return
 	case p.Option == optionPGNum:

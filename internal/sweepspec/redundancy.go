@@ -52,21 +52,26 @@ func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	return strconv.Itoa(int(pool.Replicated.Size))
 }
 
-// RawBytesPerByte returns how many bytes OSDs store for each byte of a client. It returns the maximum over
-// the template's scratch pool and all values of a redundancy parameter. The target must be a scratch pool.
+// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client, over
+// the template's scratch pool and all values of a redundancy parameter or of the pool option size. The
+// target must be a scratch pool.
 func RawBytesPerByte(spec *Spec) float64 {
-	pool := *spec.Template.Target.ScratchPool
-	most := rawBytesPerByte(pool)
+	template := *spec.Template.Target.ScratchPool
+	most := rawBytesPerByte(template)
 	for _, p := range spec.Parameters {
-		if p.Redundancy == nil {
+		isSize := p.PoolOption != nil && p.PoolOption.Option == optionSize
+		if p.Redundancy == nil && !isSize {
 			continue
 		}
 		for _, value := range valuesOf(spec, p) {
-			if redundancy.MatchString(string(value)) {
-				of := pool
-				setRedundancy(&of, plannerValue(value))
-				most = max(most, rawBytesPerByte(of))
+			pool := template.DeepCopy()
+			switch {
+			case isSize:
+				setScratch(pool, *p.PoolOption, plannerValue(value))
+			case redundancy.MatchString(string(value)):
+				setRedundancy(pool, plannerValue(value))
 			}
+			most = max(most, rawBytesPerByte(*pool))
 		}
 	}
 	return most

@@ -77,6 +77,16 @@ func TestRedundancyAsAParameter(t *testing.T) {
 	}
 }
 
+func TestBytesStoredForVariedSizes(t *testing.T) {
+	spec := &specOf(t, `{template: {target: {scratchPool: {replicated: {size: 2}}}}, parameters: [{name: copies, poolOption: {option: size}, values: ["1", "4"]}]}`).Spec
+	if got := RawBytesPerByte(spec); got != 4 {
+		t.Errorf("%v bytes are stored for one of a client, want those of four copies", got)
+	}
+	if spec.Template.Target.ScratchPool.Replicated.Size != 2 {
+		t.Error("the spec itself has changed")
+	}
+}
+
 func TestValuesOfRedundancy(t *testing.T) {
 	spec := &specOf(t, `{template: {target: {scratchPool: {parameters: {pg_num: "8"}}}}, parameters: [{name: kind, redundancy: {}, values: ["2"]}]}`).Spec
 	for value, fine := range map[string]bool{"3": true, "10": true, "2+1": true, "32+16": true, "0": false, "11": false, "1+1": false, "2+": false, "33+1": false, "Unset": false} {

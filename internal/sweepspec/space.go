@@ -12,7 +12,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-const optionPGNum v1alpha1.OptionName = "pg_num"
+const (
+	optionPGNum v1alpha1.OptionName = "pg_num"
+	optionSize  v1alpha1.OptionName = "size"
+)
 
 // Spec is the spec of a CephTuningSweep after admission, with its defaults.
 type Spec = v1alpha1.CephTuningSweepSpec

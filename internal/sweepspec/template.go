@@ -115,7 +115,7 @@ const paramAutoscaleMode = "pg_autoscale_mode"
 // configuration, even in a baseline without a value for pg_num.
 func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, value cephvalue.Value) {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
-	if p.Option == "size" {
+	if p.Option == optionSize {
 		copies, err := strconv.ParseInt(value.Text, 10, 32)
 		switch {
 		case err != nil: // Admission has refused such a value.
@@ -147,9 +147,9 @@ func setScratch(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter, valu
 func scratchValue(pool *v1alpha1.ScratchPool, p v1alpha1.PoolOptionParameter) cephvalue.Value {
 	ofMetadata := p.Role == v1alpha1.PoolRoleMetadata && pool.ErasureCoded != nil
 	switch {
-	case p.Option == "size" && ofMetadata:
+	case p.Option == optionSize && ofMetadata:
 		return number(pool.ErasureCoded.Metadata.Size)
-	case p.Option == "size" && pool.Replicated != nil:
+	case p.Option == optionSize && pool.Replicated != nil:
 		return number(pool.Replicated.Size)
 	case ofMetadata:
 		return plannerValue(pool.ErasureCoded.Metadata.Parameters[string(p.Option)])
