@@ -165,3 +165,33 @@ func TestControlsAreAsFrequentAsAskedFor(t *testing.T) {
 		t.Errorf("%d runs for a block, want 12", got)
 	}
 }
+
+// A block that began with two candidates needs both of its controls, although one of them is inert.
+func TestBlockOfAWithdrawnCandidateNeedsItsLastControl(t *testing.T) {
+	space := grid("16", "32", "64")
+	space.InTurn = true
+	plan := Plan{Version: Version, Space: space, Settings: defaults()}
+	var ledger []Run
+	for len(ledger) < 20 {
+		d, err := next(plan, ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := d.Slot
+		if s.Block != 1 || s.Attempt != 1 {
+			if s.Block != 1 || s.Attempt != 2 {
+				t.Errorf("without its last control, block 1 leads to attempt %d of block %d, want attempt 2 of block 1", s.Attempt, s.Block)
+			}
+			return
+		}
+		run := Run{Block: s.Block, Attempt: s.Attempt, Slot: s.Position, Configuration: s.Configuration, Values: []float64{400}}
+		switch {
+		case s.Configuration == 1:
+			run.Outcome, run.Values = Inert, nil
+		case s.Role == Control && s.Position > 0:
+			run.Outcome, run.Values = NotSteady, nil
+		}
+		ledger = append(ledger, run)
+	}
+	t.Error("block 1 does not end")
+}

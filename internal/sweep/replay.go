@@ -248,8 +248,12 @@ func (r *replay) needs(slot Slot) bool {
 			baselines++
 		}
 	}
-	return baselines == 1 || r.hasEnds(len(r.candidates())) && slot.Position == 0
+	return baselines == 1 || r.beganWithControl() && slot.Position == 0
 }
+
+// beganWithControl reports whether the attempt has a control at each end. The number of candidates does
+// not show it, because a candidate may leave in the middle of an attempt.
+func (r *replay) beganWithControl() bool { return r.order[0].Role == Control }
 
 // hasBaseline reports whether an attempt has all baseline runs that it needs.
 func (r *replay) hasBaseline(controls []stats.Control) bool {
@@ -257,7 +261,7 @@ func (r *replay) hasBaseline(controls []stats.Control) bool {
 		return false
 	}
 	last := float64(len(r.order) - 1)
-	return !r.hasEnds(len(r.candidates())) || controls[0].At == 0 && controls[len(controls)-1].At == last
+	return !r.beganWithControl() || controls[0].At == 0 && controls[len(controls)-1].At == last
 }
 
 // checkDrift compares the first run of the baseline in a block with the last one.
