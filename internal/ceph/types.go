@@ -88,7 +88,20 @@ type Status struct {
 	QuorumNames []string `json:"quorumNames"`
 }
 
-// Health is Ceph's own judgement of the cluster.
+// DownInOSDs returns the number of OSDs that are in but not up. The difference of the counts is too
+// small if an OSD is up but out, and the health check OSD_DOWN comes some seconds later, so the larger
+// number counts.
+func (s *Status) DownInOSDs() int {
+	down := s.InOSDs - s.UpOSDs
+	for _, check := range s.Health.Checks {
+		if check.Code == "OSD_DOWN" {
+			down = max(down, check.Count)
+		}
+	}
+	return down
+}
+
+// Health is Ceph's own judgement.
 type Health struct {
 	// Status is HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
 	Status string `json:"status"`

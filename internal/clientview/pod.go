@@ -2,6 +2,7 @@ package clientview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,7 @@ func HowEnded(pod *corev1.Pod) string {
 	if pod.Status.Message != "" {
 		return pod.Status.Message
 	}
-	for _, container := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		ended := container.State.Terminated
 		if ended == nil || (ended.ExitCode == 0 && container.Name != "client") {
 			continue

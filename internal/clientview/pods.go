@@ -26,7 +26,7 @@ func podWaiting(pod *corev1.Pod) (o kstatus.Outcome, waits bool) {
 			return kstatus.Outcome{Reason: v1alpha1.ReasonUnschedulable, Message: condition.Message}, true
 		}
 	}
-	for _, container := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		waiting := container.State.Waiting
 		if waiting == nil {
 			continue

@@ -142,7 +142,7 @@ func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
 	var sample quiescence.Sample
 	var more *Extra
-	surveying := w.wantsSurvey()
+	surveying := w.startSurvey()
 	var group errgroup.Group // No shared context: a survey is kept even if the sample fails.
 	if surveying {
 		group.Go(into(&taken, func() (*Survey, error) { return w.takeSurvey(ctx) }))
@@ -155,7 +155,9 @@ func (w *Watch) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if taken != nil {
-		w.survey, w.surveyedAt, w.surveyAgain = taken, w.now(), false
+		w.survey, w.surveyedAt = taken, w.now()
+	} else if surveying {
+		w.surveyAgain = true
 	}
 	if w.err = err; err != nil {
 		return
@@ -181,10 +183,16 @@ func (w *Watch) SurveyAgain() {
 	w.surveyAgain = true
 }
 
-func (w *Watch) wantsSurvey() bool {
+// startSurvey reports whether a survey is due. It removes the request for it, so that a request that
+// arrives during the survey leads to another one: the survey may have read the flags before they changed.
+func (w *Watch) startSurvey() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.survey == nil || w.surveyAgain && w.now().Sub(w.surveyedAt) >= surveyEvery
+	due := w.survey == nil || w.surveyAgain && w.now().Sub(w.surveyedAt) >= surveyEvery
+	if due {
+		w.surveyAgain = false
+	}
+	return due
 }
 
 // View holds all observations so far. The slices are shared and must not be changed.

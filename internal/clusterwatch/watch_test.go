@@ -79,6 +79,22 @@ func TestSurveyAgain(t *testing.T) {
 	}
 }
 
+// A request that arrives during a survey is not lost: that survey may have read the flags before.
+func TestSurveyAgainDuringASurvey(t *testing.T) {
+	now := time.Now()
+	w := &Watch{now: func() time.Time { return now }, survey: &Survey{}, surveyAgain: true}
+	if !w.startSurvey() {
+		t.Fatal("a requested survey does not start")
+	}
+	w.SurveyAgain()
+	if w.surveyedAt = now; w.startSurvey() {
+		t.Error("two surveys are not surveyEvery apart")
+	}
+	if now = now.Add(surveyEvery); !w.startSurvey() {
+		t.Error("the request during the survey was lost")
+	}
+}
+
 // The longest phase lasts 24 hours, and a disturbance in its first minute still spoils it at its end.
 func TestKeepsSamplesOfTheLongestPhase(t *testing.T) {
 	fake, began := cephtest.NewCluster(), time.Now()

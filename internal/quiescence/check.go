@@ -174,7 +174,7 @@ func mixedVersions(in input) *Obstacle {
 }
 
 func osdsDown(in input) *Obstacle {
-	down := in.Status.InOSDs - in.Status.UpOSDs
+	down := in.Status.DownInOSDs()
 	if down <= 0 && in.Status.InOSDs > 0 {
 		return nil
 	}

@@ -154,6 +154,14 @@ var checkCases = map[string]struct {
 		change: func(f *Facts) { f.Status.UpOSDs, f.Status.InOSDs = 2, 2 },
 		spec:   v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_DOWN"}},
 	},
+	"an OSD down, another up but out": {
+		change: func(f *Facts) {
+			f.Status.OSDs, f.Status.UpOSDs, f.Status.InOSDs = 4, 3, 3
+			f.Status.Health.Checks = append(f.Status.Health.Checks, ceph.HealthCheck{Code: "OSD_DOWN", Severity: "HEALTH_WARN", Count: 1})
+		},
+		spec: v1alpha1.Quiescence{AllowedWarnings: []v1alpha1.HealthCode{"OSD_DOWN"}},
+		want: []obstacle{{code: "OSDsDown", says: "3 of 4 OSDs are up, and 3 are in"}},
+	},
 	"no OSD in":     {change: func(f *Facts) { f.Status.UpOSDs, f.Status.InOSDs = 0, 0 }, want: []obstacle{{code: "OSDsDown"}, {code: "OSDsOut"}}},
 	"a flag":        {change: func(f *Facts) { flags("noout")(f); warn(flagsCode, "noout flag(s) set")(f) }, want: []obstacle{{code: "FlagsSet", says: "noout"}}},
 	"a flag, muted": {change: func(f *Facts) { flags("noout")(f); muted(flagsCode)(f) }},

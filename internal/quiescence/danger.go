@@ -31,7 +31,7 @@ func DangerDuringRestart(s *ceph.Status, stopped int) *Danger {
 			return c.Severity != healthError
 		}))}
 	}
-	if down := s.InOSDs - s.UpOSDs; down > stopped {
+	if down := s.DownInOSDs(); down > stopped {
 		return &Danger{Message: fmt.Sprintf("%d of %d OSDs that are in are not up", down, s.InOSDs)}
 	}
 	var found []string

@@ -26,10 +26,13 @@ func TestDangerDuringRestart(t *testing.T) {
 		"one that is healthy, with an OSD that is out": {status: healthy},
 		"errors":              {status: failing, want: "PG_DAMAGED", wantAtOnce: true},
 		"an OSD that is down": {status: down, want: "1 of 3 OSDs"},
-		"OSDs that fill up":   {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Summary: "1 nearfull osd(s)"}), want: "OSD_NEARFULL"},
-		"muted":               {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Muted: true})},
-		"a muted error":       {status: warned(ceph.HealthCheck{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "1 full osd(s)", Muted: true}), want: "OSD_FULL"},
-		"another warning":     {status: warned(ceph.HealthCheck{Code: "SLOW_OPS", Severity: "HEALTH_WARN"})},
+		"an OSD that is down, hidden by one that is up but out": {
+			status: warned(ceph.HealthCheck{Code: "OSD_DOWN", Severity: "HEALTH_WARN", Count: 1}), want: "1 of 3 OSDs",
+		},
+		"OSDs that fill up": {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Summary: "1 nearfull osd(s)"}), want: "OSD_NEARFULL"},
+		"muted":             {status: warned(ceph.HealthCheck{Code: "OSD_NEARFULL", Severity: "HEALTH_WARN", Muted: true})},
+		"a muted error":     {status: warned(ceph.HealthCheck{Code: "OSD_FULL", Severity: "HEALTH_ERR", Summary: "1 full osd(s)", Muted: true}), want: "OSD_FULL"},
+		"another warning":   {status: warned(ceph.HealthCheck{Code: "SLOW_OPS", Severity: "HEALTH_WARN"})},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -40,19 +40,9 @@ func SpreadLists(args []string) []string {
 		default:
 			list = ""
 			out = append(out, arg)
-			if takesNextArgument(arg) && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
-				i++
-				out = append(out, args[i])
-			}
 		}
 	}
 	return out
-}
-
-// takesNextArgument reports whether the next argument may be the value of arg. A wrong answer does no
-// harm, because SpreadLists copies arg and the next argument unchanged.
-func takesNextArgument(arg string) bool {
-	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=")
 }
 
 // group is a candidate from the command line: its files and its name.

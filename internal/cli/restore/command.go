@@ -78,7 +78,7 @@ func NewCommand(program string) *cobra.Command {
 func newCommand(program string, connect object.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:               "restore [[cephtuningsweep/]NAME]",
+		Use:               "restore [[cephtuningsweep/|cephbenchmark/]NAME]",
 		Short:             "Show what a sweep has not restored in Ceph, or abandon the restore",
 		Long:              longHelp,
 		Example:           fmt.Sprintf(examples, program+" restore"),

@@ -18,9 +18,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
-// pageSize is the largest number of a benchmark's ConfigMaps in one answer of the API server. sweepPage
-// is that of a sweep's benchmarks, or of its ConfigMaps. A benchmark's ConfigMap has up to half a MiB,
-// and a sweep's benchmark has a few KiB.
+// pageSize limits the number of ConfigMaps with results in one answer of the API server: each has up to
+// half a MiB. sweepPage limits the number of a sweep's benchmarks, which have a few KiB.
 const (
 	pageSize  = 20
 	sweepPage = 100
@@ -118,7 +117,7 @@ func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephT
 	var all []corev1.ConfigMap
 	err := pages(ctx, reader, func(page *corev1.ConfigMapList) {
 		all = append(all, page.Items...)
-	}, client.InNamespace(sweep.Namespace), client.Limit(sweepPage),
+	}, client.InNamespace(sweep.Namespace), client.Limit(pageSize),
 		client.MatchingLabels{sweepspec.LabelSweep: sweepspec.SweepLabel(sweep)}, client.HasLabels{archive.LabelSwitchedSession})
 	if err != nil {
 		return nil, fmt.Errorf("reading the sessions of CephTuningSweep %s: %w", sweep.Name, err)
