@@ -12,11 +12,7 @@ const smallBlock = 64 << 10
 // Headline returns the main figure of a phase with its name, such as "write-4m 412 MiB/s" or, for blocks up
 // to 64 KiB, "randread-4k 12.3k IOPS". It returns "" without a figure.
 func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
-	metrics := []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
-	if engine.TraitsOf(phase).OperationBytes <= smallBlock {
-		metrics[0], metrics[1] = metrics[1], metrics[0]
-	}
-	for _, metric := range metrics {
+	for _, metric := range mainMetrics(phase) {
 		if m, ok := findResult(figures, metric, v1alpha1.DirectionTotal); ok {
 			if value, err := ParseDecimal(m.Value); err == nil {
 				return string(phase.Name) + " " + Human(metric, value)
@@ -24,6 +20,24 @@ func Headline(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) string {
 		}
 	}
 	return ""
+}
+
+// MainMetric returns the metric of [Headline]; IOPS if the phase has no figure.
+func MainMetric(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) v1alpha1.Metric {
+	for _, metric := range mainMetrics(phase) {
+		if _, ok := findResult(figures, metric, v1alpha1.DirectionTotal); ok {
+			return metric
+		}
+	}
+	return v1alpha1.MetricIOPS
+}
+
+// mainMetrics returns the metrics to show for a phase, the best first.
+func mainMetrics(phase *v1alpha1.Phase) []v1alpha1.Metric {
+	if engine.TraitsOf(phase).OperationBytes <= smallBlock {
+		return []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricBandwidth}
+	}
+	return []v1alpha1.Metric{v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS}
 }
 
 func findResult(r v1alpha1.PhaseResult, metric v1alpha1.Metric, direction v1alpha1.Direction) (v1alpha1.MetricResult, bool) {

@@ -39,7 +39,7 @@ func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error
 	d.add("Phases", Part{Table: phaseTable(phases)}, Part{Text: marksText(phases)})
 	d.add("Latency", latencyParts(phases, runs)...)
 	d.add("Outage", outageParts(b, runs)...)
-	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(phases, runs)...)...)
+	d.add("Runs", append([]Part{{Table: runsOf(b, runs)}}, runPlots(b, phases, runs)...)...)
 	d.add("OSDs slower than their peers", slowOSDs(b, runs)...)
 	d.add("The course of each run", coursePlots(runs)...)
 	d.add("Environment", environment...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
@@ -193,28 +192,29 @@ func histogramPlot(phase v1alpha1.PhaseName, h *result.Histogram) *Plot {
 	return &Plot{SVG: c.svg("Histogram of latencies of " + string(phase)), Caption: fmt.Sprintf("%s: the shares of operations by latency, over all valid runs. The scale of latencies is logarithmic.", phase)}
 }
 
-// headline returns the main metric of a phase: bandwidth if the phase has it, otherwise
-// IOPS.
-func headline(p v1alpha1.PhaseResult) v1alpha1.Metric {
-	if slices.ContainsFunc(p.Metrics, func(m v1alpha1.MetricResult) bool { return m.Metric == v1alpha1.MetricBandwidth }) {
-		return v1alpha1.MetricBandwidth
+// mainMetric returns the metric to draw for a phase. The present spec may lack the phase, because it may
+// have changed since the session in status.
+func mainMetric(b *v1alpha1.CephBenchmark, p v1alpha1.PhaseResult) v1alpha1.Metric {
+	for i := range b.Spec.Template.Phases {
+		if phase := &b.Spec.Template.Phases[i]; phase.Name == p.Name {
+			return figure.MainMetric(phase, p)
+		}
 	}
 	return v1alpha1.MetricIOPS
 }
 
-// runPlots returns a plot for each phase that has a figure in at least two runs.
-func runPlots(phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
+// runPlots returns a plot of all runs for each phase for which at least two runs have a figure.
+func runPlots(b *v1alpha1.CephBenchmark, phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {
-		if plot := phaseRuns(p, i+1, runs); plot != nil {
+		if plot := phaseRuns(p, mainMetric(b, p), i+1, runs); plot != nil {
 			parts = append(parts, Part{Plot: plot})
 		}
 	}
 	return parts
 }
 
-func phaseRuns(p v1alpha1.PhaseResult, number int, runs []*archive.Run) *Plot {
-	metric := headline(p)
+func phaseRuns(p v1alpha1.PhaseResult, metric v1alpha1.Metric, number int, runs []*archive.Run) *Plot {
 	all, hasAll := pointOf(p, metric, v1alpha1.DirectionTotal)
 	var values []float64
 	for _, run := range runs {

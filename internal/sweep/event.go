@@ -113,7 +113,7 @@ func (s StopCode) clause() string {
 	case MaxBlocksReached:
 		return "all blocks of the race are done"
 	case BudgetSpent:
-		return "the budget has no room for another step"
+		return fmt.Sprintf("the budget, or the limit of %d runs, has no room for another step", MaxLedger)
 	case TooManyFailedRuns:
 		return "too many runs failed"
 	case TooManyRejectedBlocks:
