@@ -122,13 +122,27 @@ func TestAReportIsBounded(t *testing.T) {
 		}
 		return s
 	}
+	windows := func(n int) (all []result.LatencyWindow) {
+		h := &result.Histogram{}
+		for i := range int64(100) {
+			h.Bins = append(h.Bins, result.Bin{Nanoseconds: 1_000_000 + 1000*i, Count: 7})
+		}
+		for i := range n {
+			all = append(all, result.LatencyWindow{StartSeconds: float64(i), EndSeconds: float64(i + 1), Histogram: h})
+		}
+		return all
+	}
 	for name, tc := range map[string]struct {
-		seconds    int
-		wantSeries bool
-	}{"an hour": {3600, true}, "two days": {200_000, false}} {
+		seconds     int
+		windows     int
+		wantSeries  bool
+		wantWarning string
+	}{
+		"an hour": {3600, 0, true, ""}, "two days": {200_000, 0, false, "time series"}, "an outage of two hours": {7200, 7200, true, "latencies in windows"},
+	} {
 		r := &task.Report{Output: "output", Result: &result.Result{
 			SchemaVersion: 1, Clients: 1, Source: result.Source{Tool: result.ToolFIO, Format: "fio-json"},
-			Write: &result.Direction{Operations: 1, Bytes: 1, Seconds: 1, ShortestSeconds: 1, Series: series(tc.seconds)},
+			Write: &result.Direction{Operations: 1, Bytes: 1, Seconds: 1, ShortestSeconds: 1, Series: series(tc.seconds), LatencyWindows: windows(tc.windows)},
 		}}
 		r.ID, r.State = "a", task.Done
 		encoded, err := encodeReport(r)
@@ -136,7 +150,7 @@ func TestAReportIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := readReport(bytes.NewReader(encoded), maxReportMemory)
-		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || (len(got.Result.Warnings) == 0) != tc.wantSeries || got.Output != "output" {
+		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || !strings.Contains(fmt.Sprint(got.Result.Warnings), tc.wantWarning) || (len(got.Result.Warnings) == 0) != (tc.wantWarning == "") || got.Result.Write.LatencyWindows != nil || got.Output != "output" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}

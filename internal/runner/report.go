@@ -15,11 +15,11 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// encodeReport returns a report as compressed JSON. If the JSON exceeds [task.MaxReportBytes], encodeReport
-// first drops the time series, and then the output. If the report is still too long, encodeReport replaces
-// the result by a failure.
+// encodeReport returns a report as compressed JSON. It shortens a report that is longer than
+// [task.MaxReportBytes]: it drops the latencies in windows first, since they are the longest part, then the
+// time series, then the output. If the report is still too long, it becomes the report of a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
-	for _, shorten := range []func(*task.Report){dropSeries, dropOutput, dropResult} {
+	for _, shorten := range []func(*task.Report){dropLatencyWindows, dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)
 		if err != nil {
 			return nil, fmt.Errorf("encode the report of task %s: %w", r.ID, err)
@@ -47,6 +47,25 @@ func dropSeries(r *task.Report) {
 		Code:    result.WarnSeriesDropped,
 		Message: fmt.Sprintf("the time series was left out, because the report had more than %d MiB", task.MaxReportBytes>>20),
 	})
+}
+
+// dropLatencyWindows drops the latencies in windows, which only runs with an outage have: those of two hours
+// can exceed [task.MaxReportBytes].
+func dropLatencyWindows(r *task.Report) {
+	if r.Result == nil {
+		return
+	}
+	dropped := false
+	for _, d := range r.Result.Directions() {
+		dropped = dropped || d.LatencyWindows != nil
+		d.LatencyWindows = nil
+	}
+	if dropped {
+		r.Result.Warn(result.Warning{
+			Code:    result.WarnSeriesDropped,
+			Message: fmt.Sprintf("the latencies in windows were left out, because the report had more than %d MiB", task.MaxReportBytes>>20),
+		})
+	}
 }
 
 func dropOutput(r *task.Report) { r.Output = "" }
