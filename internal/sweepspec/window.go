@@ -37,7 +37,7 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 	// exist on only one day of the week.
 	for day := -1; day <= 8; day++ {
 		at := func(clock time.Time, offset int) time.Time {
-			return time.Date(today.Year(), today.Month(), today.Day()+day+offset, clock.Hour(), clock.Minute(), 0, 0, zone)
+			return onClock(today.Year(), today.Month(), today.Day()+day+offset, clock, zone)
 		}
 		opens, closes := at(start, 0), at(end, 0)
 		if !opens.Before(closes) {
@@ -53,4 +53,16 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 		}
 	}
 	return false, time.Time{}, fmt.Errorf("%w: the window opens on no day", ErrSpec)
+}
+
+// onClock returns the moment at which the clocks of a zone show a time of day. If they skip that time, it
+// returns the moment an hour later on the clock. [time.Date] does that only east of UTC.
+func onClock(year int, month time.Month, day int, clock time.Time, zone *time.Location) time.Time {
+	shown := func(in *time.Location) time.Time {
+		return time.Date(year, month, day, clock.Hour(), clock.Minute(), 0, 0, in)
+	}
+	t := shown(zone)
+	_, offset := t.Zone()
+	early := shown(time.UTC).Sub(t.Add(time.Duration(offset) * time.Second))
+	return t.Add(max(0, early))
 }
