@@ -120,12 +120,15 @@ func (r *Reconciler) acquire(ctx context.Context, seen facts) (lock.Grant, error
 func (r *Reconciler) release(ctx context.Context, seen facts) error {
 	seen.memory.askedCeph, seen.memory.unrestoredInCeph, seen.memory.noOrphanedOSDs = false, nil, false
 	held := r.lockOf(seen)
-	if grant, err := held.Peek(ctx); err != nil || !grant.Held {
+	grant, err := held.Peek(ctx)
+	if err != nil {
 		return err
 	}
-	if err := held.Release(ctx); err != nil {
-		return err
+	if grant.Held {
+		if err := held.Release(ctx); err != nil {
+			return err
+		}
 	}
-	seen.memory.lock = nil
+	seen.memory.lock = nil // Also if another process took the lock: the next run waits in the queue.
 	return nil
 }

@@ -168,10 +168,8 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 		total += rest + time.Duration(seconds*float64(time.Second))
 		bytes += int64(seconds * writtenPerSecond(phase, t.Clients.Count))
 	}
+	total += backgroundRamp(t)
 	if b := t.BackgroundLoad; b != nil {
-		if b.Ramp != nil {
-			total += b.Ramp.Duration
-		}
 		bytes += int64(total.Seconds() * writtenPerSecond(b.AsPhase(), 1))
 	}
 	prefilled := e.prefilled(t)
@@ -179,8 +177,16 @@ func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int
 	return total + time.Duration(moved/writeRate)*time.Second, bytes + prefilled, nil
 }
 
-// prefilled returns the number of bytes that a run prefills. If the runs of a block share data, it returns
-// the average over all runs.
+// backgroundRamp returns how long the background load of a template runs before the first phase.
+func backgroundRamp(t v1alpha1.BenchmarkTemplate) time.Duration {
+	if t.BackgroundLoad == nil || t.BackgroundLoad.Ramp == nil {
+		return 0
+	}
+	return t.BackgroundLoad.Ramp.Duration
+}
+
+// prefilled returns the bytes that a run prefills. If the runs of a block share data, it returns the
+// average over all runs.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {

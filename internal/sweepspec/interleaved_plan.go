@@ -116,16 +116,21 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 		plan.Sessions = switchback.DefaultSessions
 	}
 	configurations := len(e.configurations)
-	unmeasured, pair := podsTime+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
+	own := sessionTemplate(e.spec)
+	prefill, started := PrefillBytes(own, e.facts.DatasetBytes), e.startOf(own)
+	unmeasured, pair := podsTime+started+time.Duration(configurations)*e.settle(), time.Duration(configurations)*(window+switchTime)
 	if e.spec.Template.Target.ScratchPool != nil {
 		unmeasured += poolTime + e.removal()
 	}
 	ramp, restore := Ramp(e.spec), (restoreTime + e.settle()).Round(time.Second)
 	cost := func(pairs int32) sweep.Cost {
 		measured := ramp + time.Duration(pairs)*pair
-		c := sweep.Cost{Time: (measured + unmeasured).Round(time.Second), Bytes: PrefillBytes(e.spec.Template, e.facts.DatasetBytes)}
-		if phase, ok := sessionPhase(e.spec); ok {
-			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, e.spec.Template.Clients.Count))
+		c := sweep.Cost{Time: (measured + unmeasured).Round(time.Second), Bytes: prefill}
+		for _, phase := range own.Phases {
+			c.Bytes += int64(measured.Seconds() * writtenPerSecond(phase, own.Clients.Count))
+		}
+		if b := own.BackgroundLoad; b != nil {
+			c.Bytes += int64((measured + backgroundRamp(own)).Seconds() * writtenPerSecond(b.AsPhase(), 1))
 		}
 		return c
 	}
@@ -141,10 +146,30 @@ func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	plan.RunBytesWritten = wholeQuantity(planned.Bytes)
 }
 
-// lastLook returns the largest look that the budget allows to a single session. A look is a number of pairs
-// of windows after which the session may end with a verdict. The argument cost returns the cost of a session
-// with that many pairs, without the restore. If the budget allows no look, lastLook returns the smallest
-// look, and the plan refuses the sweep.
+// sessionTemplate returns the template of a session, which has only the phase of the objective.
+func sessionTemplate(spec *Spec) v1alpha1.BenchmarkTemplate {
+	t := *spec.Template.DeepCopy()
+	t.Phases = nil
+	if phase, ok := sessionPhase(spec); ok {
+		t.Phases = []v1alpha1.Phase{phase}
+	}
+	return t
+}
+
+// startOf returns how long a run of a template takes from the start of its clients to its first phase.
+func (e *estimator) startOf(t v1alpha1.BenchmarkTemplate) time.Duration {
+	rest := time.Duration(0)
+	if t.Rest != nil {
+		rest = t.Rest.Duration
+	}
+	moved := PrefillBytes(t, e.facts.DatasetBytes) + warmBytes(t, e.facts.DatasetBytes)
+	return rest + backgroundRamp(t) + time.Duration(moved/writeRate)*time.Second
+}
+
+// lastLook returns the last look of a single session that is within the budget, in pairs of
+// windows. A look is a number of pairs after which the session may end with a verdict. cost returns
+// the cost of a session by its pairs, without the restore. If the budget is too small for any look,
+// lastLook returns the first one, and the plan then refuses the sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {

@@ -356,8 +356,8 @@ func (s *Sessions) linesOfSession() int {
 	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
 
-// Prefill returns how many bytes the prefill of a session writes. These are the planned bytes of the session
-// without the bytes of its load.
+// Prefill returns how many bytes a session writes besides the load that it measures: its prefill and the
+// estimated bytes of the background load. These are the planned bytes of a session without those of its load.
 func (s *Sessions) Prefill() int64 {
 	phase, ok := sessionPhase(s.spec)
 	if !ok || s.plan.RunBytesWritten == nil {
