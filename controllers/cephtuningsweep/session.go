@@ -70,7 +70,7 @@ func (f facts) rehearsed() int {
 	s := f.memory.switching
 	switch {
 	case s.engine != f.memory.engine:
-		return 0 // The connection is new, so nothing is rehearsed.
+		return 0 // The connection and the tuner are new, so nothing is rehearsed.
 	case s.number != f.run():
 		return max(s.at-1, 0)
 	}

@@ -91,7 +91,7 @@ func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	return cmd
 }
 
-// commandLine returns a verb as a user types it: verbs of other programs name their program.
+// commandLine returns a verb as a user types it. Only verbs of rbd and rados begin with the program's name.
 func commandLine(verb string) string {
 	for _, other := range []program{rbdProgram, radosProgram} {
 		if strings.HasPrefix(verb, string(other)+" ") {
@@ -101,8 +101,8 @@ func commandLine(verb string) string {
 	return string(cephProgram) + " " + verb
 }
 
-// inTime checks the clock right before a command starts. The context is not enough: a paused
-// process continues before its timers fire.
+// inTime returns an error if the deadline has passed. It reads the clock right before a command starts,
+// because a process that was paused continues before its timers end the context.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
 		return fmt.Errorf("%s did not start in time: %w", commandLine(verb), context.DeadlineExceeded)

@@ -243,7 +243,7 @@ func (w *Watch) takeSample(ctx context.Context, surveying bool) (quiescence.Samp
 			})
 		}
 	}
-	err = group.Wait() // Wait must precede the read of the sample: Go does not define the order within one statement.
+	err = group.Wait()
 	sample.PoolIO = slices.DeleteFunc(sample.PoolIO, isIdle)
 	return sample, more, err
 }
@@ -254,8 +254,8 @@ func isIdle(pool ceph.PoolIO) bool {
 	return pool.ReadOperationsPerSecond+pool.WriteOperationsPerSecond == 0
 }
 
-// osdIO reads the client I/O of OSDs. A run does not fail if there is no answer: an older Ceph
-// may not have the command, or a module of ceph-mgr may be broken.
+// osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the run: an
+// older Ceph may not have the command, or a module of ceph-mgr may be broken.
 func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()
 	asks := !w.now().Before(w.noIO)

@@ -89,7 +89,7 @@ func (m *Match) Read(cm *corev1.ConfigMap) {
 	m.Add(cm.Labels[archive.LabelSession], run)
 }
 
-// Add adds a run if it is valid and measured the same workload.
+// Add adds a valid run if its workload equals the benchmark's. The caller adds the latest run first.
 func (m *Match) Add(session string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return

@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// encodeReport returns a report as compressed JSON. It shortens a report that is longer than
-// [task.MaxReportBytes]: it drops the latencies in windows first, since they are the longest part, then the
-// time series, then the output. If the report is still too long, it becomes the report of a failure.
+// encodeReport returns a report as compressed JSON. If the JSON exceeds [task.MaxReportBytes], encodeReport
+// first drops the latencies in windows, which are the longest part, then the time series, and then the
+// output. If the report is still too long, encodeReport replaces the result by a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropLatencyWindows, dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)

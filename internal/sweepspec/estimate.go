@@ -185,8 +185,8 @@ func backgroundRamp(t v1alpha1.BenchmarkTemplate) time.Duration {
 	return t.BackgroundLoad.Ramp.Duration
 }
 
-// prefilled returns the bytes that a run prefills. If the runs of a block share data, it returns the
-// average over all runs.
+// prefilled returns the number of bytes that a run prefills. If the runs of a block share data, it returns
+// the average over all runs.
 func (e *estimator) prefilled(t v1alpha1.BenchmarkTemplate) int64 {
 	all := PrefillBytes(t, e.facts.DatasetBytes)
 	if e.datasetPer != v1alpha1.MadeForBlock {

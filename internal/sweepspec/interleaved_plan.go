@@ -166,10 +166,10 @@ func (e *estimator) startOf(t v1alpha1.BenchmarkTemplate) time.Duration {
 	return rest + backgroundRamp(t) + time.Duration(moved/writeRate)*time.Second
 }
 
-// lastLook returns the last look of a single session that is within the budget, in pairs of
-// windows. A look is a number of pairs after which the session may end with a verdict. cost returns
-// the cost of a session by its pairs, without the restore. If the budget is too small for any look,
-// lastLook returns the first one, and the plan then refuses the sweep.
+// lastLook returns the largest look that the budget allows to a single session. A look is a number of pairs
+// of windows after which the session may end with a verdict. The argument cost returns the cost of a session
+// with that many pairs, without the restore. If the budget allows no look, lastLook returns the smallest
+// look, and the plan refuses the sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {

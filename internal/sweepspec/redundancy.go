@@ -52,9 +52,9 @@ func redundancyOf(pool *v1alpha1.ScratchPool) string {
 	return strconv.Itoa(int(pool.Replicated.Size))
 }
 
-// RawBytesPerByte returns the maximum number of bytes that OSDs store for each byte of a client, over
-// the template's scratch pool and all values of a redundancy parameter or of the pool option size. The
-// target must be a scratch pool.
+// RawBytesPerByte returns how many bytes OSDs store for each byte of a client. It returns the maximum over
+// the template's scratch pool and all values of a redundancy parameter or of the pool option size. The target
+// must be a scratch pool.
 func RawBytesPerByte(spec *Spec) float64 {
 	template := *spec.Template.Target.ScratchPool
 	most := rawBytesPerByte(template)

@@ -271,9 +271,9 @@ func (j *Journal) comparable() []Setting {
 	return settings
 }
 
-// reopen reopens a closed entry whose setting has a value of the tuner after all, because a change
-// took effect late. If the setting was left alone, the other client's value becomes the original. If
-// the journal has only a part of that value, the recorded original stays: a part would be a third value.
+// reopen opens a closed entry again if the setting has a value of the tuner after all, because Ceph executed
+// a command late. If the setting was left alone, the other client's value becomes the original. If the
+// journal has only the start of that value, the recorded original stays.
 func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 	entry := &j.Entries[j.index(of)]
 	if entry.State == LeftAlone && entry.Found != nil {

@@ -454,8 +454,9 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// effective returns an option's value for OSDs in a configuration: the configuration's value, or
-// else the current value; if that is unset, the value of a broader section, or Ceph's default.
+// effective returns the value that OSDs use for an option in a configuration. If the configuration does not
+// change the option, the current value counts. If that is unset, or the configuration unsets the option,
+// the value of a broader section or Ceph's default counts.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
 	value := about.Facts.central(setting)

@@ -152,9 +152,9 @@ func (s *side) choose(arg argument) error {
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares. These are runs that measured the given
-// workload: of all sessions that are kept, or only the runs that the command line names. If the
-// session in status is not complete, its runs do not count.
+// reference returns the runs of A with which a gate compares: those that measured the workload w. They
+// come from all sessions that are kept, or only from the session or run that the command line names. If
+// the session in status is not complete, its runs do not count.
 func (s side) reference(w reference.Workload) figure.Reference {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {
