@@ -207,7 +207,7 @@ func (p *preflight) facts(spec *sweepspec.Spec) (sweepspec.Facts, error) {
 		asked[name] = true
 	}
 	for _, change := range sweepspec.Changes(spec, nil) {
-		if change.Config != nil && !p.known.Help[string(change.Config.Option)].Runtime {
+		if tuning.IsTakenAtStart(settingOf(change), p.known) {
 			facts.NeedRestart = append(facts.NeedRestart, change.Parameter)
 		}
 		if !asked[change.Parameter] {

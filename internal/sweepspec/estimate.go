@@ -37,16 +37,6 @@ const (
 	classOfHDDs = "hdd"
 )
 
-// effort counts the work that runs cause in Ceph besides their load.
-type effort struct {
-	pgs      int64 // created, split or merged
-	restarts int64 // of OSDs
-}
-
-func (e effort) times(n int) effort { return effort{e.pgs * int64(n), e.restarts * int64(n)} }
-
-func (e effort) and(o effort) effort { return effort{e.pgs + o.pgs, e.restarts + o.restarts} }
-
 type estimator struct {
 	spec           *Spec
 	facts          Facts
@@ -55,11 +45,11 @@ type estimator struct {
 	// writes. Each is the maximum over the configurations.
 	duration time.Duration
 	bytes    int64
-	// largest is the maximum effort of a block of the baseline and one candidate. It includes the changes
-	// from the baseline to the candidate and back, and new scratch pools. total is the effort of a sweep with
-	// the maximum number of blocks.
-	largest, total effort
-	maxRuns        int
+	// largestPGs is the maximum number of PGs that a block of the baseline and one candidate creates, splits or
+	// merges. It includes the changes from the baseline to the candidate and back, and new scratch pools.
+	// totalPGs is that number for a sweep with the maximum number of blocks.
+	largestPGs, totalPGs int64
+	maxRuns              int
 	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates.
 	pools int
 	// datasetPer and datasetReason are the results of the function datasetPer.
@@ -91,13 +81,10 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 	if err != nil {
 		return nil, err
 	}
-	worst := effort{}
 	for c := 1; c < len(e.configurations); c++ {
-		step := e.walk([]int{0, c})
-		worst = effort{max(worst.pgs, step.pgs), max(worst.restarts, step.restarts)}
+		e.largestPGs = max(e.largestPGs, e.walk([]int{0, c}))
 	}
-	e.largest = worst
-	e.total = e.walk(first.Progress.Order).times(race).and(worst.times(confirmation))
+	e.totalPGs = e.walk(first.Progress.Order)*int64(race) + e.largestPGs*int64(confirmation)
 	return e, nil
 }
 
@@ -108,21 +95,30 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	if e.spec.Template.Target.ScratchPool != nil {
 		each += (poolTime + e.removal()) * time.Duration(e.pools) / time.Duration(e.maxRuns)
 		if ConfinesOSDs(e.spec) {
-			each += time.Duration(e.total.pgs) * placeTime / time.Duration(e.maxRuns)
+			each += time.Duration(e.totalPGs) * placeTime / time.Duration(e.maxRuns)
 		}
 	} else {
-		each += time.Duration(e.total.pgs) * pgTime / time.Duration(e.maxRuns)
+		each += time.Duration(e.totalPGs) * pgTime / time.Duration(e.maxRuns)
 	}
 	restore := restoreTime
 	if ChangesCeph(e.spec) {
 		each, restore = each+e.settle(), restore+e.settle()
-		restore += time.Duration(e.largest.pgs/stepsOfBlock) * pgTime
+		restore += time.Duration(e.largestPGs/stepsOfBlock) * pgTime
 	}
-	each += time.Duration(e.total.restarts) * osdTime / time.Duration(e.maxRuns)
-	restore += time.Duration(e.largest.restarts/stepsOfBlock) * osdTime
+	restarts := time.Duration(e.restarts()) * osdTime
+	each, restore = each+restarts, restore+restarts
 	plan.RunDuration = &metav1.Duration{Duration: each.Round(time.Second)}
 	plan.RestoreDuration = &metav1.Duration{Duration: restore.Round(time.Second)}
 	plan.RunBytesWritten = wholeQuantity(e.bytes)
+}
+
+// restarts returns how many OSDs restart before each run, and in a restore: all OSDs, if they read a parameter
+// only when they start.
+func (e *estimator) restarts() int {
+	if len(e.facts.NeedRestart) == 0 {
+		return 0
+	}
+	return len(e.facts.OSDs)
 }
 
 // settle returns how long the cluster takes to settle after a change that moves no data.
@@ -274,46 +270,41 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns the effort of a block that visits configurations in the given order. The effort includes new
-// scratch pools, and the change from the last configuration back to the first.
-func (e *estimator) walk(order []int) effort {
+// walk returns how many PGs a block creates, splits or merges that visits configurations in the given order.
+// It counts the PGs of new scratch pools, and the change from the last configuration back to the first.
+func (e *estimator) walk(order []int) int64 {
 	sum := e.back(order)
 	var before map[string]cephvalue.Value
 	for i, c := range order {
 		values := e.configurations[c].Values
 		if e.spec.Template.Target.ScratchPool != nil && (i == 0 || !SharesPool(e.spec)) {
-			sum.pgs += e.scratchPGs(values)
+			sum += e.scratchPGs(values)
 		}
 		if before != nil {
-			sum = sum.and(e.step(before, values))
+			sum += e.step(before, values)
 		}
 		before = values
 	}
 	return sum
 }
 
-// back returns the effort of the change from the last configuration of a block to the first. The next block
-// may begin with the first configuration.
-func (e *estimator) back(order []int) effort {
+// back returns how many PGs the change from the last configuration of a block to the first splits or merges.
+// The next block may begin with the first configuration.
+func (e *estimator) back(order []int) int64 {
 	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }
 
-// step returns the effort of changing existing objects from one configuration to another.
-func (e *estimator) step(from, to map[string]cephvalue.Value) effort {
-	var sum effort
-	restart := false
+// step returns how many PGs of existing pools a change of configuration splits or merges.
+func (e *estimator) step(from, to map[string]cephvalue.Value) int64 {
+	sum := int64(0)
 	for _, p := range e.spec.Parameters {
 		name := string(p.Name)
 		if !changesCeph(e.spec, p) || from[name] == to[name] {
 			continue
 		}
 		if p.PoolOption != nil && p.PoolOption.Option == optionPGNum {
-			sum.pgs += abs(e.pgs(to[name]) - e.pgs(from[name]))
+			sum += abs(e.pgs(to[name]) - e.pgs(from[name]))
 		}
-		restart = restart || slices.Contains(e.facts.NeedRestart, p.Name)
-	}
-	if restart {
-		sum.restarts = int64(len(e.facts.OSDs))
 	}
 	return sum
 }

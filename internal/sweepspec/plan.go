@@ -99,7 +99,7 @@ func describe(plan *v1alpha1.SweepPlan, planner *sweep.Planner, fixed sweep.Sett
 	each, runs := fixed.Expected, int64(plan.MaximumRuns)
 	plan.EstimatedDuration = &metav1.Duration{Duration: (time.Duration(runs*int64(each.Time)) + fixed.Budget.Reserve).Round(time.Second)}
 	plan.EstimatedBytesWritten = wholeQuantity(runs * each.Bytes)
-	plan.PlacementGroupChanges, plan.OSDRestarts = e.total.pgs, int32(min(e.total.restarts, math.MaxInt32)) //nolint:gosec // Bounded.
+	plan.PlacementGroupChanges, plan.OSDRestarts = e.totalPGs, int32(min(e.maxRuns*e.restarts(), math.MaxInt32)) //nolint:gosec // Bounded.
 	ratio, err := planner.SmallestProvableRatio(stats.Noise{StdDev: stats.LogStdDev(AssumedNoise)}, 0)
 	if err != nil {
 		return err

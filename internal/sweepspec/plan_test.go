@@ -109,6 +109,17 @@ func TestEstimates(t *testing.T) {
 			}
 			return "OSDs restart"
 		}},
+		"OSDs start anew for each run": {
+			`{template: {target: {scratchPool: null, existingPool: {name: p}}, phases: [{name: write, radosBench: {mode: Rand}}]},
+				parameters: [{name: a, config: {option: osd_op_num_shards}, values: ["4"]}, {name: b, config: {option: osd_max_backfills}, values: ["8"]}]}`,
+			Facts{Present: Present{"a": cephvalue.Of("2"), "b": cephvalue.Of("1")}, OSDs: osds(3), NeedRestart: []v1alpha1.ParameterName{"a"}},
+			func(p *v1alpha1.SweepPlan) string {
+				if p.OSDRestarts != 3*p.MaximumRuns {
+					return fmt.Sprintf("%d restarts in %d runs", p.OSDRestarts, p.MaximumRuns)
+				}
+				return "OSDs restart"
+			},
+		},
 		"PGs in place are those between": {
 			inPlace + `strategy: {blocks: {min: 3, max: 3}, confirmationBlocks: 3}, parameters: [{name: a, poolOption: {option: pg_num}, values: ["16", "64"]}]}`,
 			Facts{Present: Present{"a": cephvalue.Of("32")}},
@@ -133,6 +144,7 @@ func TestEstimates(t *testing.T) {
 		want := map[string]string{
 			"a read writes its dataset only":  "2Gi",
 			"OSDs start anew for each change": "OSDs restart",
+			"OSDs start anew for each run":    "OSDs restart",
 			"PGs in place are those between":  "PGs split and merge",
 			"a budget of too little": "The cluster is not healthy.\n" +
 				"budget.duration 5m0s is too short: it has to suffice for at least 14 runs and the restore, about 48m0s.\n" +

@@ -10,8 +10,13 @@ import (
 // TakenAtStart returns the changes of options that OSDs read only when they start.
 func TakenAtStart(changes []Change, about Known) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		return c.Setting.Kind != KindConfig || !about.Help[c.Setting.Option].Known || !takenAtStart(c.Setting, about)
+		return !IsTakenAtStart(c.Setting, about)
 	})
+}
+
+// IsTakenAtStart reports whether a setting is an option that OSDs read only when they start.
+func IsTakenAtStart(of Setting, about Known) bool {
+	return of.Kind == KindConfig && about.Help[of.Option].Known && takenAtStart(of, about)
 }
 
 // takenAtStart reports whether OSDs read an option only when they start. Ceph wrongly reports some of these
