@@ -92,10 +92,7 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 			out.Constraints = constraintResults(spec, row.Constraints)
 		}
 	}
-	after := ""
-	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {
-		after = closedLoopObjective
-	}
+	after := closedLoopOf(spec)
 	if c.Winner != 0 {
 		after += withoutPatch(spec)
 		if out.Patches, err = Patches(spec, planner.Configurations()[c.Winner].Values, pools); err != nil {
@@ -104,6 +101,14 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 	}
 	out.Summary = ellipsis.Cut(c.Sentence, maxSummary-len(after)) + after
 	return out, nil
+}
+
+// closedLoopOf returns closedLoopObjective if the objective of a sweep is such a percentile, otherwise "".
+func closedLoopOf(spec *Spec) string {
+	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {
+		return closedLoopObjective
+	}
+	return ""
 }
 
 // closedLoopObjective is appended to a verdict on a percentile that was measured without an offered rate.

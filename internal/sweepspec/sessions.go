@@ -688,7 +688,8 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 		return out, nil
 	}
 	out.Verdict, out.Claim = v1alpha1.SweepVerdict(s.of(max(best, 1)).Verdict), s.Claim()
-	out.Summary = ellipsis.Cut(s.Sentence(planner), maxSummary)
+	after := closedLoopOf(s.spec)
+	out.Summary = ellipsis.Cut(s.Sentence(planner), maxSummary-len(after)) + after
 	if w := s.Winner(); w > 0 {
 		var err error
 		if out.Patches, err = Patches(s.spec, configurations[w].Values, pools); err != nil {

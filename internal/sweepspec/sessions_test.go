@@ -250,6 +250,31 @@ func TestSentenceStatesTheClaim(t *testing.T) {
 	}
 }
 
+// A percentile without an offered rate falls with the load. The verdict of sessions says so, too.
+func TestSentenceOfAPercentileWithoutARate(t *testing.T) {
+	spec, plan, planner := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {phases: [{name: write, fio: {pattern: RandWrite}}]}, guardrails:`, 1))
+	spec.Objective.Metric = v1alpha1.MetricLatencyP99
+	s, err := SessionsOf(spec, plan, []SessionEntry{{Entry: switchback.Entry{Session: 1, Candidate: 1, Groups: 4, Mean: -1.2, StdDev: 0.02}, Validity: v1alpha1.SweepSessionValid}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.Outcome(planner, nil); err != nil || !strings.HasSuffix(out.Summary, closedLoopObjective) {
+		t.Errorf("%q, %v", out.Summary, err)
+	}
+}
+
+// A session costs what its background load writes, and the time of everything before its phase.
+func TestPlanOfASessionWithBackgroundLoad(t *testing.T) {
+	_, plain, _ := sessionPlan(t, switchedPatch)
+	_, loaded, _ := sessionPlan(t, strings.Replace(switchedPatch, "guardrails:", `template: {rest: 30s, backgroundLoad: {ramp: 1m, radosBench: {mode: Write}}}, guardrails:`, 1))
+	if more := loaded.RunDuration.Duration - plain.RunDuration.Duration; more < 85*time.Second {
+		t.Errorf("a session with a rest of 25 s more and the ramp of a background load is planned %v longer, want at least 1m25s", more)
+	}
+	if bytes := loaded.RunBytesWritten.Value() - plain.RunBytesWritten.Value(); bytes < int64(plain.Pairs)*2*10*writeRate {
+		t.Errorf("the background load writes %d bytes, want those of all windows", bytes)
+	}
+}
+
 func TestSentenceHasAllCandidates(t *testing.T) {
 	worse := switchback.Entry{Session: 1, Candidate: 1, Groups: 8, Mean: -2.3, StdDev: 0.1}
 	for name, c := range map[string]struct {
