@@ -90,6 +90,8 @@ const (
 // FioDistribution is the distribution of random offsets.
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Uniform') == !has(self.theta)",message="theta is required for Zipf, Pareto and Normal: for Uniform, leave theta out"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Zipf' || !has(self.theta) || double(self.theta) != 1.0",message="theta of Zipf must not be 1"
+// +kubebuilder:validation:XValidation:rule="!has(self.theta) || double(self.theta) > 0.0",message="theta must be above 0"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Normal' || !has(self.theta) || double(self.theta) < 100.0",message="theta of Normal must be below 100"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Pareto' || !has(self.theta) || double(self.theta) < 1.0",message="theta of Pareto must be below 1"
 type FioDistribution struct {
 	// type is Uniform, Zipf, Pareto or Normal.
@@ -97,7 +99,8 @@ type FioDistribution struct {
 	Type FioDistributionType `json:"type"`
 
 	// theta is the parameter of the distribution: the exponent of Zipf (above 0, not 1), the power
-	// of Pareto (between 0 and 1), or the standard deviation of Normal in percent of the range.
+	// of Pareto (between 0 and 1), or the standard deviation of Normal in percent of the range (above 0 and
+	// below 100).
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,4})?$`

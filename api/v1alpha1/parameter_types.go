@@ -172,7 +172,7 @@ type ConfigParameter struct {
 	// mask limits the option to a device class, `class:ssd`, or to a host, `host:node-1`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
-	// +kubebuilder:validation:Pattern=`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:Pattern=`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`
 	Mask string `json:"mask,omitempty"`
 
 	// option is the option to vary, such as osd_mclock_profile.
