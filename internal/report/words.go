@@ -113,7 +113,7 @@ func Found(state v1alpha1.DataState) string {
 func Meaning(mark v1alpha1.ResultMark) string {
 	switch mark {
 	case v1alpha1.MarkCached:
-		return "if the data are in Ceph, they are less than twice as large as the caches of the OSDs: many reads may not have reached disks"
+		return "if the data are in Ceph, they are less than twice as large as the caches of the OSDs, or those are unknown: many reads may not have reached disks"
 	case v1alpha1.MarkWarmed:
 		return "its data were read once before: the caches of the OSDs held as much of them as fits"
 	case v1alpha1.MarkClosedLoop:

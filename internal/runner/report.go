@@ -49,8 +49,7 @@ func dropSeries(r *task.Report) {
 	})
 }
 
-// dropLatencyWindows drops the latencies in windows, which only runs with an outage have: those of two hours
-// can exceed [task.MaxReportBytes].
+// dropLatencyWindows drops the latencies in windows, which only runs with an outage have.
 func dropLatencyWindows(r *task.Report) {
 	if r.Result == nil {
 		return

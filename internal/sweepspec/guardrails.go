@@ -17,7 +17,7 @@ type ForeignSample struct {
 // PoolUse describes the load and latency of a pool.
 type PoolUse struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// OSDLatencySeconds is the worst commit latency of the OSDs that store the pool.
+	// OSDLatencySeconds is the worst commit latency of all OSDs, whether or not they store the pool.
 	OSDLatencySeconds float64
 }
 

@@ -170,7 +170,7 @@ func (s *study) checkComparable() error {
 				return fmt.Errorf("%s: its %s is %v, which has no ratio", r.Source, s.metric, r.Value)
 			}
 			if r.Tool != first.Tool {
-				once("tool", "%s comes from %s and %s from %s: different engines are not comparable", first.Source, first.Tool, r.Source, r.Tool)
+				once("tool", "%s comes from %s and %s from %s: different engines measure differently, so a difference may come from the engine", first.Source, first.Tool, r.Source, r.Tool)
 			}
 			if math.Abs(math.Log(r.BytesPerOp/first.BytesPerOp)) > 0.01 {
 				once("size", "%s has operations of %.0f bytes and %s of %.0f: different workloads", first.Source, first.BytesPerOp, r.Source, r.BytesPerOp)

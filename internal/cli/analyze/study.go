@@ -123,7 +123,7 @@ func (s *study) warnAboutRuns() {
 	for _, c := range s.all() {
 		for _, r := range c.Runs {
 			if !r.Steady {
-				s.warn("%s never became steady, so it is left out; repeat it at twice the length", r.Source)
+				s.warn("%s stalled or never became steady, so it is left out; repeat it at twice the length", r.Source)
 			}
 		}
 	}

@@ -20,9 +20,12 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 			if d == nil {
 				continue
 			}
-			number := strconv.Itoa(int(run.Number))
+			number, recovered := strconv.Itoa(int(run.Number)), ""
+			if d.RecoveredObjects != nil {
+				recovered = strconv.FormatInt(*d.RecoveredObjects, 10)
+			}
 			costs = append(costs, []string{
-				number, string(phase.Name), human(d.SecondsToUp), human(d.SecondsToActive), human(d.SecondsToClean), string(d.DegradedObjectSeconds), string(d.RecoveredObjectsPerSecond),
+				number, string(phase.Name), human(d.SecondsToUp), human(d.SecondsToActive), human(d.SecondsToClean), string(d.DegradedObjectSeconds), recovered, string(d.RecoveredObjectsPerSecond),
 			})
 			if d.SecondsToOut != "" {
 				backfills = append(backfills, []string{number, human(d.SecondsToOut), human(d.SecondsToBackfilled)})
@@ -38,7 +41,7 @@ func writeOutages(out *strings.Builder, runs []*archive.Run) {
 		return
 	}
 	out.WriteString("\n")
-	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "CLEAN AFTER", "DEGRADED OBJECT-SECONDS", "RECOVERED/S"}, costs)
+	terminal.WriteTable(out, []string{"RUN", "OUTAGE IN", "UP AFTER", "ACTIVE AFTER", "CLEAN AFTER", "DEGRADED OBJECT-SECONDS", "COPIES RECOVERED", "PER SECOND"}, costs)
 	if len(backfills) > 0 {
 		out.WriteString("\n")
 		terminal.WriteTable(out, []string{"RUN", "MARKED OUT AFTER", "DATA MOVED AFTER THAT"}, backfills)
