@@ -1,5 +1,5 @@
-# All tools come from the Go module proxy, at the versions that go.mod, hack/tools/go.mod and
-# hack/lint/go.mod pin. "make help" lists targets.
+# The tools that are written in Go come from the Go module proxy. The go.mod files in hack/ pin their
+# versions. "make help" lists the targets.
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -16,7 +16,7 @@ MANIFESTS ?= config/namespaced
 # CONTAINER_TOOL builds images: docker, podman or buildah.
 CONTAINER_TOOL ?= docker
 
-# TESTFLAGS are added to go test, such as -run Name or -count=1.
+# TESTFLAGS are additional flags for go test, such as -run Name or -count=1.
 TESTFLAGS ?=
 
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
@@ -25,8 +25,8 @@ CRD_REF_DOCS := go tool -modfile=hack/apidocs/go.mod crd-ref-docs
 ACTIONLINT := go tool -modfile=hack/workflows/go.mod actionlint
 GOLANGCI_LINT := go tool -modfile=hack/lint/go.mod golangci-lint
 
-# GENERATED lists the files that "make generate" writes. "make verify" fails if they differ from the
-# committed ones.
+# GENERATED lists the files that "make generate" writes. "make verify" fails if "make generate" would
+# change them.
 GENERATED := api/v1alpha1/zz_generated.deepcopy.go config/argocd/argocd-cm.yaml config/crd/bases config/rbac/role.yaml \
 	dashboards/benchmark.json dashboards/fleet.json dashboards/sweep.json docs/api.md docs/cli.md docs/metrics.md \
 	charts/cephtune/files charts/cephtune/README.md
@@ -76,7 +76,7 @@ vet: ## Run go vet.
 	go vet ./...
 
 .PHONY: lint
-lint: ## Run the linters for Go and shell, look for code that only tests reach, and compile the plugin for all systems.
+lint: ## Run the linters for Go and shell, find code that only tests reach, and vet the plugin for Windows and macOS.
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run
 	cd dashboards && go tool -modfile=../hack/lint/go.mod golangci-lint run
@@ -94,16 +94,16 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test -timeout 25m $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
-# -count=1, because Go's cache does not notice changes of alerts and health scripts, which are outside these modules.
+# -count=1, because Go's test cache ignores changes of files outside a module. The alerts and the health scripts are outside these two.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
-# The same holds for the chart and the parts of a release.
+# The chart and the parts of a release are outside the next two modules.
 	cd hack/chart && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/release && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/ways && go test $(TESTFLAGS) ./...
 
 .PHONY: race
-race: ## Run the unit tests and envtest with Go's race detector. It takes several times as long.
+race: ## Run the unit tests and envtest with Go's race detector. They take several times as long as without it.
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout 90m $(TESTFLAGS) ./...
 
@@ -118,7 +118,7 @@ fuzz: ## Fuzz every target for FUZZTIME.
 simulate: ## Run the simulations of docs/statistics.md in full, with 25 times as many sweeps as in tests. It takes an hour.
 	CEPHTUNE_SIMULATION=long go test -timeout 3h -run Simulated -v $(TESTFLAGS) ./internal/stats ./internal/sweep ./internal/switchback
 
-# EDITS are the seeds of "make edits", FIRST-LAST.
+# EDITS is the range of seeds of "make edits", FIRST-LAST.
 EDITS ?= 1-200
 
 .PHONY: edits
@@ -135,11 +135,11 @@ bench-crs: ## Measure the time, writes and memory of the manager with CRS CephBe
 	KUBEBUILDER_ASSETS="$$assets" CEPHTUNE_CRS=$(CRS) \
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
 
-# Limits of shares in percent, and of words of a page. Lower them when text improves; never raise
-# them.
+# WORDS_LIMITS has the limits of "make words": the percentages of comment lines and of sentences with
+# a counted phrase, and the words of a page. Lower the limits when text improves; never raise them.
 WORDS_LIMITS := -comments 0.15 -sentences 0.3 -page-words 2500
 
-# WORDSFLAGS=-v lists each marker, and the share of each package and page.
+# WORDSFLAGS=-v lists each counted phrase, and the percentage of each package and page.
 WORDSFLAGS ?=
 
 .PHONY: words
@@ -166,7 +166,7 @@ build: ## Build the binaries into bin/.
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: run
-run: ## Run the manager here, against the cluster of KUBECONFIG.
+run: ## Run the manager on this machine, against the cluster of KUBECONFIG.
 	go run ./cmd/manager --health-probe-bind-address=127.0.0.1:8081
 
 .PHONY: images
@@ -177,28 +177,28 @@ images: ## Build the images IMG and TOOLS_IMG with CONTAINER_TOOL.
 
 .PHONY: manifest
 manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_IMG.
-# Pods and the operator config name both images.
+# Both the Deployment and the operator config name these images.
 	@$(KUSTOMIZE) build $(MANIFESTS) | sed -E 's#(image|runner): $(OPERATOR_IMAGE):.*#\1: $(IMG)#; s#(image|tools): $(TOOLS_IMAGE):.*#\1: $(TOOLS_IMG)#'
 
 # VERSION is the version of the release. PUBLISHER is the account on ghcr.io and github.com that
-# publishes the images, the chart and the downloads; it is set only here.
+# publishes the images, the chart and the downloads. Other files take it from here.
 VERSION ?= 0.1.0
 PUBLISHER ?= cephtune
 
-# DIST is the folder that "make release" writes. PLATFORMS, such as linux/amd64, limits the platforms
-# of the plugin, for a quick trial. Empty means all.
+# DIST is the folder that "make release" writes. PLATFORMS limits the plugin to some platforms, such as
+# linux/amd64, for a quick trial. If PLATFORMS is empty, the plugin is built for all platforms.
 DIST ?= dist
 PLATFORMS ?=
 
 .PHONY: release
-release: ## Write a release of VERSION into dist/: plugin, images, chart, manifests, SBOMs, checksums, notes. It publishes nothing.
+release: ## Write a release of VERSION into DIST: plugin, images, chart, manifests, SBOMs, checksums, notes. It publishes nothing.
 	dist=$$(realpath -m $(DIST)); cd hack/release && go run . -version $(VERSION) -publisher $(PUBLISHER) $(if $(PLATFORMS),-platforms $(PLATFORMS)) -out "$$dist"
 
-# REGISTRY is the registry to which "make publish" pushes. For a trial, use one on this machine.
+# REGISTRY is the registry to which "make publish" pushes. For a trial, use a registry on this machine.
 REGISTRY ?= ghcr.io/$(PUBLISHER)
 
 .PHONY: publish
-publish: ## Push the images and the chart of dist/ to REGISTRY. Log in to it before, with docker login or crane auth login.
+publish: ## Push the operator's image and the chart in DIST to REGISTRY. Before that, log in to REGISTRY with docker login or crane auth login.
 	VERSION=$(VERSION) hack/publish $(DIST) $(REGISTRY)
 
 .PHONY: install
@@ -214,18 +214,18 @@ deploy: ## Install everything, with IMG and TOOLS_IMG, into the cluster of KUBEC
 	$(MAKE) --no-print-directory manifest | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Remove everything, CRDs and Ceph's identities too, from the cluster of KUBECONFIG.
-# First delete sweeps and benchmarks, because only a running operator can restore and tear down.
+undeploy: ## Remove everything from the cluster of KUBECONFIG, including the CRDs and cephtune's CephClients.
+# Delete sweeps and benchmarks first, because only a running operator can restore settings and tear down pools.
 	if kubectl get crd cephtuningsweeps.cephtune.dev cephbenchmarks.cephtune.dev >/dev/null; then \
 		kubectl delete cephtuningsweeps,cephbenchmarks --all --all-namespaces --timeout=15m; fi
 	$(MAKE) --no-print-directory manifest | kubectl delete --ignore-not-found -f -
 
 .PHONY: site
-site: ## Build a site of docs/ with a search, in bin/site. It fails if a link has no target.
+site: ## Build a searchable website of docs/ in bin/site. It fails if a link has no target.
 	hack/site/build bin/site
 
 .PHONY: site-check
-site-check: site ## Open every page of the site, and its search, in a headless browser.
+site-check: site ## Open every page of the website, and its search, in a headless browser.
 	test/lab/parts/browser up
 	NODE_PATH=$$(test/lab/build/browser/build --dir) node test/site/check.js bin/site bin/screenshots
 
@@ -246,23 +246,23 @@ lab-status: ## Show which parts of the lab are up.
 E2E := go test -tags e2e -count=1
 
 .PHONY: e2e
-e2e: ## Run the end-to-end tests on the lab, or with KUBECONFIG=FILE on another cluster.
-# Use only a KUBECONFIG on the command line, because an exported one may belong to any cluster.
+e2e: ## Run the end-to-end tests on the lab. With KUBECONFIG=FILE, run them on another cluster.
+# An exported KUBECONFIG does not count, because it may belong to any cluster. Only one on the command line counts.
 ifeq ($(origin KUBECONFIG),command line)
 	E2E_OPERATOR_IMAGE=$(IMG) E2E_TOOLS_IMAGE=$(TOOLS_IMG) $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 else
-	test/lab/lab up # What is tested is this checkout.
+	test/lab/lab up # This deploys the operator of this checkout.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 75m -skip '^TestLong' $(TESTFLAGS) ./test/e2e
 endif
 
 .PHONY: e2e-long
-e2e-long: ## Run the end-to-end tests that take longer, on the lab: whole sweeps, a quarter of an hour and more each, and rarer targets.
+e2e-long: ## Run the long end-to-end tests on the lab: whole sweeps, and rarely used targets. A sweep takes a quarter of an hour or more.
 	test/lab/lab up
 	eval "$$(test/lab/lab environment)"; $(E2E) -v -timeout 7h -run '^TestLong' $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-all
-e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pinned versions; LONG=1 adds the long ones. It takes two hours, with LONG=1 most of a day.
-# "make" instead of $(MAKE), because "make -n" runs lines with $(MAKE), and this line removes a lab.
+e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pinned versions of Ceph. It takes two hours. LONG=1 adds the long tests, which take most of a day.
+# The recipe has "make" instead of $(MAKE), because even "make -n" runs a line with $(MAKE). This line removes a lab.
 	set -e; for stack in reef tentacle; do \
 		test/lab/lab down; \
 		STACK=$$stack CEPH_PINNED=yes test/lab/lab up; \
@@ -270,23 +270,23 @@ e2e-all: ## Run the end-to-end tests on a lab of each stack, with exactly the pi
 	done
 
 .PHONY: e2e-upgrade
-e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a lab of its own, with a benchmark before and after, and with running sweeps. It takes half an hour.
+e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a separate lab. Benchmarks run before and after the upgrade, and sweeps during it. It takes half an hour.
 	STACK=upgrade test/lab/lab up # This fails while another lab is up.
 	test/upgrade/run
 
-# OVERHEAD_RUNS is the number of benchmarks, and of scripts, that "make e2e-overhead" runs.
+# OVERHEAD_RUNS is the number of benchmarks that "make e2e-overhead" runs. It runs as many scripts to compare them with.
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead
-e2e-overhead: ## Measure on the lab the time and the writes that the operator adds to a run. It takes a minute for each of OVERHEAD_RUNS.
+e2e-overhead: ## Measure on the lab the time and the writes that the operator adds to a run. Each of the OVERHEAD_RUNS takes a minute.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-dashboards
-e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab; RECORDED=1 uses recorded metrics, without a lab.
+e2e-dashboards: ## Check every panel of the dashboards in a real Grafana on the lab. RECORDED=1 uses recorded metrics, without a lab.
 	test/dashboards/run $(if $(RECORDED),recorded,lab)
 
 .PHONY: e2e-monitoring
-e2e-monitoring: ## Check on the lab that a real kube-prometheus-stack finds metrics, alerts and dashboards. Building it takes a quarter of an hour.
+e2e-monitoring: ## Check on the lab that a real kube-prometheus-stack finds metrics, alerts and dashboards. Building the stack takes a quarter of an hour.
 	test/monitoring/run
 
 .PHONY: report-pictures
@@ -294,7 +294,7 @@ report-pictures: ## Take the pictures of reports in docs/images, with a headless
 	test/dashboards/report docs/images
 
 .PHONY: e2e-gitops
-e2e-gitops: ## Let a real Argo CD sync sweeps and benchmarks from Git to the lab. Building it takes a quarter of an hour the first time.
+e2e-gitops: ## Let a real Argo CD sync sweeps and benchmarks from Git to the lab. The first build of Argo CD takes a quarter of an hour.
 	test/gitops/run
 
 .PHONY: e2e-helm
@@ -302,9 +302,9 @@ e2e-helm: ## Install, upgrade, roll back and uninstall the Helm chart on the lab
 	test/helm/run
 
 .PHONY: e2e-release
-e2e-release: ## Build a release twice, compare, and install the lab from dist/ alone.
+e2e-release: ## Build a release twice, compare the two, and install cephtune on the lab from dist/ alone.
 	VERSION=$(VERSION) PLATFORMS=$(PLATFORMS) test/release/run
 
 .PHONY: lab-down
-lab-down: ## Remove the lab, but not its cache of builds.
+lab-down: ## Remove the lab, but keep its cache of builds.
 	test/lab/lab down

@@ -21,8 +21,8 @@ func failWithoutCluster(seen facts) (plan, bool) {
 }
 
 // waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If clients
-// are running, the benchmark therefore fails before its lock can expire. Otherwise, the next holder would
-// measure while these clients still make load.
+// are running, the benchmark therefore fails before its lock can expire. If it failed later,
+// the next holder would measure while these clients still make load.
 func (f facts) waitForCluster(why error) plan {
 	within := f.spec.Quiescence.Timeout.Duration
 	if f.job != nil {
@@ -120,7 +120,7 @@ func waitForRemoval(seen facts) (plan, bool) {
 	}
 	strays := seen.Samples[len(seen.Samples)-1].Strays // A sample exists, because waitForQuiet has found the cluster quiescent.
 	if strays == nil {
-		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Without a message: the last sample is from the previous run, and the next sample comes soon.
+		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // No message, because this wait lasts seconds: samples taken during a run have no strays.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))

@@ -21,8 +21,8 @@ type memories struct {
 	bySelf map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a sweep for one run ID. The parameter session has the sweep's UID and the run ID.
-// For another session than before, of begins a new memory.
+// of returns the memory of a sweep for one run ID. The argument session has the sweep's UID and the run ID. If
+// it has changed, the memory begins empty.
 func (m *memories) of(key types.NamespacedName, session string) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,23 +58,23 @@ func (m *memories) forget(key types.NamespacedName) {
 }
 
 // memory is the state of a sweep that this process may lose. After a loss, the controller observes the
-// cluster again, and waits start over. Passes of one sweep never run concurrently, so memory needs no mutex.
+// cluster again, and its waits begin again. Passes of one sweep never run concurrently, so memory needs no mutex.
 type memory struct {
 	session string
 	// engine is the tuner. It uses the connections in connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
-	// outage has the connections through which orphaned OSDs are brought up.
+	// outage has the connections for bringing up OSDs that a benchmark stopped and that no benchmark brings up.
 	outage outage.Session
 	// noOrphanedOSDs reports that, under the current lock, no orphaned OSDs were found, or all were brought
-	// up. Then Ceph is not searched again for the journal of an outage.
+	// up. Then Ceph is not searched again for a list of stopped OSDs.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant
 	lockedAt time.Time
 	// askedCeph reports that Ceph was searched for a journal after the lock was taken. askedAhead is the time
 	// of the last search while the sweep waited for the lock. unrestoredInCeph is another sweep's journal
-	// that exists only in Ceph, or nil.
+	// if Ceph has it and Kubernetes does not, otherwise nil.
 	askedCeph        bool
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal
@@ -82,12 +82,13 @@ type memory struct {
 	// survey has facts that should not change during a sweep.
 	survey *survey
 	slot   slotMemory
-	// switching is the next or current session of an interleaved sweep.
+	// switching is the next or current session of an interleaved sweep: one long phase with switched settings.
 	switching sessionMemory
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
-	// pauses says why a restore has begun: a suspension, the end of the window, or a void session; "" for
-	// other reasons. Such a restore runs to its end even if the sweep may continue meanwhile.
+	// pauses is set during a restore after which the sweep continues. It says why the restore has begun: a
+	// suspension, the end of the window, or a session that does not count. The restore runs to its end even if
+	// its reason is gone.
 	pauses ending
 	// restoring is the progress of the current restore.
 	restoring restoring
@@ -113,13 +114,14 @@ type slotMemory struct {
 	run int
 	// since is the start of the run. Earlier waits, for the lock or a window, do not count.
 	since time.Time
-	// want has the values that Ceph must have during the run; nil until they are set.
+	// want has the values that Ceph must have during the run; nil until the run's values are known.
 	want []tuning.Change
 	// changed reports that some values had to be changed.
 	changed  bool
 	settling tuning.Settling
 	settled  bool
-	// restarts is the progress of OSD restarts; started reports that all necessary restarts are done.
+	// restarts is the progress of OSD restarts. started reports that all OSDs have started with the values that
+	// they read only then.
 	restarts restartMemory
 	started  bool
 	// unproven is when daemons were first found not to report the values; zero before that.

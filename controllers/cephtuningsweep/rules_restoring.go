@@ -28,8 +28,8 @@ const (
 // isLast reports whether the restore is complete after this part.
 func (p part) isLast() bool { return p == partAbandon || p == partLeavePool || p == partRelease }
 
-// restoring is the progress of a restore, as far as it cannot be observed. Only act changes it. The zero
-// value is a restore that has not begun. After a restart of the manager, the restore begins with its first
+// restoring is the part of a restore's progress that neither Kubernetes nor Ceph shows, so it has to be
+// remembered. Only the method act changes it. The zero value is a restore that has not begun. After a restart of the manager, the restore begins with its first
 // part again.
 type restoring struct {
 	since time.Time
@@ -57,7 +57,7 @@ func (r *restoring) note(p part) {
 // decides. The last rule always applies. Every part can be repeated.
 func restoreParts() []reconcile.Rule[facts, part] {
 	return []reconcile.Rule[facts, part]{
-		{Name: "endSwitching", Func: endSwitching},               // the loop would change settings again
+		{Name: "endSwitching", Func: endSwitching},               // the loop of a session, which would change settings again
 		{Name: "endBenchmarks", Func: endBenchmarks},             // the restore of settings waits a few minutes at most for their teardown
 		{Name: "abandonRestore", Func: abandonRestore},           // a person gives up the settings that cannot be restored
 		{Name: "waitForReach", Func: waitForReach},               // Ceph has values of the sweep, but cannot be reached
@@ -67,7 +67,7 @@ func restoreParts() []reconcile.Rule[facts, part] {
 		{Name: "restartRestoredOSDs", Func: restartRestoredOSDs}, // one OSD at a time; the cluster settles after each
 		{Name: "recordRestored", Func: recordRestored},           // status must have the outcome before the journal is removed
 		{Name: "closeJournal", Func: closeJournal},               // nothing is left to restore
-		{Name: "removePool", Func: removePool},                   // the pool that the runs of a block share
+		{Name: "removePool", Func: removePool},                   // the scratch pool that the runs of a block share
 		{Name: "releaseAtEnd", Func: releaseAtEnd},               // the next sweep or benchmark may begin
 	}
 }
@@ -95,7 +95,8 @@ func waitForReach(seen facts) (part, bool) {
 
 func leavePool(seen facts) (part, bool) { return partLeavePool, !seen.reachable() }
 
-// stillNeeds returns a part that changed settings require, and whether this part is not complete yet.
+// stillNeeds returns p, and whether p must still be done. p is a part that is necessary only if the sweep has
+// changed settings.
 func (f facts) stillNeeds(p part) (part, bool) {
 	return p, f.changedCeph() && !f.memory.restoring.done[p]
 }

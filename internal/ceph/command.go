@@ -101,8 +101,9 @@ func commandLine(verb string) string {
 	return string(cephProgram) + " " + verb
 }
 
-// inTime returns an error if the deadline has passed. It reads the clock right before a command starts,
-// because a process that was paused continues before its timers end the context.
+// inTime returns an error if the deadline has passed. It reads the clock right before a command starts.
+// The context is not enough: if the system has paused this process, the context ends only some time after the
+// process continues.
 func inTime(ctx context.Context, verb string) error {
 	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
 		return fmt.Errorf("%s did not start in time: %w", commandLine(verb), context.DeadlineExceeded)
@@ -110,7 +111,8 @@ func inTime(ctx context.Context, verb string) error {
 	return nil
 }
 
-// patience returns options that make Ceph's libraries give up before the command is killed. They report what
+// patience returns options that make Ceph's libraries give up before the command is killed, if the deadline is
+// not shorter than a few seconds. They report what
 // they waited for only when they give up. By default, they wait five minutes for monitors, and forever for
 // an OSD, even for an OSD that refuses the key.
 func patience(ctx context.Context, p program) []string {
@@ -128,7 +130,8 @@ func patience(ctx context.Context, p program) []string {
 }
 
 // environment drops variables that change Ceph's commands, such as CEPH_ARGS and CEPH_CONF. It sets
-// PYTHONUNBUFFERED, because Python would otherwise keep the answers of a conversation in a buffer.
+// PYTHONUNBUFFERED, because a `ceph` process that stays open for several questions would otherwise keep its
+// answers in a buffer.
 func environment(environ []string) []string {
 	kept := []string{"LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1"}
 	for _, entry := range environ {

@@ -20,7 +20,7 @@ const (
 	// AnnotationSpec is the spec, and AnnotationDataset is how many bytes each client prefills.
 	AnnotationSpec    = "cephtune.dev/spec"
 	AnnotationDataset = "cephtune.dev/dataset-bytes"
-	// AnnotationRoom is how many bytes each client may write in addition.
+	// AnnotationRoom is how many bytes each client may write in addition to the dataset.
 	AnnotationRoom = "cephtune.dev/room-bytes"
 	// AnnotationOSDs has the IDs of the OSDs to which the scratch pool is confined, separated by
 	// commas. A restarted manager reads them.

@@ -22,9 +22,8 @@ type Jobs struct {
 	Reader client.Reader // without a cache
 }
 
-// Get returns a Job, or nil if it does not exist. The parameter existed says that this process has
-// seen the Job before. Then Get does not trust a cache without the Job, and also reads from the API
-// server.
+// Get returns a Job, or nil if it does not exist. Callers pass existed if this process has seen the Job
+// before: then Get does not trust a cache without the Job, and also reads from the API server.
 func (j Jobs) Get(ctx context.Context, key types.NamespacedName, existed bool) (*batchv1.Job, error) {
 	job := &batchv1.Job{}
 	err := j.Client.Get(ctx, key, job)

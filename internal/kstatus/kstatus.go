@@ -74,8 +74,8 @@ func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 
 // MarkEnded copies the outcome of an ended run from condition Complete to Ready, or from Failed to Ready
 // and Stalled. One of Complete and Failed must be set. MarkEnded also updates the generation of that
-// condition, because kubectl wait ignores conditions with an earlier generation. It would wait forever
-// after a change of the spec that requests no run.
+// condition. Otherwise, after a change of the spec that does not request a run, kubectl wait would wait
+// forever: it ignores conditions with an earlier generation.
 func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		failed.ObservedGeneration = generation
@@ -99,7 +99,7 @@ func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string,
 }
 
 // JudgeAgain updates the condition of an ended run with results after failOn has changed. It does
-// not change the condition of a sweep that was only planned, or of a run without results.
+// not change the condition of a run without results, nor of a sweep in mode Plan.
 func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, verdict V, failOn []V, sentence string) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {
 		end := meta.FindStatusCondition(*conditions, kind)
@@ -131,9 +131,10 @@ func RemoveEnds(conditions *[]metav1.Condition) {
 	}
 }
 
-// OfPass returns the outcome of a pass for the user. That is came, the outcome of the step, if it has a
-// reason, or else planned, the outcome in the plan. If the step failed, the message is that of err. The
-// reason is then that of planned, or else the present reason of condition Ready, or else Preparing.
+// OfPass returns the outcome of a pass for the user. The argument came is the outcome
+// of the step, and planned the outcome in the plan. OfPass returns came if it has a reason, otherwise planned.
+// If the step failed, the message is that of err, and the reason is the first that is set: that of planned, the
+// present one of condition Ready, or Preparing.
 func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
 	switch {
 	case err != nil:

@@ -21,8 +21,8 @@ type Limits struct {
 	// which Decode keeps in memory.
 	TextBytes, StringBytes int64
 	// MemoryBytes limits the total size of all values, without the contents of strings: TextBytes limits
-	// those. When a slice grows by a quarter, its old and its new memory exist together. So the values take
-	// at most 2.25 times MemoryBytes.
+	// those. The decoder copies a slice that grows, by a quarter at a time, so the old and the new memory exist
+	// together. So the values take at most 2.25 times MemoryBytes.
 	MemoryBytes int64
 	// Depth limits how deep objects and arrays are nested.
 	Depth int
@@ -38,7 +38,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
 
 // Decode reads the single document in r into v. It skips members without a field in v. If an object has
-// several members with the same name, the last one counts, but objects are merged. If the document exceeds a
+// several members with the same name, the value of the last one counts; values that are objects are merged. If the document exceeds a
 // limit, the error wraps an [*Error].
 func Decode(r io.Reader, v any, l Limits) error {
 	left := l.MemoryBytes
@@ -49,8 +49,8 @@ func Decode(r io.Reader, v any, l Limits) error {
 		return errors.ErrUnsupported // The decoder then reads the value in its usual way.
 	}
 	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
-		// To find duplicates, the decoder would keep all names of an object, in more memory than the names
-		// take.
+		// If duplicates were forbidden, the decoder would keep all names of an object, which takes more
+		// memory than their text.
 		jsontext.AllowDuplicateNames(true),
 		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(charge), json.UnmarshalFromFunc(nanoseconds))))
 }
@@ -79,8 +79,8 @@ func costOf(t reflect.Type) int64 {
 	return cost
 }
 
-// Size returns the memory of a value in bytes, including the contents of its strings. [Decode] counts at most
-// this memory when it reads the value from JSON, unless the value has durations: Decode counts each duration
+// Size returns an upper estimate of the memory of a value in bytes, including the contents of its strings.
+// [Decode] counts at most this memory when it reads the value from JSON, unless the value has durations: Decode counts each duration
 // twice.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 

@@ -18,8 +18,8 @@ const DefaultMaxPGsPerOSD = 250
 // refuses pools, and PGs stay inactive after the loss of an OSD.
 const pgShare = 80
 
-// Facts are the state of a cluster before a run. They are complete: a sample is dropped if Ceph answers
-// only some of its queries.
+// Facts are the state of a cluster before a run. All of them are known: as long as Ceph leaves a query for them
+// unanswered, no check is made.
 type Facts struct {
 	// Phase is the phase of the CephCluster, such as "Ready", or "Connected" for an
 	// external one.
@@ -49,8 +49,7 @@ type Demand struct {
 	Pool string
 	// PGReplicas is the number of PGs of new pools, multiplied by their copies or chunks.
 	PGReplicas int
-	// OnOSDs is the number of OSDs that store all of the data, if only their number is known; 0 for all
-	// OSDs.
+	// OnOSDs is the number of OSDs to which the benchmark confines its pool; 0 if the pool uses all OSDs.
 	OnOSDs int
 }
 
@@ -62,12 +61,12 @@ type Obstacle struct {
 	Message string
 	// Waits reports that the obstacle may disappear without an action of the user.
 	Waits bool
-	// Surveyed reports that only a new survey can show that the obstacle is gone, because samples have
-	// neither the OSD map nor the versions.
+	// Surveyed reports that the obstacle was seen in the OSD map or the versions. The samples taken every few
+	// seconds lack both, so only a new survey can show that the obstacle is gone.
 	Surveyed bool
 }
 
-// input holds the facts that rules check, and their limits.
+// input holds the facts that rules check, and the limits for these facts.
 type input struct {
 	Facts
 

@@ -64,7 +64,7 @@ func (c *canvas) marker(class string, n int, x, y float64, title string) {
 	}
 }
 
-// cross draws the mark of a run without a figure.
+// cross draws the mark of a run that has no value.
 func (c *canvas) cross(x, y float64, title string) {
 	fmt.Fprintf(&c.body, `<path class="cross" d="M%s %sl7 7m0 -7l-7 7">%s</path>`+"\n", px(x-3.5), px(y-3.5), titled(title))
 }
@@ -118,7 +118,7 @@ const narrow = 5
 // ignores the unit and returns at most nine round values.
 func (s scale) ticks(unit float64) []float64 {
 	if s.log && s.high/s.low < narrow {
-		unit = 1e-9 // This is a nanosecond, or a tiny ratio: less than any drawn value.
+		unit = 1e-9 // The unit must be below all drawn values: seconds or ratios. A nanosecond is.
 	} else if s.log {
 		return s.logTicks()
 	}

@@ -23,8 +23,8 @@ const (
 	ToolFIO        Tool = "fio"
 )
 
-// HasRollingRows reports whether the tool prints rates as means over several seconds. In such means, a
-// warm-up looks like a trend.
+// HasRollingRows reports whether the tool prints rates as means over several seconds. Such means spread a slow
+// start over many rows, so the start cannot be told from a trend.
 func (t Tool) HasRollingRows() bool { return t == ToolRBDBench }
 
 // Result holds the measurements of one or more clients in one phase.

@@ -32,8 +32,8 @@ const (
 	// poolFinalizer is Rook's finalizer on pools.
 	poolFinalizer = "cephblockpool.ceph.rook.io"
 	// releaseAfter is the minimum time between the request to delete a pool and the removal of Rook's
-	// finalizer, if Ceph does not have the pool. After this time, any reconcile that Rook began before the
-	// request has ended.
+	// finalizer, if Ceph does not have the pool. Rook may have begun to reconcile the pool
+	// before the request; after this time, it has finished.
 	releaseAfter = time.Minute
 
 	defaultMetadataSize = 3
@@ -351,7 +351,7 @@ func parameters(asked map[string]v1alpha1.ParameterValue) map[string]any {
 
 // wantedParameters returns the requested parameters that are not Unset, with the autoscaler off.
 // The autoscaler would split placement groups during the measurement as data grows. New placement
-// groups have to peer, and are not confined to the pool's OSDs.
+// groups have to peer. If the pool is confined to chosen OSDs, new placement groups may be on other OSDs.
 func wantedParameters(asked map[string]v1alpha1.ParameterValue) map[string]string {
 	wanted := make(map[string]string, len(asked)+1)
 	for name, value := range asked {

@@ -62,7 +62,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
-	if !counted.Taken.IsZero() { // A gap may precede the row, such as a ramp without rows.
+	if !counted.Taken.IsZero() { // The row may not begin where the last row ended: for example, a ramp has no rows.
 		ended -= counted.Delay(now)
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
@@ -100,8 +100,8 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns the rows of a task, beginning with number from. It drops the histograms of the rows below
-// number received, because the manager has received them.
+// course returns the rows of a task whose number is at least from. It drops the histograms of the rows before
+// them whose number is below received, because the manager has these rows.
 func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

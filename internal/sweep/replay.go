@@ -46,8 +46,8 @@ type faulty struct {
 	runs   map[Outcome]int // number of invalid runs, including those that were repeated
 }
 
-// departure records how a candidate left the race, and the results at that moment. It keeps the verdict,
-// which at a later look would depend on the candidates that stayed.
+// departure records how a candidate left the race, and the results at that moment. It keeps the
+// verdict, because a verdict that is computed later would depend on the candidates that stayed.
 type departure struct {
 	judgement judgement
 	why       EventCode
@@ -125,8 +125,8 @@ func (r *replay) end(why StopCode) error {
 // value. A candidate is withdrawn after its first inert run, or after two missed blocks.
 //
 // invalidRun decides a withdrawal before it checks the limit of failed runs, and failures of a withdrawn
-// candidate do not count. So a candidate that always fails does not end the sweep alone, unless the limit is
-// below three.
+// candidate do not count. So the failures of a single candidate end the sweep only if the limit is below
+// three.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]
@@ -251,8 +251,8 @@ func (r *replay) needs(slot Slot) bool {
 	return baselines == 1 || r.beganWithControl() && slot.Position == 0
 }
 
-// beganWithControl reports whether the attempt has a control at each end. The number of candidates does
-// not show it, because a candidate may leave in the middle of an attempt.
+// beganWithControl reports whether the attempt has a control at each end. The present number of candidates does
+// not say so: a candidate may have left since the attempt began.
 func (r *replay) beganWithControl() bool { return r.order[0].Role == Control }
 
 // hasBaseline reports whether an attempt has all baseline runs that it needs.
@@ -323,8 +323,8 @@ func (r *replay) alone(rounds int) bool {
 	return r.settings.Racing && len(r.live) == 1 && rounds >= r.cutsFrom()
 }
 
-// favourite returns the leader among the candidates that may be confirmed, or 0. Without racing no candidate
-// leaves the race, so favourite itself excludes candidates that break a constraint.
+// favourite returns the leader among the candidates that may be confirmed, or 0. Without racing,
+// candidates that break a constraint stay in the race, so favourite excludes them.
 func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	may := r.live
 	if !r.settings.Racing && rounds >= stats.MinRuns {
@@ -453,8 +453,9 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	return r.openBlock()
 }
 
-// continueConfirmation judges the winner by the fresh blocks, with looks like those of a race with one
-// candidate. It ends the sweep at a verdict, at a broken constraint, or after the last block.
+// continueConfirmation judges the winner by the blocks of the confirmation alone, after the same numbers of
+// blocks as in a race with one candidate. It ends the sweep at a verdict, at a broken constraint, or after the
+// last block. At Superior, it waits until the constraints are decided, too.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)
 	if blocks >= r.looks(r.confirm).First {

@@ -127,7 +127,7 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf converts a constraint, and names it after its figure. For an upper limit, lower is better
+// constraintOf converts a constraint, and names it after its phase, metric and direction. For an upper limit, lower is better
 // whatever the metric. For a lower limit, higher is better.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}

@@ -36,7 +36,7 @@ type Span struct {
 // Timing has the limits for windows of a session, fixed before the session begins.
 type Timing struct {
 	WashOut    time.Duration `json:"washOutNanoseconds"`    // from the acknowledgement of the switch
-	MaxSwitch  time.Duration `json:"maxSwitchNanoseconds"`  // a switch that takes longer voids its group
+	MaxSwitch  time.Duration `json:"maxSwitchNanoseconds"`  // if a switch takes longer, its window does not count
 	ClockError time.Duration `json:"clockErrorNanoseconds"` // maximum of Client.Error
 	Coverage   float64       `json:"coverage"`              // the share of a window that rows have to cover, such as 0.7
 }
@@ -76,8 +76,8 @@ const (
 // Figure computes the figure of a piece. It returns 0 if no operation finished.
 type Figure func(Piece) (float64, error)
 
-// Cut returns the window of each switch. A row counts if it lies inside the window after the wash-out for
-// every clock error within Client.Error. covered says which windows are covered by enough rows of each
+// Cut returns the window of each switch. A row counts if it lies in the window, after the wash-out. It must lie
+// there for each clock error that Client.Error allows. covered says which windows are covered by enough rows of each
 // client; it depends only on times. Windows that are not covered have no figures.
 func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (windows []Window, covered []bool, err error) {
 	pieces, covered, err := Pieces(switches, clients, timing)
@@ -166,7 +166,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 }
 
 // Faults reports which windows are invalid: not proven, switched slowly, not covered, or disturbed. It does
-// not use figures, so it cannot select windows by their results. One invalid window voids its whole group.
+// not use figures, so it cannot select windows by their results. If one window of a group (a quad or a round) is invalid, no window of
+// the group counts.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {

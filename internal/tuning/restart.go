@@ -34,7 +34,7 @@ func takenAtStart(of Setting, about Known) bool {
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64
-	// Last is the most recently stopped OSD, and Started is the number of OSDs stopped so far.
+	// Last is the OSD whose restart began last, and Started is the number of restarts that have begun.
 	Last, Started int
 }
 

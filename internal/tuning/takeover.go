@@ -10,9 +10,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Doubts records, for each Ceph cluster, until when Ceph may still execute commands of this process whose
-// outcome is unknown. All Engines of a process share one Doubts, because a late command of one Engine could
-// revert a change of another, for example keep an OSD down. The zero value is ready for use. Doubts is safe
+// Doubts records commands with an unknown outcome: for each Ceph cluster, the time until which Ceph may still
+// execute such a command of this process. All Engines of a process share one Doubts, because a late command of
+// one Engine could revert a change of another. The zero value is ready for use. Doubts is safe
 // for concurrent use.
 //
 // The records are lost when the process ends. So inherit waits before it takes over the journal of an earlier

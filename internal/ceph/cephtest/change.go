@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// change checks the fence and carries out a change, between the hooks Before and After. If Lose names the
-// verb, change only stores the change for Land.
+// change checks the fence and carries out a change, between the hooks Before and After. If a test has
+// named the verb with Lose, change does not carry out the change: it stores it until the test calls Land.
 func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
 	return c.verb(ctx, verb, at, func() error {
 		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {
@@ -207,9 +207,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 	c.moving[pool.Name] = before != pool.PGPlacementNum || pool.PGNum != pool.PGPlacementNum
 }
 
-// revert imitates OSDs whose mClock scheduler locks options. If an option is set while it is locked, with or
-// without a mask, the OSDs remove its value without a mask from section osd. They do so even if the lock has
-// ended meanwhile. They keep values with a mask, and options that were set only before the lock.
+// revert imitates OSDs whose mClock scheduler locks options. If an option was set while it was locked,
+// whether with a mask or without one, the OSDs remove the option's entry without a mask from section osd. They
+// do so even if the lock has ended meanwhile. They keep values with a mask, and options that were set only before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)

@@ -1,5 +1,5 @@
 // Package restore is the subcommand that shows which settings are still to be restored in Ceph. These
-// are settings that sweeps have changed, and noup of the OSDs that outages keep down. The subcommand
+// are settings that sweeps have changed, and the flag noup of OSDs that benchmarks keep down on purpose. The subcommand
 // can also abandon the restore of a sweep.
 package restore
 
@@ -267,7 +267,7 @@ func operatorAction(ctx context.Context, c client.Client, j *tuning.Journal) str
 	return fmt.Sprintf("Status of the %s: %s: %s", name, ready.Reason, ready.Message)
 }
 
-// nameOf returns the word for a journal's owner that messages use: Sweep or Benchmark.
+// nameOf returns the word by which messages call a journal's owner: Sweep or Benchmark.
 func nameOf(j *tuning.Journal) string {
 	if j.Sweep.KindOrSweep() == object.Sweep().Name {
 		return "Sweep"

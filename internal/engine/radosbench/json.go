@@ -13,9 +13,9 @@ import (
 // ParseJSON reads the output of rados bench --format json or json-pretty.
 //
 // Numbers in this output are strings. Until ceph#66936 (2026), messages appeared between and within the
-// lines of the document. In stalled seconds, cur_bw and last_lat are undefined, because rados bench prints
-// an int as a double. The same is true of a write's stddev_iops. ParseJSON reads none of these three
-// members.
+// lines of the document. For stalled seconds, rados bench prints an int as a double, so cur_bw and last_lat are
+// arbitrary numbers. stddev_iops of a write is arbitrary for the same reason. ParseJSON reads none of these
+// three members.
 func ParseJSON(r io.Reader, options parse.Options) (*result.Result, error) {
 	data, err := parse.ReadDocument(r)
 	if err != nil {
