@@ -83,7 +83,7 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 		Type("prometheus")
 }
 
-// labelVariable is the variable with which users choose one of the values that a label has in some series.
+// labelVariable is the variable with which users choose among the values that a label has in some series.
 func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).

@@ -174,7 +174,7 @@ type CephTuningSweepSpec struct {
 	Configurations []Configuration `json:"configurations,omitempty"`
 
 	// baseline is the configuration that all others are compared with. If unset, it has the
-	// values that the cluster and the template have when the run begins.
+	// values that the cluster and the template have when the sweep is planned.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
 

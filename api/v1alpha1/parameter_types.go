@@ -46,7 +46,7 @@ const Unset ParameterValue = "Unset"
 // +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
 type OptionName string
 
-// Parameter is a setting that a sweep varies.
+// Parameter is something that a sweep varies: an option of Ceph, a property of the target, or of the load.
 //
 // +kubebuilder:validation:ExactlyOneOf=poolOption;config;workload;osdCount;deviceClass;redundancy;storageClass
 // +kubebuilder:validation:XValidation:rule="!has(self.poolOption) || self.poolOption.option != 'pg_num' || !has(self.values) || self.values.all(v, string(v).matches('^[1-9][0-9]{0,4}$'))",message="values of pg_num are whole numbers between 1 and 99999"
@@ -252,14 +252,14 @@ type Configuration struct {
 // +kubebuilder:validation:ExactlyOneOf=values;configuration
 type Baseline struct {
 	// values maps names of parameters to their values. A parameter that is left out has the value that the
-	// cluster or the template has when the run begins.
+	// cluster or the template has when the sweep is planned.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=6
 	Values map[string]ParameterValue `json:"values,omitempty"`
 
 	// configuration is the name of one of spec.configurations. A parameter that this configuration
-	// leaves out has the value that the cluster or the template has when the run begins.
+	// leaves out has the value that the cluster or the template has when the sweep is planned.
 	// +optional
 	Configuration ParameterName `json:"configuration,omitempty"`
 }

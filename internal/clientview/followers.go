@@ -61,7 +61,7 @@ func (f *follower) view() View {
 type View struct {
 	Client   runner.Client
 	Snapshot *runner.Snapshot // nil until the first answer
-	Err      error            // of the last request; nil if that succeeded, or if no request has ended yet
+	Err      error            // of the last request, or of Dial; nil if the last request succeeded, or if no request has ended yet
 	Since    time.Time        // when the runner stopped answering; zero while it answers
 }
 

@@ -81,8 +81,8 @@ type Extra struct {
 	OSDs []ceph.OSD
 }
 
-// New returns a Watch that gets its connections from the parameter to. Run calls news after each attempt to
-// take a sample.
+// New returns a Watch that connects through the function to. Run calls news after each attempt to take a
+// sample.
 func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
 	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
@@ -112,8 +112,8 @@ func (w *Watch) Soon() {
 }
 
 // LookBetweenRuns sets whether the session is between two runs. Between runs, the Watch also queries the
-// free space of each OSD and, with strays, stray PGs. Both queries are too expensive during a run, because
-// Ceph lists all PGs for them.
+// free space of each OSD and, with strays, stray PGs. Both queries are too expensive during a run: Ceph
+// reads figures of all OSDs or PGs for them.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
@@ -136,7 +136,7 @@ func (w *Watch) looksForStrays() bool {
 	return w.strays
 }
 
-// look takes a sample and, if wantsSurvey returns true, a survey. It takes both concurrently, because the
+// look takes a sample and, if startSurvey returns true, a survey. It takes both concurrently, because the
 // first run needs both. It keeps the sample only if both succeed.
 func (w *Watch) look(ctx context.Context) {
 	var taken *Survey
@@ -195,7 +195,7 @@ func (w *Watch) startSurvey() bool {
 	return due
 }
 
-// View holds all observations so far. The slices are shared and must not be changed.
+// View holds the latest survey, and the samples and Extras that are kept. The slices are shared and must not be changed.
 type View struct {
 	Survey  *Survey
 	Samples []quiescence.Sample
@@ -203,7 +203,7 @@ type View struct {
 	Err     error // of the last attempt to take a sample
 }
 
-// View returns all observations so far.
+// View returns the present observations.
 func (w *Watch) View() View {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -306,7 +306,7 @@ func (w *Watch) takeSurvey(ctx context.Context) (*Survey, error) {
 	return s, nil
 }
 
-// into returns a function for an errgroup. The function stores the result of get in place.
+// into returns a function for an errgroup, which calls get and stores its result in *place.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()

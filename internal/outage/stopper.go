@@ -80,7 +80,7 @@ func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.
 
 // Look observes the outage. Until the OSDs are up, it reads the OSD map. Then it closes the journal. After
 // that, it reads the number of recovered objects if clean says that all placement groups are clean. Each
-// call does only one of these things, because every query starts a process on a node that may also serve
+// call does only one of these things, because queries cost processor time on a node that may also serve
 // clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
@@ -197,10 +197,10 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 }
 
 // RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has stopped. The
-// holder of the lock calls it before anything else. With newHolder, it reads the journal in Ceph too: that
-// journal may belong to another Kubernetes cluster, or its copy in Kubernetes may have been deleted. It
-// leaves an outage alone if [Stopper.endsItself] is true, and does nothing while noup may be set for this
-// session's own outage.
+// holder of the lock calls it before anything else. With newHolder and an identity for stopping OSDs, it
+// reads the journal in Ceph too: that journal may belong to another Kubernetes cluster, or its copy in
+// Kubernetes may have been deleted. It leaves an outage alone if [Stopper.endsItself] is true, and does
+// nothing while noup may be set for this session's own outage.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil

@@ -45,8 +45,8 @@ type Sample struct {
 type Observation struct {
 	// Start and End bound the phase. During the phase, End is the current time.
 	Start, End time.Time
-	// Samples are in chronological order. Samples from before the phase only serve for
-	// comparison: an OSD that was down before, or an old crash, is not new.
+	// Samples are in chronological order. With samples from before the phase, Judge sees whether a condition
+	// is new, such as a crash, and whether OSDs still had PGs to remove when the phase began.
 	Samples []Sample
 	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
 	OwnPools []string

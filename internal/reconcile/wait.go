@@ -20,7 +20,7 @@ func (w Wait) IsDone() bool { return w == Done }
 // be requested.
 const AtOnce = time.Millisecond
 
-// Patience limits how long a plan may wait for the same event, which should happen by itself. The zero
+// Patience limits how long a controller may wait for the same event, which should happen by itself. The zero
 // value sets no limit.
 type Patience struct {
 	For    string // identifies the wait
@@ -30,7 +30,7 @@ type Patience struct {
 
 // Waiting records the event for which the last pass waited, and the start of the wait.
 type Waiting struct {
-	For   string // identifies the wait; "" if the last pass waited for nothing
+	For   string // identifies the wait; "" if the last pass did not wait, or waited without a limit
 	Since time.Time
 }
 

@@ -64,8 +64,8 @@ func verifyOne(name, kind string, size int, params map[string]string, pools []ce
 
 // Overtaken reports whether a scratch pool that Rook calls Ready has settled at the wrong number of PGs,
 // with its autoscaler off. Rook creates a pool first and then sets its options, one by one. In between, the
-// autoscaler, which runs once a minute, may change the number of PGs. Rook never corrects that number, so
-// the pool has to be created again.
+// autoscaler, which runs once a minute, may change the number of PGs. Rook corrects that number only
+// when it reconciles the pool for another reason, so the pool has to be created again.
 func Overtaken(want v1alpha1.ScratchPool, pools []ceph.Pool) bool {
 	if want.ErasureCoded == nil {
 		return overtaken(settings.ScratchPool, wantedParameters(want.Parameters), pools)

@@ -11,8 +11,7 @@ import (
 
 // Client has the work of one client, second by second.
 type Client struct {
-	// Seconds up to the end of the last window have no histograms. [Evidence.Latencies] has the histograms of
-	// windows.
+	// Seconds within the windows so far have no histograms: [Evidence.Latencies] has those of the windows.
 	Seconds []result.Second `json:"seconds"`
 	// Offset is the client's time, since its engine started, minus the operator's time, since the session
 	// began. Error is the maximum error of Offset.

@@ -17,18 +17,19 @@ type Row struct {
 	// Stage is the stage whose blocks the assessment uses.
 	Stage Stage
 	// Left says how the candidate left the race: CandidateDecided, CandidateBeaten, CandidateWithdrawn or
-	// ConstraintBroken. It is empty if the candidate stayed to the end of the race.
+	// ConstraintBroken. It is empty if the candidate stayed to the end of the sweep.
 	Left EventCode
 	// PerBlock is the cost of another block with this candidate. The other candidates of the race are in that
 	// block only if this candidate is still in the race, and the race has no winner.
 	PerBlock stats.Effort
-	// Lag is the difference of logarithms between a beaten candidate and the race's leader; it is below 0.
+	// Lag is ln(ratio) of a beaten candidate minus ln(ratio) of the race's leader, both against the baseline. Its
+	// sign is turned if lower values are better, so it is below 0.
 	Lag float64
 }
 
 // Sentence states the row in one line of plain English. A beaten candidate is "beaten" instead of
-// "undecided", because it was not measured to the end. A candidate that broke a constraint in the race
-// "cannot win", whatever its verdict.
+// "undecided", because it was not measured to the end. A candidate that left the race because
+// it broke a constraint "cannot win", whatever its verdict.
 func (r Row) Sentence() string {
 	a := r.Assessment
 	if r.Left == CandidateBeaten && (a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid) {

@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// A full OSD blocks the writes of all clients, so no benchmark may fill an OSD. Phases that end after a
-// time have a write limit, which depends on the free space. A benchmark also ends early if OSDs are about
-// to be full.
+// A full OSD blocks the writes of all clients, so no benchmark may fill an OSD. Phases that
+// create objects until their time is over have a write limit, which depends on the free space and the quota. A
+// benchmark also ends early if OSDs are about to be full.
 
 // targetOSDs returns the OSDs that may store the target's data, as last observed: the OSDs of an existing
 // pool, or else all OSDs.
@@ -120,7 +120,7 @@ func (t Target) smallestObjectBytes() float64 {
 	return smallest
 }
 
-// noRoom returns an obstacle if the benchmark has no space for its writes beyond the datasets. The
+// noRoom returns an obstacle if the benchmark has too little space for its writes beyond the datasets. The
 // benchmark then waits, because OSDs free the space of removed pools with a delay.
 func (t Target) noRoom() []quiescence.Obstacle {
 	if t.Reserved || t.DataPool() == "" || !t.writesNewObjects() {
@@ -150,8 +150,8 @@ func (t Target) backgroundTraits() engine.Traits {
 
 func newObjects(t engine.Traits) bool { return t.NewObjectBytes > 0 }
 
-// boundByRoom reports whether a task may have ended early because of its write limit. A phase whose
-// maxObjects is the lower limit does not reach the write limit.
+// boundByRoom reports whether a task may have ended early because of its write limit. If the
+// phase's maxObjects allows less than the write limit, the phase cannot have reached the write limit.
 func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 	if failed.Background {
 		return newObjects(t.backgroundTraits())

@@ -25,8 +25,8 @@ const SwitchDeadline = 5 * time.Second
 const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal does not prove that this process has applied both configurations of a
-// switch before. The journal is missing, another process wrote it, or it has no open entry that lists one of
-// the values in Ceph's notation.
+// switch before. Possible causes: this Engine has saved no journal, the journal is missing or was written by
+// another process, or one of the values is not in an open entry, in Ceph's notation.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
 // OwnPool is the scratch pool of a session. The pool is removed after the session, so its options need no

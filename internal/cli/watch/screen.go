@@ -38,8 +38,8 @@ func newOutput(w io.Writer) output {
 // liveEvery is the interval between lines with the clients' rate if lines cannot be redrawn.
 const liveEvery = 10 * time.Second
 
-// screen shows successive views, and the clients' rate between them. Its methods may be called
-// concurrently.
+// screen shows successive views, and the clients' rate between them. Its methods may be
+// called concurrently, except those that require mu.
 type screen struct {
 	to  output
 	now func() time.Time
@@ -100,7 +100,7 @@ func (s *screen) clients() live.Subject {
 }
 
 // showSpeed shows the clients' rate, unless the last view names another benchmark. It ignores write
-// errors, because the next call of show reports them.
+// errors, because the next write of show reports them.
 func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
