@@ -1,5 +1,5 @@
-# The tools that are written in Go come from the Go module proxy. The go.mod files in hack/ pin their
-# versions. "make help" lists the targets.
+# The tools that are written in Go come from the Go module proxy, at the versions that the go.mod files
+# of this repository pin. "make help" lists the targets.
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -94,7 +94,7 @@ test: ## Run unit tests, envtest against a real API server, and tests of dashboa
 	assets=$$(hack/envtest-assets); \
 	KUBEBUILDER_ASSETS="$$assets" go test -timeout 25m $(TESTFLAGS) ./...
 	cd dashboards && go test $(TESTFLAGS) ./...
-# -count=1, because Go's test cache ignores changes of files outside a module. The alerts and the health scripts are outside these two.
+# -count=1, because Go's test cache ignores changes of files outside a module, such as the alerts and health scripts.
 	cd hack/alerts && go test -count=1 $(TESTFLAGS) ./...
 	cd hack/gitops && go test -count=1 $(TESTFLAGS) ./...
 # The chart and the parts of a release are outside the next two modules.
@@ -136,7 +136,7 @@ bench-crs: ## Measure the time, writes and memory of the manager with CRS CephBe
 	go test -timeout 2h -run '^$$' -bench '^BenchmarkManyCRs$$' -benchtime 1x $(TESTFLAGS) ./cmd/manager
 
 # WORDS_LIMITS has the limits of "make words": the percentages of comment lines and of sentences with
-# a counted phrase, and the words of a page. Lower the limits when text improves; never raise them.
+# a counted phrase, and the number of words of a page. Lower the limits when text improves; never raise them.
 WORDS_LIMITS := -comments 0.15 -sentences 0.3 -page-words 2500
 
 # WORDSFLAGS=-v lists each counted phrase, and the percentage of each package and page.
@@ -147,7 +147,7 @@ words: ## Count phrases that make comments and pages hard to read.
 	@go run ./hack/words $(WORDS_LIMITS) $(WORDSFLAGS)
 
 .PHONY: ways
-ways: ## Count the files through which a setting, a result and a restore pass. It takes a minute.
+ways: ## Count the source files through which a setting, a result and a restore pass. It takes a minute.
 	cd hack/ways && go run . ../..
 
 .PHONY: verify
@@ -181,7 +181,7 @@ manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_I
 	@$(KUSTOMIZE) build $(MANIFESTS) | sed -E 's#(image|runner): $(OPERATOR_IMAGE):.*#\1: $(IMG)#; s#(image|tools): $(TOOLS_IMAGE):.*#\1: $(TOOLS_IMG)#'
 
 # VERSION is the version of the release. PUBLISHER is the account on ghcr.io and github.com that
-# publishes the images, the chart and the downloads. Other files take it from here.
+# publishes the images, the chart and the downloads.
 VERSION ?= 0.1.0
 PUBLISHER ?= cephtune
 
@@ -274,11 +274,11 @@ e2e-upgrade: ## Upgrade Ceph 18.2.7 to 20.2.4 on a separate lab. Benchmarks run 
 	STACK=upgrade test/lab/lab up # This fails while another lab is up.
 	test/upgrade/run
 
-# OVERHEAD_RUNS is the number of benchmarks that "make e2e-overhead" runs. It runs as many scripts to compare them with.
+# OVERHEAD_RUNS is the number of benchmarks that "make e2e-overhead" runs.
 OVERHEAD_RUNS ?= 10
 
 .PHONY: e2e-overhead
-e2e-overhead: ## Measure on the lab the time and the writes that the operator adds to a run. Each of the OVERHEAD_RUNS takes a minute.
+e2e-overhead: ## Measure on the lab the time and the writes that the operator adds to a run. Each of OVERHEAD_RUNS benchmarks takes a minute.
 	eval "$$(test/lab/lab environment)"; $(E2E) -timeout 3h -run '^$$' -bench '^BenchmarkOverhead$$' -benchtime $(OVERHEAD_RUNS)x $(TESTFLAGS) ./test/e2e
 
 .PHONY: e2e-dashboards

@@ -1,12 +1,14 @@
-// Opens dashboards in a Grafana as users do, and checks every panel: Grafana draws it, its queries
-// succeed, and it shows their results. If a panel shows nothing, the plan has to name it with the
-// reason, and the panel itself has to say why.
+// Opens Grafana's dashboards in a headless browser, and checks every panel. Grafana must draw the
+// panel, its queries must succeed, and the panel must show their results. If a panel has no data,
+// it must show its text for that case ("noValue"), and the plan must list it with the reason.
 //
 //   node check.js PLAN.json GRAFANA-URL SCREENSHOTS-FOLDER
 //
 // PLAN.json is {from, to, visits: [{dashboard, variables, to, moment, empty, mayBeEmpty,
-// noAnnotations}]}. "empty" and "mayBeEmpty" have the reasons by panel title; panels in "empty"
-// must show nothing. If a visit has its own end of the time range, "moment" names it.
+// noAnnotations}]}. A visit opens one dashboard. "empty" and "mayBeEmpty" map titles of panels to
+// reasons: panels in "empty" must have no data, and panels in "mayBeEmpty" may have none. If a
+// visit has its own "to", "moment" is a name for that time. "noAnnotations" is the reason why a
+// visit must show no annotations.
 'use strict';
 
 const fs = require('fs');
@@ -14,13 +16,13 @@ const path = require('path');
 const { chromium } = require('playwright-core');
 
 const SECONDS = 1000;
-const READY_LIMIT = 120 * SECONDS; // for Grafana to answer and to have its dashboards
-const VISIT_LIMIT = 120 * SECONDS; // for a dashboard to be drawn
-const AT_REST = 3 * SECONDS; // without a change a dashboard is taken to be drawn
-const ANNOTATIONS = 0; // in place of a panel's number, in what was answered
+const READY_LIMIT = 120 * SECONDS; // until Grafana has all dashboards
+const VISIT_LIMIT = 120 * SECONDS; // until a dashboard is drawn
+const AT_REST = 3 * SECONDS; // A dashboard without a change for this time counts as drawn.
+const ANNOTATIONS = 0; // the key for queries of annotations in "answers", where a panel's key is its ID
 const WIDTH = 1600;
-const GRID_ROW = 38; // pixels of height, with the gap
-const SURROUNDINGS = 170; // pixels above and below the panels
+const GRID_ROW = 38; // height of a row of Grafana's grid with its gap, in pixels
+const SURROUNDINGS = 170; // height of everything above and below the panels, in pixels
 
 async function main([planFile, grafana, screenshots]) {
   const plan = JSON.parse(fs.readFileSync(planFile, 'utf8'));
@@ -49,7 +51,8 @@ async function main([planFile, grafana, screenshots]) {
   return failures ? 1 : 0;
 }
 
-// until polls, because connections are refused until Grafana listens.
+// until polls done until it returns true. An error counts as false, because connections fail until
+// Grafana listens.
 async function until(limit, what, done) {
   const deadline = Date.now() + limit;
   for (;;) {
@@ -72,7 +75,7 @@ function nameOf(visit) {
   return [visit.dashboard, ...Object.values(visit.variables), ...(visit.moment ? [visit.moment] : [])].join(' ');
 }
 
-// checkVisit opens one dashboard with one choice of variables.
+// checkVisit opens one dashboard with one choice of variables, and returns the problems that it finds.
 async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const { dashboard } = await (await fetch(`${grafana}/api/dashboards/uid/${visit.dashboard}`)).json();
   const panels = dashboard.panels.filter((panel) => panel.type !== 'row');
@@ -86,7 +89,8 @@ async function checkVisit(browser, grafana, plan, visit, screenshots) {
   const problems = dashboard.panels.filter((panel) => panel.collapsed).map((row) => `the row "${row.title}" is collapsed`);
   const answers = new Map([ANNOTATIONS, ...panels.map((panel) => panel.id)].map((id) => [id, { queries: 0, values: 0 }]));
   try {
-    // Recorded data has to look as it did then: "in two hours", not "ten months ago".
+    // For recorded data, set the browser's clock to the end of the recording. Grafana then shows
+    // relative times such as "in two hours", not "ten months ago".
     if (!plan.to.startsWith('now')) await context.clock.install({ time: visit.to || plan.to });
     const page = await context.newPage();
     page.setDefaultTimeout(VISIT_LIMIT);
@@ -113,8 +117,8 @@ function addressOf(grafana, plan, visit) {
   return `${grafana}/d/${visit.dashboard}?${parameters}`;
 }
 
-// listen records Grafana's answers to the page. Queries of panels name the panel in a header. No
-// other request may fail.
+// listen counts the page's requests, and notes the results of queries in "answers". A panel's
+// queries have the panel's ID in a header. A response with an HTTP error is a problem.
 function listen(page, grafana, answers, problems) {
   const state = { asked: 0, answered: 0 };
   page.on('request', () => state.asked++);
@@ -146,7 +150,8 @@ function hasValues(frame) {
   return frame.schema.fields.some((field, i) => field.type !== 'time' && frame.data.values[i].some((value) => value !== null && value !== ''));
 }
 
-// untilAtRest returns what the page shows, once loading has ended and the page is stable.
+// untilAtRest returns the state of each panel, once loading has ended and nothing has changed for
+// AT_REST.
 async function untilAtRest(page, listening, panels) {
   const deadline = Date.now() + VISIT_LIMIT;
   let before = '';
@@ -193,7 +198,8 @@ function look(ids) {
   });
 }
 
-// judge compares the answers, the drawn panels, and the list of panels that may be empty.
+// judge returns the panels' problems, and the numbers of panels that show data and of panels that
+// are empty for a reason.
 function judge(panels, answers, drawn, empty, mayBeEmpty) {
   const excuses = { ...empty, ...mayBeEmpty };
   const titles = panels.map((panel) => panel.title);
@@ -214,7 +220,8 @@ function judge(panels, answers, drawn, empty, mayBeEmpty) {
   return found;
 }
 
-// saysWhyEmpty reports whether a panel gives a reason. A table gives it in its only row.
+// saysWhyEmpty reports whether a panel shows its text for having no data. A table shows that text in
+// its only row.
 function saysWhyEmpty(panel, seen) {
   const why = panel.fieldConfig?.defaults?.noValue;
   return panel.type === 'table' ? seen.text.includes(why) : seen.text === why;
@@ -243,8 +250,8 @@ function isDrawn(panel, seen) {
   }
 }
 
-// judgeAnnotations checks that annotations shade or mark something. Their queries do not name the
-// annotation, so the check covers all of them together.
+// judgeAnnotations checks that the annotations have data, unless the visit must show none. Queries of
+// annotations do not name their annotation, so the check covers all annotations together.
 function judgeAnnotations(dashboard, answer, visit) {
   const names = dashboard.annotations.list.filter((one) => one.enable && !one.builtIn).map((one) => one.name);
   if (answer.queries < names.length) return [`Grafana asked for ${answer.queries} of the annotations ${names.join(', ')}`];
@@ -253,7 +260,8 @@ function judgeAnnotations(dashboard, answer, visit) {
   return [];
 }
 
-// otherVariables returns the variables whose values differ from those in the address.
+// otherVariables returns a problem for each variable that has another value in the page's address
+// than in the visit.
 function otherVariables(page, visit) {
   const now = new URL(page.url()).searchParams;
   return Object.entries(visit.variables)

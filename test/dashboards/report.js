@@ -1,17 +1,18 @@
-// Takes pictures of reports for the documentation, light and dark, as readers see them.
+// Takes pictures of reports for the documentation, each in a light and a dark version.
 //
 //   node report.js FOLDER FILE.html=NAME[@SELECTOR]…
 //
 // The light picture of FILE.html is FOLDER/report-NAME-light.png. It shows the first element that
-// SELECTOR matches, or else the upper part of the page, because the rest is tables.
+// SELECTOR matches. Without SELECTOR it shows only the upper part of the page, because the lower part
+// has only tables.
 'use strict';
 
 const path = require('path');
 const { pathToFileURL } = require('url');
 const { chromium } = require('playwright-core');
 
-const WIDTH = 1000; // pixels, of which the page takes what it needs
-const HEIGHT = 1900;
+const WIDTH = 1000; // of the browser window, in pixels
+const HEIGHT = 1900; // of the browser window, in pixels
 
 async function main([folder, ...pages]) {
   const browser = await chromium.launch({
@@ -31,7 +32,8 @@ async function main([folder, ...pages]) {
   return failures ? 1 : 0;
 }
 
-// take fails if the report loads something or is wider than the page.
+// take writes one picture and returns the number of problems. A report must load no other file, and
+// must not be wider than the window.
 async function take(browser, file, selector, colorScheme, picture) {
   const context = await browser.newContext({ colorScheme, viewport: { width: WIDTH, height: HEIGHT }, offline: true });
   try {

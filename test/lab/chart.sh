@@ -1,5 +1,5 @@
-# Functions for the stories that replace the lab's operator with the chart. Source it after lib.sh
-# and story.sh, with WORK set to a folder and RELEASE to the name of the release.
+# Functions for tests that replace the lab's operator with an installation of the chart. Source this
+# file after lib.sh and story.sh. WORK must name a folder, and RELEASE the Helm release.
 # shellcheck shell=bash
 
 helm() { "$("$LAB/build/helm/build" --dir)/helm" --kubeconfig "$LAB_KUBECONFIG" --namespace "$SYSTEM" "$@"; }
@@ -17,8 +17,8 @@ clients_ready() {
 		--for=jsonpath='{.status.phase}'=Ready --timeout=0
 }
 
-# take_lab_operator_away builds Helm, notes the image of the lab's operator in $WORK/image, deletes all
-# benchmarks and sweeps, and removes that operator as it was deployed.
+# take_lab_operator_away builds Helm, and writes the image of the lab's operator to $WORK/image. Then it
+# deletes all benchmarks and sweeps, and all objects with which that operator was deployed.
 take_lab_operator_away() {
 	"$LAB/build/helm/build" >&2
 	node_pid >/dev/null || die "the lab is not up: make lab-up"
@@ -26,7 +26,7 @@ take_lab_operator_away() {
 	nobody_works || die "a benchmark or sweep is working on the lab's cluster: let it end first"
 	mkdir -p "$WORK"
 	kubectl -n "$SYSTEM" get deploy/cephtune-manager -o 'jsonpath={.spec.template.spec.containers[0].image}' >"$WORK/image"
-	# Deleting benchmarks and sweeps needs the operator, because only it removes their finalizers.
+	# Deleting benchmarks and sweeps needs the operator, because only the operator removes their finalizers.
 	end_all_work
 	make --no-print-directory -C "$CHECKOUT" manifest MANIFESTS="$STATE/manifests/operator" IMG="$(cat "$WORK/image")" TOOLS_IMG="$TOOLS_IMAGE" |
 		kubectl delete --ignore-not-found --timeout=180s -f -
@@ -34,24 +34,25 @@ take_lab_operator_away() {
 	gone get crd cephtuningsweeps.cephtune.dev
 }
 
-# uninstall_chart uninstalls the chart, and removes the objects that it keeps on purpose.
+# uninstall_chart uninstalls the chart, and removes the objects that the chart keeps on purpose.
 uninstall_chart() {
 	helm uninstall "$RELEASE" --wait --timeout 5m
 	gone -n "$SYSTEM" get deploy,job,service,role -l "app.kubernetes.io/instance=$RELEASE"
 	gone -n rook-ceph get cephclient,role -l "app.kubernetes.io/instance=$RELEASE"
 	gone get clusterrole,clusterrolebinding -l "app.kubernetes.io/instance=$RELEASE"
-	there get crd cephtuningsweeps.cephtune.dev # crds.keep
+	there get crd cephtuningsweeps.cephtune.dev # because of the chart's value crds.keep
 	there get namespace "$BENCH"
 	kubectl delete crd cephbenchmarks.cephtune.dev cephtuningsweeps.cephtune.dev --timeout=120s
 	kubectl delete namespace "$BENCH" "$SYSTEM" --timeout=180s
 }
 
-# end_all_work deletes every sweep and benchmark. The operator restores and tears down first. Without
-# an operator, they and their namespaces would stay.
+# end_all_work deletes every sweep and benchmark. It needs a running operator, which restores settings,
+# tears down, and removes the finalizers. Without an operator, the objects and their namespaces would stay.
 end_all_work() { kubectl delete cephtuningsweeps,cephbenchmarks -A --all --timeout=600s; }
 
-# bring_lab_operator_back deploys the lab's operator, however much of the chart is installed. The
-# chart's manager ends a running sweep, or the lab's operator if that manager no longer exists.
+# bring_lab_operator_back removes the chart, even if only parts of it are installed, and deploys the
+# lab's operator. If the chart's manager runs, it ends all benchmarks and sweeps first. Otherwise the
+# lab's operator ends them.
 bring_lab_operator_back() {
 	if kubectl -n "$SYSTEM" rollout status deploy/cephtune-manager --timeout=60s; then end_all_work; fi
 	helm uninstall "$RELEASE" --no-hooks --ignore-not-found --wait --timeout 5m
@@ -60,7 +61,7 @@ bring_lab_operator_back() {
 		end_all_work
 		return
 	fi
-	# The kustomization would not take over objects that the chart left.
+	# Delete what the chart left, because the lab's kustomization would not take these objects over.
 	kubectl delete namespace "$SYSTEM" "$BENCH" --ignore-not-found --timeout=300s
 	"$LAB/lab" up operator
 }

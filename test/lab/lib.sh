@@ -1,5 +1,5 @@
 # Settings and functions that the lab's parts share: printing, waiting, entering the node. Each part
-# sources it, and ends with `part "$@"`.
+# sources this file, and calls `part "$@"` at its end.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -19,7 +19,7 @@ die() {
 }
 
 # lab_stack prints the stack of the lab on this machine, if a lab exists. A lab without the file "stack"
-# comes from an old checkout, which had only reef.
+# comes from an old version of this repository, which had only the stack reef.
 lab_stack() {
 	[ -d "$STATE/disks" ] || return
 	cat "$STATE/stack" 2>/dev/null || echo reef
@@ -27,7 +27,8 @@ lab_stack() {
 
 stacks() { (cd "$LAB/stacks" && printf '%s ' *.env | sed 's/\.env//g'); }
 
-# The stack is STACK, or that of the existing lab, or the default.
+# STACK comes from the environment. If it is not set, it is the stack of the existing lab, or else the
+# default.
 STACK=${STACK:-$(lab_stack || echo "$DEFAULT_STACK")}
 export STACK # to the parts
 [ -e "$LAB/stacks/$STACK.env" ] || die "no stack is called $STACK; they are: $(stacks)"
@@ -47,8 +48,8 @@ wait_for() {
 	say "$what: after $((SECONDS - started)) s"
 }
 
-# part VERB runs one verb of the part that sources this file. A part defines is_up and up. It also
-# defines down and status if it has something to undo or to report.
+# part VERB runs the verb up, down or status of the part that sources this file. A part defines the
+# functions is_up and up. It also defines down if it has something to undo, and may define status.
 part() {
 	case ${1:-} in
 	up) if is_up; then say "there already"; else up; fi ;;
@@ -65,8 +66,8 @@ need_node() {
 	fi
 }
 
-# cache_entry NAME INPUT… prints the cache folder for the result of these input files and strings. It
-# depends on their contents, not on their times.
+# cache_entry NAME INPUT… prints the cache folder for a result that was made from these input files and
+# strings. The folder's name depends on the contents of the files, not on their times.
 cache_entry() {
 	local name=$1 input
 	shift
@@ -75,12 +76,13 @@ cache_entry() {
 	done | sha256sum | { read -r sum _; echo "$CACHE/$name-${sum:0:12}"; }
 }
 
-# The node is a set of namespaces whose first process is in node.pid. Another process may have that
-# ID by now, so its network namespace must be the lab's.
+# node_pid prints the ID of the node's first process, and fails if the node does not run. The file
+# node.pid has that ID. Another process may have the same ID by now, so node_pid checks that the
+# process is in the lab's network namespace.
 node_pid() {
 	local pid ours
 	pid=$(cat "$STATE/node.pid" 2>/dev/null) || return 1
-	# After a reboot neither exists, and that must not count as equal.
+	# After a reboot, neither namespace exists. Two empty results must not count as equal.
 	ours=$(stat -Lc %i "/run/netns/$NETNS" 2>/dev/null) || return 1
 	[ "$(stat -Lc %i "/proc/$pid/ns/net" 2>/dev/null)" = "$ours" ] || return 1
 	echo "$pid"
@@ -94,25 +96,26 @@ node_run() {
 
 kubernetes_dir() { "$LAB/build/kubernetes/build" --dir; }
 
-# kubectl of the lab's own version, always with the lab's kubeconfig, never with that of the user.
+# kubectl runs the lab's version of kubectl, always with the lab's kubeconfig, never with the user's.
 kubectl() { "$(kubernetes_dir)/kubectl" --kubeconfig "$LAB_KUBECONFIG" "$@"; }
 
 rook_dir() { "$LAB/build/rook/build" "$(rook_minor)" --dir; }
 
-# rook_minor prints the minor version, such as 1.18, which is also a folder in build/rook.
+# rook_minor prints Rook's minor version, such as 1.18. build/rook has a folder of that name.
 rook_minor() {
 	local version=${ROOK_VERSION#v}
 	echo "${version%.*}"
 }
 
-# Folders in the cache that several parts use.
+# node_rootfs_dir and ceph_rootfs_dir print folders in the cache that several parts use.
 node_rootfs_dir() { cache_entry node-rootfs "$LAB/parts/node-rootfs" "$LAB/rootfs.sh" "$DEBIAN_SUITE"; }
 
 ceph_rootfs_dir() { cache_entry "ceph-$CEPH_VERSION" "$LAB/parts/ceph-rootfs" "$LAB/rootfs.sh" "$CEPH_SUITE" "$CEPH_VERSION"; }
 
 ceph_version_file() { echo "$(ceph_rootfs_dir)/version"; }
 
-# ceph_built prints the version of Ceph in the cache, and the version that the stack pins if it differs.
+# ceph_built prints the version of Ceph in the cache. If the stack pins another version, it prints that
+# version, too.
 ceph_built() {
 	local version
 	version=$(cat "$(ceph_version_file)")
@@ -140,7 +143,8 @@ make_once() {
 	exec 8>&-
 }
 
-# render FILE prints the file with the setting NAME in place of @NAME@, and fails if a setting is not set.
+# render FILE prints the file with each @NAME@ replaced by the value of the variable NAME. It fails if
+# a variable is unset or empty.
 render() {
 	local text name
 	text=$(cat "$1")

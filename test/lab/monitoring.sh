@@ -1,17 +1,18 @@
-# Functions that the parts monitoring-build and monitoring share, and the tests that query them. Source it after lib.sh.
+# Functions for the parts monitoring-build and monitoring, and for tests that query Prometheus. Source
+# this file after lib.sh.
 # shellcheck shell=bash
 
 MONITORING=monitoring                    # its namespace
-MONITORING_RELEASE=kube-prometheus-stack # the chart's default values have this name in a label
+MONITORING_RELEASE=kube-prometheus-stack # cephtune's chart has it by default as the value of the label "release"
 # shellcheck disable=SC2034 # Parts read it.
 MONITORING_PROGRAMS=(prometheus-operator alertmanager node-exporter kube-state-metrics prometheus)
 
 monitoring_dir() { "$LAB/build/monitoring/build" "$1" --dir; }
 
-# program_of IMAGE prints the program whose folder has the binaries of an image.
+# program_of IMAGE prints the program whose build folder has the binaries of IMAGE.
 program_of() { case $1 in prometheus-config-reloader) echo prometheus-operator ;; *) echo "$1" ;; esac; }
 
-# monitoring_image IMAGE prints its reference; the tag is the digest of the build.
+# monitoring_image IMAGE prints the reference of IMAGE. Its tag is the digest of the build's inputs.
 monitoring_image() {
 	local dir
 	dir=$(monitoring_dir "$(program_of "$1")")

@@ -1,13 +1,13 @@
-# Builds the operator's image from a checkout for the lab's node. Source it after lib.sh.
+# Builds the operator's image from a checkout for the lab's node. Source this file after lib.sh.
 # shellcheck shell=bash
 
 # shellcheck source=image.sh
 . "$LAB/image.sh"
 
-# operator_image CHECKOUT FOLDER builds a checkout's operator in FOLDER, imports it into the node
-# unless it is there, and prints the image's reference. The tag is the digest of the contents. Each
-# step that fails returns, because Bash ignores `set -e` in the caller's command substitution: after a
-# failed build, the image of an earlier checkout would be tested.
+# operator_image CHECKOUT FOLDER builds the operator's image in FOLDER, and imports it into the node
+# unless the node has it. It prints the image's reference, whose tag is the digest of the contents. Most
+# commands need `|| return`, because Bash ignores `set -e` in the caller's command substitution. Without
+# `|| return`, the image of an earlier build would be tested after a failed build.
 operator_image() {
 	local checkout=$1 folder=$2 reference
 	mkdir -p "$folder/root" "$folder/archive"

@@ -1,6 +1,5 @@
-# Functions for the stories on the lab, which check values and print results. A story is a sequence
-# of steps that takes a sweep through an event. Source it after lib.sh, with SWEEP (KIND/NAME), TESTS
-# and STEPS set.
+# Functions that check values and print results, for tests that run step by step on the lab. Source
+# this file after lib.sh. The test must set SWEEP (KIND/NAME) and STEPS, the names of its steps.
 # shellcheck shell=bash
 
 SYSTEM=cephtune-system
@@ -30,7 +29,8 @@ open_entries() { journal 2>/dev/null | jq '[.entries[] | select(.state == "Open"
 
 journal_is_open() { [ "$(open_entries)" -gt 0 ]; }
 
-# tunables prints the settings that the sweep varies or turns off.
+# tunables prints the state of Ceph that the sweep may change: the OSDs' settings, whether the balancer
+# is active, and the flags of the OSD map.
 tunables() {
 	{
 		ceph config dump -f json | jq -c '[.[] | select(.section == "osd") | {name, mask, value}] | sort'

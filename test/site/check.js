@@ -1,6 +1,6 @@
-// Opens every page of the site of docs/ in a headless browser, and tries its search. A page fails if
-// a file that it requests is missing, a picture is not drawn, a script has an error, or a link within
-// the site leads to no heading.
+// Opens every page of the site that is built from docs/ in a headless browser, and tries the site's
+// search. A page fails if a file that it requests is missing, if a picture is not drawn, if a script
+// has an error, or if the anchor of a link within the site is missing.
 //
 //   node check.js SITE-FOLDER [SCREENSHOTS-FOLDER]
 'use strict';
@@ -35,7 +35,8 @@ async function main([site, screenshots]) {
   }
 }
 
-// watched runs an action, and returns the errors of the page during it.
+// watched runs an action. It returns the problems that the action reports, and the page's errors during
+// the action.
 async function watched(page, name, action) {
   const problems = [];
   const failed = (request) => problems.push(`${name}: ${request.url()} is missing`);
@@ -53,7 +54,7 @@ async function watched(page, name, action) {
   return problems;
 }
 
-// checkEntrance opens index.html, which leads to the first page.
+// checkEntrance checks that index.html leads to the page README.html.
 function checkEntrance(page, site) {
   return watched(page, 'index.html', async () => {
     await page.goto(pathToFileURL(path.resolve(site, 'index.html')).href);
@@ -97,7 +98,7 @@ async function show(page, site, folder) {
   for (const file of ['README.html', 'sweeps.html', 'search.html?q=pg_num']) {
     const [name, query] = file.split('?');
     await page.goto(pathToFileURL(path.resolve(site, name)).href + (query ? `?${query}` : ''), { waitUntil: 'load' });
-    await page.waitForTimeout(1500); // The search shows what it finds one after another.
+    await page.waitForTimeout(1500); // The search page adds its results one after another.
     await page.screenshot({ path: path.join(folder, `site-${name.replace('.html', '.png')}`) });
   }
 }

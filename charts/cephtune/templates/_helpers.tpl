@@ -1,4 +1,4 @@
-{{/* The prefix of the names of all objects. */}}
+{{/* The prefix of the names of objects, except of those with an exactName (see cephtune.metadata). */}}
 {{- define "cephtune.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
@@ -12,7 +12,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels by which the Deployment, the Service and NetworkPolicies select the manager's pods. */}}
+{{/* The labels that select the manager's pods and the Service of its metrics. */}}
 {{- define "cephtune.selectorLabels" -}}
 app.kubernetes.io/name: cephtune
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -31,15 +31,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* The metadata of an object: name (with the prefix), or exactName, and optionally
-     namespace, component, labels and annotations. */}}
+{{/* The metadata of an object. The argument has root, and either name, which gets the prefix, or exactName,
+     which does not. It may also have namespace, component, labels and annotations. */}}
 {{- define "cephtune.metadata" -}}
 metadata:
   name: {{ .exactName | default (printf "%s-%s" (include "cephtune.fullname" .root) .name) }}
   {{- with .namespace }}
   namespace: {{ . }}
   {{- end }}
-  {{- /* Merged, because a key must not occur twice. */}}
+  {{- /* The labels are merged first, because YAML allows each key only once. */}}
   {{- $labels := include "cephtune.labels" .root | fromYaml }}
   {{- with .component }}
   {{- $_ := set $labels "app.kubernetes.io/component" . }}
@@ -65,7 +65,7 @@ metadata:
 {{- .Values.serviceAccount.name | default (ternary (printf "%s-manager" (include "cephtune.fullname" .)) "default" .Values.serviceAccount.create) -}}
 {{- end -}}
 
-{{/* The manager as the subject of a binding. */}}
+{{/* The subjects of a binding: the manager's ServiceAccount. */}}
 {{- define "cephtune.subjects" -}}
 subjects:
 - kind: ServiceAccount
@@ -73,7 +73,7 @@ subjects:
   namespace: {{ .Release.Namespace }}
 {{- end -}}
 
-{{/* The rules of a Role in config/; files/config is a copy of it. */}}
+{{/* The rules of the Role or ClusterRole named .role in the file .file of files/config, a copy of config/. */}}
 {{- define "cephtune.rules" -}}
 {{- $found := "" -}}
 {{- range splitList "\n---\n" (.root.Files.Get (printf "files/config/%s" .file)) -}}
@@ -86,11 +86,11 @@ rules:
 {{ required (printf "files/config/%s has no role %s" .file .role) $found }}
 {{- end -}}
 
-{{/* The reference of an image. global.imageRegistry, if set, replaces its registry. */}}
+{{/* The reference of an image: repository with digest or tag. If global.imageRegistry is set, it replaces the registry. */}}
 {{- define "cephtune.image" -}}
 {{- $repository := .image.repository -}}
 {{- with (.root.Values.global).imageRegistry -}}
-{{- /* The first part is a registry only if it has a dot or a port, or is localhost. */ -}}
+{{- /* The repository's first part is a registry only if it has a dot or a port, or is localhost. */ -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") -}}
 {{- end -}}
 {{- if .image.digest -}}
@@ -114,7 +114,7 @@ rules:
 {{- include "cephtune.image" (dict "root" .root "image" $image) -}}
 {{- end -}}
 
-{{/* A bound as text. Otherwise Helm writes large numbers as 1e+06. */}}
+{{/* A number of an option as text, because Helm would write a large number as 1e+06. */}}
 {{- define "cephtune.number" -}}
 {{- if and (kindIs "float64" .) (eq (floor .) .) -}}
 {{- int64 . -}}
@@ -123,7 +123,7 @@ rules:
 {{- end -}}
 {{- end -}}
 
-{{/* An option of the allow-list, with numbers as text. */}}
+{{/* An entry of options, with min, max and values as text. */}}
 {{- define "cephtune.option" -}}
 {{- $option := omit . "min" "max" "values" -}}
 {{- range $bound := list "min" "max" -}}
@@ -141,8 +141,8 @@ rules:
 {{- toYaml $option -}}
 {{- end -}}
 
-{{/* An option of the administrator, with what it lacks from the entry of a set. The set's bounds count only
-if the option has no bounds of its own. */}}
+{{/* An entry of options, completed with the fields of the same option in a set. The set's bounds (min, max
+and values) count only if the entry has no bounds. */}}
 {{- define "cephtune.completed" -}}
 {{- $option := deepCopy .option -}}
 {{- $bounded := or (hasKey .option "min") (hasKey .option "max") (hasKey .option "values") -}}
@@ -154,7 +154,8 @@ if the option has no bounds of its own. */}}
 {{- toYaml $option -}}
 {{- end -}}
 
-{{/* An entry of .Values.clusters, with the general values where it has none of its own. */}}
+{{/* An entry of .Values.clusters. Where the entry lacks a field, the result has the chart's general value. The
+options of optionSets are part of its options. */}}
 {{- define "cephtune.cluster" -}}
 {{- $all := .root.Values -}}
 {{- $own := .cluster -}}
@@ -204,7 +205,8 @@ if the option has no bounds of its own. */}}
 {{- join ",\n" $caps -}}
 {{- end -}}
 
-{{/* The mon caps of cephtune-tuner. Ceph allows only the options that they name. */}}
+{{/* The mon caps of cephtune-tuner, for a cluster that cephtune.cluster returned. Ceph refuses all changes that
+these caps do not name. */}}
 {{- define "cephtune.tunerCaps" -}}
 {{- $caps := list "allow r" -}}
 {{- $held := list -}}
@@ -236,7 +238,7 @@ if the option has no bounds of its own. */}}
 {{- join ",\n" $caps -}}
 {{- end -}}
 
-{{/* Checks of the values that values.schema.json cannot express. */}}
+{{/* Fails if the values have a mistake that values.schema.json cannot detect. */}}
 {{- define "cephtune.validate" -}}
 {{- $rookNamespaces := list -}}
 {{- if and .Values.uninstallCheck.enabled (not .Values.rbac.create) -}}
@@ -284,7 +286,7 @@ if the option has no bounds of its own. */}}
 {{- end -}}
 {{- end -}}
 
-{{/* The security contexts of the pods of the manager, hooks and tests, and of their containers. */}}
+{{/* The security context of the pods of the manager, hooks and tests. The next template is for their containers. */}}
 {{- define "cephtune.podSecurityContext" -}}
 {{- toYaml .Values.manager.podSecurityContext -}}
 {{- end -}}
@@ -293,7 +295,7 @@ if the option has no bounds of its own. */}}
 {{- toYaml .Values.manager.securityContext -}}
 {{- end -}}
 
-{{/* The scheduling of the pods of hooks and tests. */}}
+{{/* The pull secrets and the scheduling of the pods of the manager, hooks and tests. */}}
 {{- define "cephtune.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -312,7 +314,7 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* The operator config, which internal/settings reads. */}}
+{{/* The operator config. internal/settings defines its format. */}}
 {{- define "cephtune.config" -}}
 {{- $clusters := list -}}
 {{- range .Values.clusters -}}

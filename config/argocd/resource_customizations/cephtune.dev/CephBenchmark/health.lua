@@ -1,14 +1,16 @@
--- The health of a CephBenchmark or a CephTuningSweep, from the conditions that kstatus
--- knows: Flux and kubectl wait come to the same. Both kinds have the same script.
+-- The health of a CephBenchmark or a CephTuningSweep. Both kinds have the same script. It
+-- reads the conditions of kstatus, the library with which Flux computes the state of an
+-- object. So Argo CD and Flux agree.
 --
--- A verdict is Healthy whatever it says, because the run has done what it was asked to do.
--- What a verdict should fail on, spec.failOn says, and then the operator marks it Stalled.
+-- By default, an object with a verdict is Healthy, whichever verdict it is, because the run
+-- has done its job. If spec.failOn lists the verdict, the operator sets the condition
+-- Stalled, and the object is Degraded.
 local hs = { status = "Progressing", message = "The operator has not seen it yet." }
 
 if obj.status == nil or obj.status.conditions == nil then
   return hs
 end
--- What status says is about an earlier spec.
+-- The status is about an earlier spec.
 local generation = obj.metadata.generation
 if generation ~= nil and (obj.status.observedGeneration == nil or obj.status.observedGeneration < generation) then
   return hs
@@ -45,7 +47,7 @@ hs.status = "Healthy"
 if isTrue("Stalled") then
   hs.status = "Degraded"
 end
--- An end that has left something in Ceph says so.
+-- If settings in Ceph are not restored, the message says so.
 local restored = conditions["Restored"]
 if restored ~= nil and (restored.status == "False" or restored.reason == "LeftAlone") then
   hs.message = hs.message .. " " .. restored.message
