@@ -279,8 +279,8 @@ func outages() []cog.Builder[dashboard.Panel] {
 	}
 }
 
-// inside returns the panels about the manager itself. Clusters rarely have to settle, so quantiles of that
-// time cover an hour: over a shorter time, most quantiles would have no data.
+// inside returns the panels about the manager itself. Clusters rarely have to settle, so quantiles of the
+// time to settle cover an hour: over a shorter time, most quantiles would have no data.
 func inside() []cog.Builder[dashboard.Panel] {
 	const hour = "increase(%s[1h])"
 	const rate = "rate(%s[$__rate_interval])"

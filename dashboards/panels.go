@@ -234,7 +234,7 @@ type column struct {
 	// most one series, which has the unit in its label unitLabel. The query has no column.
 	unitFrom string
 
-	// hidden marks a column that is not shown: its query only adds rows to the table.
+	// hidden marks a column that is not shown: its query only adds rows, and columns for its labels.
 	hidden bool
 
 	// inspect lets users open a cell in a window, to copy its text.
@@ -297,7 +297,7 @@ func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *p
 	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, asked.Expr))
 }
 
-// arrange orders and renames the visible columns, and hides the others.
+// arrange orders and renames the visible columns, and hides the hidden ones and the time.
 func arrange(columns []column) dashboard.DataTransformerConfig {
 	order := make(map[string]int, len(columns))
 	names := make(map[string]string, len(columns))
@@ -363,8 +363,8 @@ type bar struct {
 
 	color string
 
-	// hidden bars are invisible: they fill the space below the bars that are stacked on them. unnamed bars
-	// continue another bar, and are not in the legend.
+	// hidden bars are invisible: they fill the space between zero and the bars that are stacked on them.
+	// unnamed bars continue another bar, and are not in the legend.
 	hidden, unnamed bool
 }
 

@@ -60,8 +60,8 @@ func selector(metric string, matchers ...string) string {
 // does not match a name that ends with a date and a time, because a time has four or six digits.
 const notOfSweeps = metrics.LabelName + `!~".+-[0-9a-f]{8}-[0-9]{3}"`
 
-// latest keeps these labels and drops those of the scraping, such as the pod. Two pods may report the same
-// series for a moment, during an update. Then latest keeps the larger value.
+// latest keeps the given labels and drops all others, such as the pod, which the scraping adds. Two pods may
+// report the same series for a moment, during an update. Then latest keeps the larger value.
 func latest(series string, labels ...string) string {
 	return fmt.Sprintf("max by (%s) (%s)", strings.Join(labels, ","), series)
 }
@@ -83,7 +83,8 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 		Type("prometheus")
 }
 
-// labelVariable is the variable with which users choose among the values that a label has in some series.
+// labelVariable is the variable with which users choose among the values that a label of Prometheus has in
+// some series. The argument of is the name of that label, and the argument label is the variable's caption.
 func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).

@@ -262,8 +262,9 @@ func runs() *timeseries.PanelBuilder {
 	}, lines...)
 }
 
-// runTimeline shows when each configuration was measured. The query also has a value for the times without
-// a measurement, because a gap would look like the value before it.
+// runTimeline shows when each configuration was measured. After the first valid run of a configuration, the
+// query also has a value for the times without a measurement, because a gap would look like the value before
+// the gap.
 func runTimeline() cog.Builder[dashboard.Panel] {
 	expression := fmt.Sprintf("%s or 0 * %s",
 		latest(one(metrics.SweepRunning), metrics.LabelConfiguration),

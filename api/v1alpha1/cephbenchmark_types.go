@@ -59,15 +59,16 @@ type CephBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable: create another CephBenchmark for another cluster"
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// runID names the run. Change it to run again. If the active run already has clients, the new run waits
-	// until the active run ends. Otherwise the new run replaces the active run.
+	// runID names one execution of the spec. Change it to start another execution. If the current execution
+	// already has clients, the new execution waits until the current one ends. Otherwise the new execution
+	// replaces the current one.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
 
-	// suspend keeps the run from starting, or stops it after its current phase. During an outage, or if the
-	// manager cannot connect to the client, suspend does not wait for the end of the phase. When suspend is
-	// false again, the interrupted repetition starts from its beginning.
+	// suspend keeps the benchmark from starting, or stops it after its current phase. During an outage, or if
+	// the manager cannot connect to the client, suspend does not wait for the end of the phase. When suspend
+	// is false again, the interrupted repetition starts from its beginning.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -151,9 +152,9 @@ type Expectation struct {
 	// reference is the name of another CephBenchmark in the same namespace. It must have measured the same
 	// workload on the same target. All runs with one run ID are a session. The comparison uses the sessions
 	// whose results the reference keeps, up to its latest 60 runs: set historyLimit of the reference to 3
-	// or more. If the reference has sessions on at least three days, the interval of the ratio includes the
-	// differences between days. Otherwise only the latest session of the reference counts, and the outcome
-	// holds for the current hour only.
+	// or more. A latest session that is unfinished or Failed does not count. If the reference has sessions
+	// on at least three days, the interval of the ratio includes the differences between days. Otherwise
+	// only the latest session that counts is used, and the outcome holds for the current hour only.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -197,15 +198,15 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress says how far the run has come.
+	// progress says how far the benchmark has come.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// startTime is when the run began.
+	// startTime is when the execution of observedRunID began.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// completionTime is when the run ended, before its teardown.
+	// completionTime is when the execution of observedRunID ended, before its teardown.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
@@ -324,8 +325,8 @@ type SpaceEfficiency struct {
 	// +kubebuilder:validation:Minimum=0
 	TheoreticalBytes int64 `json:"theoreticalBytes,omitempty"`
 
-	// clusterUsedBytes is how many bytes all OSDs together used for all purposes, at the time of
-	// storedBytes.
+	// clusterUsedBytes is how many bytes all OSDs together used for all purposes, when storedBytes was
+	// measured.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytes int64 `json:"clusterUsedBytes,omitempty"`
@@ -362,8 +363,9 @@ const (
 	MarkSharedImage ResultMark = "SharedImage"
 	// MarkThrottled means that the CPU limit stopped a client for more than 1% of the measured time.
 	MarkThrottled ResultMark = "Throttled"
-	// MarkNotSteady means that the rate was still changing in the second half of the measured time.
-	// An rbdBench phase, or a phase with an outage, does not get this mark.
+	// MarkNotSteady means that the rate was still changing in the second half of the measured time, or that
+	// nothing completed after the warm-up. An rbdBench phase, or a phase with an outage, does not get this
+	// mark.
 	MarkNotSteady ResultMark = "NotSteady"
 	// MarkDisturbed means that a disturbance was recorded, but did not make the run invalid.
 	MarkDisturbed ResultMark = "Disturbed"
@@ -426,12 +428,12 @@ type MetricResult struct {
 	// +required
 	Value Decimal `json:"value"`
 
-	// low is the lower end of the 95 % interval of a typical run. It is absent for fewer than three valid
-	// runs, and for LatencyMax.
+	// low is the lower end of the 95 % interval for the figure of a typical run. It is absent for fewer than
+	// three valid runs, and for LatencyMax.
 	// +optional
 	Low Decimal `json:"low,omitempty"`
 
-	// high is the upper end of the 95 % interval of a typical run.
+	// high is the upper end of the 95 % interval for the figure of a typical run.
 	// +optional
 	High Decimal `json:"high,omitempty"`
 }
@@ -487,7 +489,7 @@ type DataState string
 const (
 	// DataPrefilled means that the data was just written.
 	DataPrefilled DataState = "Prefilled"
-	// DataUsed means that earlier runs have used the data, or the pilots: short trial runs that size an
+	// DataUsed means that earlier runs or pilots have used the data. Pilots are short trial runs that size an
 	// rbdBench phase.
 	DataUsed DataState = "Used"
 	// DataRolledBack means that the images were just rolled back to their prefilled data.

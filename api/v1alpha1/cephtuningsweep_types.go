@@ -123,7 +123,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.template.initialState) || self.template.initialState != 'Rollback'",message="initialState Rollback is for the repetitions of a CephBenchmark: the runs of a sweep prefill data of their own, or share those of their block, so leave initialState out, or use Fresh"
 // +kubebuilder:validation:XValidation:rule="self.onCompletion != 'KeepBest' || self.parameters.exists(p, has(p.config) || (has(p.poolOption) && !has(self.template.target.scratchPool)))",message="onCompletion KeepBest needs a setting that can stay applied after the sweep: config, or poolOption of an existing pool"
 // +kubebuilder:validation:XValidation:rule="!has(self.failOn) || self.onCompletion != 'KeepBest' || !('Superior' in self.failOn)",message="failOn Superior and onCompletion KeepBest exclude each other: a winner is either kept or refused"
-// Fields that a verdict depends on are fixed for a run:
+// Fields that a verdict depends on are fixed until runID changes:
 // +kubebuilder:validation:XValidation:rule="self.runID != oldSelf.runID || (self.mode == oldSelf.mode && self.template == oldSelf.template && self.parameters == oldSelf.parameters && has(self.configurations) == has(oldSelf.configurations) && (!has(self.configurations) || self.configurations == oldSelf.configurations) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline) && self.objective == oldSelf.objective && has(self.constraints) == has(oldSelf.constraints) && (!has(self.constraints) || self.constraints == oldSelf.constraints) && self.strategy == oldSelf.strategy && self.confidence == oldSelf.confidence && self.quiescence == oldSelf.quiescence)",message="mode, template, parameters, configurations, baseline, objective, constraints, strategy, confidence and quiescence are fixed for a run: change runID in the same edit to start afresh with the new values"
 // Fields that decide when a sweep stops are fixed, too. Extending a sweep after an unwelcome result would
 // be optional stopping.
@@ -139,8 +139,8 @@ type CephTuningSweepSpec struct {
 	// +kubebuilder:default=Run
 	Mode SweepMode `json:"mode,omitempty"`
 
-	// runID names the run. Change it to run again. If a run is active, the operator first ends it, and
-	// restores the settings that it changed.
+	// runID names one execution of the spec. Change it to start another execution. If an execution is
+	// active, the operator first ends it, and restores the settings that it changed.
 	// +optional
 	// +kubebuilder:default="1"
 	RunID RunID `json:"runID,omitempty"`
@@ -340,10 +340,10 @@ const (
 type Interleaved struct {
 	// sessions is the largest number of valid sessions with windows of one length. With three or more, the
 	// verdict may hold for the cluster: see status.claim. The sweep ends earlier if the first three or more
-	// sessions decide. If the verdict needs it, one more session follows, in which settings stay applied
-	// for minutes. One session is the quick mode. Its verdict is about one pool in one hour. The quick mode
-	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check that can decide,
-	// or after `pairs`.
+	// sessions decide. A further session follows if the verdict needs it and the budget has room: in that
+	// session, settings stay applied for minutes. One session is the quick mode. Its verdict is about one
+	// pool in one hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at
+	// the first check that can decide, or after `pairs`.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -507,10 +507,11 @@ type Guardrails struct {
 	OSDRestarts RestartPolicy `json:"osdRestarts,omitempty"`
 
 	// settleFor is how long the settings of a configuration must have been in effect, with all placement
-	// groups clean, before a run begins. In the design Interleaved, each setting is tried for that long
-	// before the first session. If unset, settleFor is 30s. A sweep that varies neither config nor an
-	// option of an existing pool does not wait. If settleFor is only a few seconds, the sweep may not
-	// notice that mClock or another client undoes the change later.
+	// groups clean, before a run begins. In the design Interleaved, each configuration is tried for that
+	// long before the first session, and the baseline again before each later session. If unset, settleFor
+	// is 30s. A sweep that varies neither config nor an option of an existing pool does not wait. If
+	// settleFor is only a few seconds, the sweep may not notice that mClock or another client undoes the
+	// change later.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -519,7 +520,8 @@ type Guardrails struct {
 	SettleFor *metav1.Duration `json:"settleFor,omitempty"`
 
 	// settleTimeout is how long the cluster may take to apply a change and to settle, including settleFor.
-	// If unset, it is 15m, or 2h for a change of pg_num. If the cluster takes longer, the run fails.
+	// If unset, it is 15m, or 2h for a change of pg_num. If the cluster takes longer, the run fails. In the
+	// design Interleaved, the sweep fails instead.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=16
@@ -587,8 +589,8 @@ type Budget struct {
 
 	// bytesWritten limits the bytes that clients and the background load write, counted before replication.
 	// Prefills count; the pilots of rbdBench, which are short trial runs, do not. In the design
-	// Interleaved, writes of the background load after its prefill do not count. A session that reaches the
-	// limit ends after its current group of windows.
+	// Interleaved, the writes of the background load are not measured, but count as estimated in the plan. A
+	// session that reaches the limit ends after its current group of windows.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString

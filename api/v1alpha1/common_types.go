@@ -179,12 +179,13 @@ type HealthCode string
 // Quiescence says when a cluster is quiet enough to be measured, and what follows from a disturbance during
 // a run. HEALTH_ERR and inactive placement groups always abort the run. Placement groups that
 // template.outage makes inactive for some seconds are an exception. An OSD that goes up, down, in or out
-// always makes the run invalid, unless template.outage takes it down. In a sweep with the design
-// Interleaved, a disturbance with the action Invalidate voids only the groups of windows that it touches.
+// always makes the run invalid, unless template.outage takes it down. If another OSD goes down or out
+// during an outage, the run is aborted. In a sweep with the design Interleaved, a disturbance with the action
+// Invalidate voids only the groups of windows that it touches.
 type Quiescence struct {
-	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the run fails.
-	// A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot reach the
-	// cluster, it fails after this time at the latest.
+	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the benchmark
+	// fails. A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot
+	// reach the cluster, it fails after this time at the latest.
 	// +optional
 	// +kubebuilder:default="30m"
 	// +kubebuilder:validation:Type=string
@@ -222,16 +223,17 @@ type Quiescence struct {
 	// +kubebuilder:default=Record
 	ForeignIO DisturbanceAction `json:"foreignIO,omitempty"`
 
-	// health is what to do about a health warning that appears during a run and is not in
+	// health is what to do about a health warning that appears during a run and is not allowed: see
 	// allowedWarnings. No run begins with such a warning.
 	// +optional
 	// +kubebuilder:default=Invalidate
 	Health DisturbanceAction `json:"health,omitempty"`
 
 	// allowedWarnings are health warnings that may be present before a run or appear during it. The
-	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED. OSD_DOWN also
-	// allows OSDs that are out, and OSDMAP_FLAGS allows flags such as noout. STRAY_PGS is a code of
-	// cephtune, not of Ceph. It allows placement groups that OSDs still have to remove.
+	// operator always allows warnings that say nothing about speed, such as PG_NOT_SCRUBBED, and warnings
+	// that are muted in Ceph. It also allows warnings about events before the run, such as RECENT_CRASH.
+	// OSD_DOWN also allows OSDs that are out, and OSDMAP_FLAGS allows flags such as noout. STRAY_PGS is a
+	// code of cephtune, not of Ceph. It allows placement groups that OSDs still have to remove.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -249,7 +251,7 @@ const (
 	RawOutputNever     RawOutputPolicy = "Never"
 )
 
-// Progress says how far the current run has come.
+// Progress says how far a benchmark or sweep has come.
 type Progress struct {
 	// summary is the progress in a few words, such as `7/24 runs`.
 	// +optional
@@ -275,7 +277,7 @@ type Progress struct {
 	// +kubebuilder:validation:MaxLength=128
 	Step string `json:"step,omitempty"`
 
-	// estimatedCompletionTime is when the run is expected to end.
+	// estimatedCompletionTime is when the benchmark or sweep is expected to end.
 	// +optional
 	EstimatedCompletionTime *metav1.Time `json:"estimatedCompletionTime,omitempty"`
 }

@@ -4,9 +4,9 @@ package v1alpha1
 // kstatus, so that kubectl wait, Flux and Argo CD understand them. Complete and Failed follow batch/v1 Job,
 // so that scripts can wait for them as for a Job.
 const (
-	// ConditionReady is True once the run that spec.runID names is Complete, and its teardown or restore is
-	// done. The printer column Phase shows the reason of this condition, so each reason names an activity
-	// or a state.
+	// ConditionReady is True once the execution that spec.runID names is Complete, and its teardown or
+	// restore is done. The printer column Phase shows the reason of this condition, so each reason names an
+	// activity or a state.
 	ConditionReady = "Ready"
 
 	// ConditionReconciling is True while the operator works towards the spec, or waits for
@@ -14,16 +14,16 @@ const (
 	ConditionReconciling = "Reconciling"
 
 	// ConditionStalled is True while the operator can do nothing more until a person changes something. The
-	// message says what to change or, after a failed run, why the run failed. Otherwise the condition is
-	// absent.
+	// message says what to change or, after a failure, why the benchmark or sweep failed. Otherwise the
+	// condition is absent.
 	ConditionStalled = "Stalled"
 
-	// ConditionComplete is True when the run has ended with results, or, in mode Plan, with a plan. A
-	// benchmark that missed its expectations is Complete too, unless spec.failOn lists its verdict.
+	// ConditionComplete is True when the benchmark or sweep has ended with results, or, in mode Plan, with a
+	// plan. A benchmark that missed its expectations is Complete too, unless spec.failOn lists its verdict.
 	ConditionComplete = "Complete"
 
-	// ConditionFailed is True when the run has ended without results, or with a
-	// verdict that spec.failOn lists.
+	// ConditionFailed is True when the benchmark or sweep has ended without results, or with a verdict that
+	// spec.failOn lists.
 	ConditionFailed = "Failed"
 )
 
@@ -40,7 +40,7 @@ const (
 const (
 	// ReasonSuspended says that spec.suspend is true.
 	ReasonSuspended = "Suspended"
-	// ReasonFailedOnVerdict says that the run has ended with a verdict that spec.failOn
+	// ReasonFailedOnVerdict says that the benchmark or sweep has ended with a verdict that spec.failOn
 	// lists. All its results are in status.
 	ReasonFailedOnVerdict = "FailedOnVerdict"
 )
@@ -57,13 +57,13 @@ const (
 	// ReasonPlanned says that the plan is in status. Mode Plan requests nothing else.
 	ReasonPlanned = "Planned"
 
-	// ReasonPlannerChanged says that another version of the operator began the run. This version would
-	// interpret the run's ledger differently.
+	// ReasonPlannerChanged says that another version of the operator began the sweep. This version would
+	// interpret the sweep's ledger differently.
 	ReasonPlannerChanged = "PlannerChanged"
 	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the same.
 	ReasonSpecChanged = "SpecChanged"
-	// ReasonChangedByOthers says that another client has changed a setting that the sweep varies,
-	// or has removed the pool or the journal.
+	// ReasonChangedByOthers says that another client has changed a setting that the sweep changes too, or
+	// has removed the pool or the journal.
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonClusterUnhealthy says that the Ceph cluster is in danger after a change or during a
 	// run, for example in HEALTH_ERR.
@@ -81,20 +81,22 @@ const (
 	// settled since the restore.
 	ReasonNotRestored = "NotRestored"
 	// ReasonLeftAlone says that some settings were not restored, because another client has changed them,
-	// or because their pool or OSD no longer exists. All other settings were restored.
+	// or because their pool or OSD no longer exists. All other settings were restored, except those of a
+	// winner that is kept.
 	ReasonLeftAlone = "LeftAlone"
 	// ReasonOSDsNotRestarted says that some OSDs may still run with the sweep's values: OSDs take
 	// some restored settings only when they start, and these OSDs have not restarted since.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
 	// ReasonAbandoned says that the restore was abandoned, or that its journal was removed. It is also the
-	// reason if no run begins because the object still has AnnotationAbandonRestore.
+	// reason if the sweep does not begin because the object still has AnnotationAbandonRestore.
 	ReasonAbandoned = "Abandoned"
 )
 
-// These are reasons of CephBenchmark. If Ready is True, its reason is Complete. If a run has
+// These are reasons of CephBenchmark. If Ready is True, its reason is Complete. If the benchmark has
 // failed, the reason of Stalled and Failed says why.
 const (
-	// ReasonPreparing says that the operator checks the cluster, or creates the objects that the run needs.
+	// ReasonPreparing says that the operator checks the cluster, or creates the objects that the benchmark
+	// needs.
 	ReasonPreparing = "Preparing"
 	// ReasonQueued says that another benchmark or sweep has the lock of the Ceph cluster, is ahead in the
 	// queue for the lock, or still has to restore settings.
@@ -103,9 +105,9 @@ const (
 	ReasonWaitingForQuiescence = "WaitingForQuiescence"
 	// ReasonRunning says that phases are running.
 	ReasonRunning = "Running"
-	// ReasonTearingDown says that the pods, pools, images and objects of the run are being removed.
+	// ReasonTearingDown says that the pods, pools, images and objects of the benchmark are being removed.
 	ReasonTearingDown = "TearingDown"
-	// ReasonComplete says that the run has ended with results.
+	// ReasonComplete says that the benchmark or sweep has ended with results.
 	ReasonComplete = "Complete"
 
 	// ReasonNotAllowed says that the operator config does not allow the spec, or that nothing may
@@ -121,7 +123,7 @@ const (
 	ReasonScratchPoolGone = "ScratchPoolGone"
 	// ReasonClusterUnreachable says that the operator cannot read the CephCluster, or that Ceph does not
 	// answer. In a sweep, it also says that the sweep's steps have failed for longer than
-	// quiescence.timeout.
+	// quiescence.timeout, or that the sweep could not be planned within that time.
 	ReasonClusterUnreachable = "ClusterUnreachable"
 	// ReasonClaimNotFound says that the PersistentVolumeClaim that is the target does not exist.
 	ReasonClaimNotFound = "ClaimNotFound"
@@ -144,8 +146,8 @@ const (
 	// ReasonClientsLost says that a client's pod ended before its work was done, or that the clients' Job
 	// was deleted or changed.
 	ReasonClientsLost = "ClientsLost"
-	// ReasonBackgroundLoadLost says that the pod of the background load ended before the run did, or that
-	// its Job was deleted.
+	// ReasonBackgroundLoadLost says that the pod of the background load ended before the last run did, or
+	// that its Job was deleted.
 	ReasonBackgroundLoadLost = "BackgroundLoadLost"
 	// ReasonPhaseFailed says that a task of the clients, such as a prefill or a phase, has failed
 	// or made no progress.

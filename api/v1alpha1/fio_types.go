@@ -98,9 +98,9 @@ type FioDistribution struct {
 	// +required
 	Type FioDistributionType `json:"type"`
 
-	// theta is the parameter of the distribution: the exponent of Zipf (above 0, not 1), the power
-	// of Pareto (between 0 and 1), or the standard deviation of Normal in percent of the range (above 0 and
-	// below 100).
+	// theta shapes the distribution. It is the exponent of Zipf (above 0, not 1), the power of Pareto
+	// (between 0 and 1), or the standard deviation of Normal in percent of the range (above 0 and below
+	// 100).
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^[0-9]{1,3}(\.[0-9]{1,4})?$`
@@ -270,8 +270,8 @@ type Fio struct {
 
 	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each direction.
 	// A phase that reads and writes offers reads at this rate, and writes at this rate, whatever
-	// readPercent says. Latency percentiles of a phase without rateIOPS or rateBandwidth have the mark
-	// ClosedLoop.
+	// readPercent says. If the phase has neither rateIOPS nor rateBandwidth, and not every one of its jobs
+	// has one of them, the phase has the mark ClosedLoop.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000

@@ -50,16 +50,17 @@ type CephTuningSweepStatus struct {
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// startTime is when the run began.
+	// startTime is when the execution of observedRunID began.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
-	// completionTime is when the run ended, restore included.
+	// completionTime is when the execution of observedRunID ended, restore included.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// best is the name of the best configuration so far. It is the baseline if every other configuration is
-	// worse.
+	// best is the name of the best configuration so far. Configurations that break a constraint rank last.
+	// best is the baseline if the best of the other configurations is Inferior. It is absent until one of
+	// the other configurations has enough valid runs or sessions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Best string `json:"best,omitempty"`
@@ -69,7 +70,7 @@ type CephTuningSweepStatus struct {
 	Effect Effect `json:"effect,omitempty"`
 
 	// verdict is the verdict on best, once no more runs follow. If best is the baseline, verdict is
-	// Inferior: the verdict on the configuration that came closest to the baseline.
+	// Inferior: the verdict on the best of the other configurations. If best is absent, verdict is Invalid.
 	// +optional
 	Verdict SweepVerdict `json:"verdict,omitempty"`
 
@@ -82,7 +83,7 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxLength=448
 	Summary string `json:"summary,omitempty"`
 
-	// plan has the choices that are fixed for the run, and its estimated cost.
+	// plan has the choices that are fixed until runID changes, and the estimated cost.
 	// +optional
 	Plan *SweepPlan `json:"plan,omitempty"`
 
@@ -110,8 +111,8 @@ type CephTuningSweepStatus struct {
 	// +kubebuilder:validation:MaxItems=3
 	Constraints []ConstraintResult `json:"constraints,omitempty"`
 
-	// patches have the winner's settings, ready to commit to Git: one patch for each object to
-	// change. Comments in them name further steps.
+	// patches have the winner's settings, ready to commit to Git: one patch for each object to change, but
+	// at most three. Comments in them name further steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
@@ -135,8 +136,8 @@ const (
 // SweepPlan has the choices that are fixed for a run ID, and the estimated cost. In the design Interleaved,
 // the runs of the plan are sessions.
 type SweepPlan struct {
-	// plannerVersion is the version of the planner's rules. An operator with another version ends the run,
-	// because it would interpret status.runs differently.
+	// plannerVersion is the version of the planner's rules. An operator with another version ends the
+	// sweep, because it would interpret status.runs differently.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PlannerVersion int32 `json:"plannerVersion,omitempty"`
@@ -181,7 +182,8 @@ type SweepPlan struct {
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 
-	// baseline has the baseline's value of each parameter, as read at the start of the run.
+	// baseline has the baseline's value of each parameter. Values that the spec does not give were read when
+	// the sweep was planned.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -197,8 +199,8 @@ type SweepPlan struct {
 	MinimumRuns int32 `json:"minimumRuns,omitempty"`
 
 	// maximumRuns is the number of runs, including those of the confirmation, if no configuration leaves
-	// the race early and no run is repeated. In the design Interleaved, more sessions may follow: one in
-	// which settings stay applied for minutes, and sessions with longer windows.
+	// the race early and no run is repeated. In the design Interleaved, more sessions may follow: some in
+	// which settings stay applied for minutes, and some with longer windows.
 	// +optional
 	MaximumRuns int32 `json:"maximumRuns,omitempty"`
 
@@ -259,7 +261,8 @@ type SweepPlan struct {
 	OSDRestarts int32 `json:"osdRestarts,omitempty"`
 
 	// smallestEffect is the smallest improvement that a sweep of maximumRuns proves four times out of five,
-	// if the noise is as the plan assumes. status.noise has the measured noise.
+	// if the noise is as the plan assumes. 100% may also stand for a larger improvement. status.noise has
+	// the measured noise.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 
@@ -306,20 +309,21 @@ type SweepRunValidity string
 // The validities.
 const (
 	SweepRunValid SweepRunValidity = "Valid"
-	// SweepRunNotSteady means that the rate of a phase was still changing in the second half of the
-	// measured time.
+	// SweepRunNotSteady means that the phase of the objective or of a constraint has the mark NotSteady: its
+	// rate did not become steady in the first half of the measured time.
 	SweepRunNotSteady SweepRunValidity = "NotSteady"
 	// SweepRunDrifted means that the first and last runs of the baseline in the block differ too much, or
 	// that a run of the baseline is missing.
 	SweepRunDrifted SweepRunValidity = "Drifted"
-	// SweepRunInert means that the daemons did not run with the setting.
+	// SweepRunInert means that the daemons did not run with the setting, or did not report whether they did.
 	SweepRunInert SweepRunValidity = "Inert"
 	// SweepRunDisturbed means that the run's benchmark calls the run Invalid, for example because of a
 	// disturbance.
 	SweepRunDisturbed SweepRunValidity = "Disturbed"
 	// SweepRunChanged means that another client changed a setting of the sweep.
 	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed means that the benchmark failed or lacks a figure, or that the cluster did not settle.
+	// SweepRunFailed means that the benchmark failed, could not begin or lacks a figure, or that the cluster
+	// did not settle.
 	SweepRunFailed SweepRunValidity = "Failed"
 	// SweepRunDiscarded means that the block of the run was interrupted, or that the sweep ended in the
 	// middle of the block.
@@ -355,7 +359,7 @@ const (
 //	  - -0.51, 1.22: the normal scores of the two tests for carry-over. The first compares late with
 //	    early halves of windows. The second compares windows after different settings.
 //	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or why the session is void: see SweepSessionValidity.
+//	  - Valid, Constraint or Dwells, or why the session is void: see SweepSessionValidity.
 //
 // +kubebuilder:validation:MaxLength=84
 // +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`
@@ -373,18 +377,20 @@ const (
 	// ClaimThisCluster means that the verdict holds for this cluster.
 	ClaimThisCluster SweepClaim = "ThisCluster"
 	// ClaimSwitchedWindows means that the verdict holds only while settings are switched every few seconds.
-	// With a load that writes, OSDs may postpone work beyond the end of a window.
+	// With a load that writes, OSDs may postpone work beyond the end of a window. After a single session,
+	// the verdict also holds only for this pool in this hour.
 	ClaimSwitchedWindows SweepClaim = "SwitchedWindows"
 )
 
-// SweepSessionValidity says whether a session is valid, and why not.
+// SweepSessionValidity says what kind of figures an entry of a session has, or why the session is void.
 type SweepSessionValidity string
 
 // The validities.
 const (
 	SweepSessionValid SweepSessionValidity = "Valid"
 	// SweepSessionDwells means that the session applied the baseline and the best candidate twice each, for
-	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows.
+	// minutes each time. Its ratio must not contradict the verdict of the sessions with short windows. The
+	// entry counts parts of these minutes instead of groups of windows.
 	SweepSessionDwells SweepSessionValidity = "Dwells"
 	// SweepSessionConstraint means that the entry has the figures of a constraint. They come from the same
 	// windows as the candidate's entry for the objective, which precedes it. Constraints are in the order
@@ -418,7 +424,7 @@ type ConfigurationResult struct {
 
 	// runs is the number of runs that the verdict is based on, one for each block. For the baseline, it is
 	// the number of valid runs in the blocks that count. In the design Interleaved, it is the number of
-	// valid sessions.
+	// valid sessions that count.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=400
@@ -457,7 +463,7 @@ type Noise struct {
 	Drift Effect `json:"drift,omitempty"`
 
 	// smallestEffect is the smallest improvement that the sweep proves four times out of five, if the noise
-	// is as large as floor.
+	// is as large as floor. 100% may also stand for a larger improvement.
 	// +optional
 	SmallestEffect Percent `json:"smallestEffect,omitempty"`
 }

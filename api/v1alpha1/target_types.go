@@ -188,8 +188,8 @@ const (
 	// ImageSharingNone gives each client its own images. Each copy of a job that writes also has its own
 	// image.
 	ImageSharingNone ImageSharing = "None"
-	// ImageSharingClients makes all clients use one image. They then compete for its exclusive
-	// lock, and the result has the mark SharedImage.
+	// ImageSharingClients makes all clients use one image. Two or more clients then compete for its
+	// exclusive lock, and the result has the mark SharedImage.
 	ImageSharingClients ImageSharing = "Clients"
 )
 

@@ -256,8 +256,9 @@ type ClientResources struct {
 type Dataset struct {
 	// size is how much data each client prefills for a phase, or Auto. Phases share data if they can; data
 	// that is only read is separate from data that is overwritten. With Auto, the data of all clients
-	// together is twice as large as the OSDs' caches, but at most 10 % of the free space, and at least 1Mi
-	// for each client. If the data of all clients is less than twice as large as the caches, phases that
+	// together is twice as large as the OSDs' caches, but at most 10 % of the free space (5 % with
+	// initialState Rollback), and at least 1Mi for each client. Auto is not possible if the size of the
+	// caches is unknown. If the data of all clients is less than twice as large as the caches, phases that
 	// read it have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto

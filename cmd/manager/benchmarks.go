@@ -54,7 +54,7 @@ func newRook(direct client.Client) access {
 	return access{Access: rook.New(direct, direct, time.Now), Connections: rook.NewConnections(direct, time.Now)}
 }
 
-// podLogs reads logs through the API server, because controller-runtime's client cannot read them.
+// podLogs reads logs of pods with client-go's client, because controller-runtime's client cannot read them.
 type podLogs struct {
 	core   corev1client.PodsGetter
 	direct client.Reader

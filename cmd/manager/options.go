@@ -107,9 +107,9 @@ func (o *options) forManager(scheme *runtime.Scheme) ctrl.Options {
 	}
 }
 
-// forCache limits the manager's cache to its namespaces. The cache has only those Jobs and pods that belong
-// to benchmarks. It drops managedFields, which are large and not used. CephClusters are not cached, but
-// read from the API server.
+// forCache limits the manager's cache to the namespaces in the flag --namespaces, if the flag is set. The
+// cache has only those Jobs and pods that belong to benchmarks. It drops managedFields, which are large and
+// not used. CephClusters are not cached, but read from the API server.
 func (o *options) forCache() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{
 		settings.LabelManagedBy: settings.ManagedBy,

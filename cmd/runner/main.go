@@ -1,7 +1,7 @@
-// Command runner executes the engines inside a client pod. In the manager's pod, it is the sidecar that
-// executes Ceph's commands. The runner is one static binary. An init container copies it to a volume that
-// the container with the tools image also mounts. So the tools image, which contains the engines, needs no
-// part of cephtune.
+// Command runner executes the engines inside a client pod. In the manager's pod, the same program is the
+// sidecar, and executes Ceph's commands. The runner is one static binary. An init container copies it to a
+// volume that the container with the tools image also mounts. So the tools image, which contains the
+// engines, needs no part of cephtune.
 package main
 
 import (

@@ -138,7 +138,7 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	}}
 }
 
-// makeMove carries out the plan's move, which is the next action with the clients.
+// makeMove carries out the plan's move: the next action with runners or with the OSDs' caches.
 func (r *Reconciler) makeMove(ctx context.Context, seen facts, p plan) (effect, error) {
 	runners, tasks := seen.party(p.move)
 	switch p.move.Kind {

@@ -21,7 +21,7 @@ type backgroundFacts struct {
 	job  *batchv1.Job
 	lost bool // the Job was created and is gone; only a teardown by the manager may delete it
 	pods []corev1.Pod
-	// runners has one entry, with the index 0.
+	// runners has at most one entry, with the index 0.
 	runners map[int]clientview.View
 	tasks   workload.Tasks // nil if the runner has not answered yet
 }

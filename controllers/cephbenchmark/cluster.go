@@ -28,7 +28,7 @@ func (f facts) obstacles() []quiescence.Obstacle {
 	return append(found, f.unrested()...)
 }
 
-// disturbances returns the disturbances in all phases of a run so far.
+// disturbances returns the disturbances in those phases of a run that have begun.
 func (f facts) disturbances(run int32) []quiescence.Disturbance {
 	var all []quiescence.Disturbance
 	for _, p := range f.script.Phases {

@@ -77,7 +77,7 @@ type Options struct {
 	Namespaces Namespaces
 	Dial       clientview.Dial
 	Logs       clientview.Logs
-	// MasterKey is the secret from which the keys of sessions are derived.
+	// MasterKey is the secret from which the keys of sessions and of seals are derived.
 	MasterKey []byte
 	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	PoolSettle time.Duration

@@ -37,7 +37,7 @@ const (
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
-	// stepMove carries out the next move, which is an action with the clients.
+	// stepMove carries out the next move, which is an action with runners or with the OSDs' caches.
 	stepMove step = "Move"
 	// stepTakeOSDsDown stops OSDs during a phase, or observes the outage.
 	stepTakeOSDsDown step = "TakeOSDsDown"
@@ -45,7 +45,7 @@ const (
 	stepRestoreOSDs step = "RestoreOSDs"
 	// stepConcludeRun judges a run by the clients' reports, and archives the result.
 	stepConcludeRun step = "ConcludeRun"
-	// stepAcknowledge records a change of the spec that requests no run.
+	// stepAcknowledge records a change of the spec that keeps the run ID.
 	stepAcknowledge step = "Acknowledge"
 	// stepFail ends the session as failed.
 	stepFail step = "Fail"
@@ -58,7 +58,7 @@ const (
 // plan is the decision of a pass, with a message for the user.
 type plan struct {
 	rule    string // the name of the rule that made the plan
-	subrule string // the name of the rule that chose preparing or tearing
+	subrule string // the name of the rule that chose the part in the field preparing or tearing
 	step    step
 	outcome kstatus.Outcome
 	// progress describes the current work in a few words.
@@ -108,7 +108,7 @@ func rules() []rule {
 		{Name: "tearDownDeleted", Func: tearDownDeleted},               // the finalizer keeps the object until the teardown is complete
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // the outcome is in status; only the teardown remains
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the spec changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that requests no run
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that keeps the run ID
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
@@ -133,7 +133,7 @@ func rules() []rule {
 		{Name: "followLog", Func: followLog},                           // waits for a standalone client
 		{Name: "concludeFromLogs", Func: concludeFromLogs},             // the last reports of a run may be in the logs of pods that have ended
 		{Name: "failWithJob", Func: failWithJob},                       // the Job or one of its pods has ended too early, or is being deleted
-		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the Job or the pod of the background load has ended or is being deleted
+		{Name: "failWithoutBackground", Func: failWithoutBackground},   // the Job or the pod of the background load has ended, is being deleted, or is gone
 		{Name: "waitForPods", Func: waitForPods},                       // scheduling, images or quotas delay pods
 		{Name: "switchToStandalone", Func: switchToStandalone},         // the manager cannot connect to the client
 		{Name: "waitForRunners", Func: waitForRunners},                 // until all runners answer
@@ -201,8 +201,8 @@ const (
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits the wait of p, which the parameter what names. If the wait takes longer than within, the
-// benchmark fails with the outcome late.
+// atMost limits the wait of p. The parameter what is the name of the wait. If the wait takes longer than the
+// time in the parameter within, the benchmark fails with the outcome in the parameter late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

@@ -50,10 +50,10 @@ type memory struct {
 	madeJob, replacedJob, backgroundJob types.UID
 	secretMade                          bool
 	usedBefore                          int64
-	// reached says that at least one runner has answered.
+	// reached says that at least one client's runner has answered.
 	reached bool
-	// standalone says that the client is standalone. planned holds its tasks. logs holds the logs read so
-	// far, by pod.
+	// standalone says that this process replaces the client by a standalone client. planned holds the tasks
+	// of a standalone client. logs holds the logs that were read, by pod.
 	standalone bool
 	planned    []task.Task
 	logs       map[types.UID]*clientview.Log

@@ -35,7 +35,7 @@ type facts struct {
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
 	// spec is the spec with which the current session began, from its Job. Without an unaltered Job, it is
-	// the benchmark's present spec, which may already request another run.
+	// the benchmark's present spec, which may already have another run ID.
 	spec    v1alpha1.CephBenchmarkSpec
 	session clientjob.Session
 	cluster settings.Cluster
@@ -81,8 +81,8 @@ type facts struct {
 	pool    scratchpool.View // observations of the scratch pool while it is being prepared
 	poolErr error
 
-	// misplaced describes PGs of the scratch pool that were on wrong OSDs after the phases of the current
-	// run; "" if all were in place. misplacedErr is why the placement is unknown.
+	// misplaced describes how the scratch pool's placement differed from the requested one after the phases
+	// of the current run; "" if it did not. misplacedErr is why the placement is unknown.
 	misplaced    string
 	misplacedErr error
 
@@ -96,7 +96,7 @@ type facts struct {
 	shared rook.ScratchUse
 
 	runners  map[int]clientview.View
-	answered bool                    // at least one runner has answered
+	answered bool                    // at least one client's runner has answered
 	logs     map[int]*clientview.Log // logs of clients whose state only logs show
 	planned  []task.Task             // the tasks of a standalone client, if its log was read
 	tasks    workload.Tasks          // nil until all runners have answered
@@ -104,8 +104,8 @@ type facts struct {
 }
 
 // observe gathers the facts. It changes nothing in Kubernetes or Ceph. It reads only as much as the stage
-// of the benchmark needs: nothing if the benchmark has ended and requests no other run. [memory.remember]
-// stores the observations that later passes need.
+// of the benchmark needs: nothing if the benchmark has ended, is torn down, and has no new run ID.
+// [memory.remember] stores the observations that later passes need.
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (facts, error) {
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
@@ -154,8 +154,8 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// read returns the object from the cache if it has ended, is torn down, and requests no other run.
-// Otherwise it reads from the API server, because a cache may lack the last pass's status, and the
+// read returns the object from the cache if it has ended, is torn down, is not deleted, and has no new run
+// ID. Otherwise it reads from the API server, because a cache may lack the last pass's status, and the
 // controller would repeat a step.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephBenchmark, error) {
 	b := &v1alpha1.CephBenchmark{}
@@ -328,13 +328,13 @@ func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.benchmark, Finalizer) && !f.tidied()
 }
 
-// tidied reports whether the session in status has ended and is torn down. record keeps the condition
-// Reconciling until the teardown is complete.
+// tidied reports whether the session of status.observedRunID has ended and is torn down. record keeps the
+// condition Reconciling until the teardown is complete.
 func (f facts) tidied() bool { return hasEnded(f.benchmark.Status) && !f.atWork() }
 
 func (f facts) deleted() bool { return !f.benchmark.DeletionTimestamp.IsZero() }
 
-// atWork reports whether something of the session in status may still exist.
+// atWork reports whether something of the session of status.observedRunID may still exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.benchmark.Status.Conditions, v1alpha1.ConditionReconciling)
 }

@@ -22,7 +22,7 @@ func (f facts) osds() []int {
 }
 
 // osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are unknown. OSDs
-// in an annotation without a seal count as unknown, because others may have changed them.
+// in an annotation that the Job's seal does not cover count as unknown, because others may have changed them.
 func (f facts) osdsMismatch() clientjob.Mismatch {
 	if f.target().Confined() == nil || len(f.osds()) > 0 {
 		return clientjob.Match

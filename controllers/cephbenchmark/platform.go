@@ -21,8 +21,8 @@ type Rook interface {
 	EnsureScratchPool(ctx context.Context, cluster settings.Cluster, spec v1alpha1.ScratchPool, use rook.ScratchUse, osdMap *ceph.OSDMap) (ready bool, why string, err error)
 	// OwnsScratchPool reports whether the pool exists and belongs to owner.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
-	// DeleteScratchPool removes the pool if it belongs to owner. It reports whether the pool is gone. If
-	// the pool still exists, the result why has the reason.
+	// DeleteScratchPool removes the pool if it belongs to owner. It reports whether the pool is gone or
+	// belongs to another owner. If the owner still has the pool, the result why has the reason.
 	DeleteScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref, osdMap *ceph.OSDMap) (gone bool, why string, err error)
 }
 

@@ -115,7 +115,7 @@ func dropInterrupted(s *v1alpha1.CephBenchmarkStatus) {
 	s.Runs = slices.DeleteFunc(s.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.State == v1alpha1.RunRunning })
 }
 
-// setProgress writes the progress of the run into status, or removes it if the benchmark is stalled or
+// setProgress writes the progress of the benchmark into status, or removes it if the benchmark is stalled or
 // suspended.
 func setProgress(s *v1alpha1.CephBenchmarkStatus, seen facts, p plan) {
 	if p.step == stepStall || p.step == stepIdle {

@@ -72,7 +72,7 @@ func followLog(seen facts) (plan, bool) {
 		p.again = clientview.LogAgain
 		return p, true
 	}
-	return plan{}, false // The client has not started yet, or has ended without a report.
+	return plan{}, false // The client has not started yet, or its final log does not show how the run has ended.
 }
 
 // concludeFromLogs concludes a run whose phases had all ended before a client's pod ended: the log of the

@@ -9,8 +9,7 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// refuseOutage checks, before anything is created, whether the outage is possible in this
-// cluster.
+// refuseOutage checks, before anything is created, whether the outage is possible in this cluster.
 func refuseOutage(seen facts) (plan, bool) {
 	wanted, has := seen.outagePlan()
 	if !has || seen.job != nil {
@@ -20,8 +19,9 @@ func refuseOutage(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutageRefused, "The OSDs cannot be stopped: "+why+"."), why != ""
 }
 
-// endOutage ends the outage on time, or early if a disturbance aborts the run. It precedes all rules that
-// wait for the cluster or the clients, because a wait must not keep OSDs down.
+// endOutage ends the outage on time, or early: if the outage has failed, if its phase has ended, or if a
+// disturbance aborts the run. It precedes all rules that wait for the cluster or the clients, because a wait
+// must not keep OSDs down.
 func endOutage(seen facts) (plan, bool) {
 	if !seen.osdsStopped() {
 		return plan{}, false

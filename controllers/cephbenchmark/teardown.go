@@ -134,8 +134,8 @@ func (f facts) leftovers() leftovers.Leftovers {
 	return l
 }
 
-// poolsThatStay returns the pools that outlast the session and may have its images. If the
-// session's spec is unknown, these are all pools that benchmarks may use.
+// poolsThatStay returns the pools that outlast the session and may have its images. If the session's spec is
+// lost, these include all existing pools that benchmarks may use.
 func (f facts) poolsThatStay() []string {
 	var pools []string
 	if f.sharesPool() {

@@ -15,9 +15,9 @@ import (
 
 // effect is the result of a step.
 type effect struct {
-	// outcome replaces the outcome of the plan, if it has a reason.
+	// outcome replaces the outcome in the pass's plan, if outcome has a reason.
 	outcome kstatus.Outcome
-	// again is the longest time until the next pass; 0 means the time in the plan.
+	// again is the longest time until the next pass; 0 means the time in the pass's plan.
 	again time.Duration
 	// waits reports that the step could not begin yet, so the trouble of earlier steps stays recorded.
 	waits bool
@@ -37,7 +37,8 @@ type eventRecord struct {
 	kind, reason, message string
 }
 
-// act executes the step of a plan, and notes in memory since when the sweep has waited, or steps have failed.
+// act executes the step of the pass, and notes in memory since when the sweep has waited, or steps have
+// failed.
 func (r *Reconciler) act(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.memory != nil && p.step != stepLock {
 		seen.memory.waits.Note(p.patience.For, seen.now)
@@ -114,7 +115,8 @@ func (r *Reconciler) carryOutRun(ctx context.Context, seen facts, p plan) (effec
 	}
 }
 
-// begun returns the effect that begins a run ID. A suspended run ID keeps its plan and its ledger.
+// begun returns the effect that begins a run ID. A suspended or stalled run ID keeps its plan and its
+// ledger.
 func begun(seen facts) effect {
 	spec, started := seen.sweep.Spec, metav1.NewTime(seen.now)
 	return effect{again: reconcile.AtOnce, edit: func(s *v1alpha1.CephTuningSweepStatus) {

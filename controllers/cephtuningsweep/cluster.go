@@ -71,8 +71,8 @@ func (r *Reconciler) surveyed(ctx context.Context, seen facts, at ceph.Connectio
 	return s, nil
 }
 
-// opQueue returns the osd_op_queue of the first OSD that is up; "" if no OSD is up. With mclock_scheduler,
-// some options are inert.
+// opQueue returns the osd_op_queue of the first OSD that is up; "" if no OSD is up, or if that OSD does not
+// report it. With mclock_scheduler, some options are inert.
 func (r *Reconciler) opQueue(ctx context.Context, at ceph.Connection, osds []ceph.OSD) (string, error) {
 	const option = "osd_op_queue"
 	first := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.Status == "up" })

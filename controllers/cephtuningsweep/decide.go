@@ -21,11 +21,12 @@ const (
 	// stepStall waits until a person changes the spec, an annotation, the operator config, or the
 	// permissions in the namespace.
 	stepStall step = "Stall"
-	// stepAcknowledge records a change of the spec that does not request a run.
+	// stepAcknowledge records a change of the spec that does not change the run ID.
 	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for the CephCluster or for the window, and changes only status.
+	// stepWait waits for the CephCluster or for the window, or records that the observation failed. It changes
+	// only status.
 	stepWait step = "Wait"
-	// stepBegin begins the run ID in the spec, or continues a suspended run ID.
+	// stepBegin begins the run ID in the spec, or continues a suspended or stalled run ID.
 	stepBegin step = "Begin"
 	// stepProtect adds the finalizer.
 	stepProtect step = "Protect"
@@ -69,7 +70,7 @@ const (
 	stepRestore step = "Restore"
 )
 
-// plan is the decision of a pass, and its message for the user.
+// plan is the decision of a pass, and its message for the user. It is not the sweep's plan in status.plan.
 type plan struct {
 	rule     string // the name of the rule that made it
 	step     step
@@ -79,8 +80,8 @@ type plan struct {
 
 	// patience limits how long the sweep may wait for the same event.
 	patience reconcile.Patience
-	// then says how the sweep continues after stepRestore, and part is the part of the restore that
-	// comes next.
+	// then is the ending that follows stepRestore: how the sweep continues. part is the part of the restore
+	// that comes next.
 	then ending
 	part part
 }
@@ -94,7 +95,7 @@ const (
 	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
 	endsClosed   ending = "Closed"   // the sweep waits until the window opens
 	endsVoid     ending = "Void"     // the session is void, and the next one begins
-	endsReplaced ending = "Replaced" // a run with another run ID begins
+	endsReplaced ending = "Replaced" // another run ID begins
 	endsDeleted  ending = "Gone"     // the object is deleted
 )
 
@@ -108,8 +109,8 @@ func rules() []rule {
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the finalizer is gone, normally after the restore
 		{Name: "restoreDeleted", Func: restoreDeleted},           // the finalizer keeps the deleted object until the restore is done
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},         // an ended sweep changes nothing until its run ID changes
-		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but requests no run
-		{Name: "restoreReplaced", Func: restoreReplaced},         // restore before a run with another run ID begins
+		{Name: "acknowledgeEnded", Func: acknowledgeEnded},       // the spec of an ended sweep changed, but not its run ID
+		{Name: "restoreReplaced", Func: restoreReplaced},         // restore before another run ID begins
 		{Name: "restoreFailing", Func: restoreFailing},           // restore before the failed sweep ends
 		{Name: "restoreSuspended", Func: restoreSuspended},       // restore, then wait
 		{Name: "idleSuspended", Func: idleSuspended},             // wait until the sweep is resumed
@@ -133,7 +134,7 @@ func rules() []rule {
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them
 		{Name: "makePlan", Func: makePlan},                       // plan from the state of the cluster
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
-		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: all use the same scratch pool
+		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: their scratch pools have the same name
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
 		{Name: "failOutOfRoom", Func: failOutOfRoom},             // OSDs run out of space, which would exclude the fastest candidates first
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
@@ -173,7 +174,7 @@ func (p plan) decision(seen facts) reconcile.Decision {
 	return d
 }
 
-// renews reports whether the plan only renews the lock. Renewals recur between other steps.
+// renews reports whether the pass only renews the lock. Renewals recur between other steps.
 func (p plan) renews(seen facts) bool {
 	return p.step == stepLock && seen.memory != nil && seen.memory.lock != nil
 }
@@ -190,8 +191,9 @@ func (f facts) orGiveUp(p plan) plan {
 	return fail(p.patience.Late.Reason, p.patience.Late.Message)
 }
 
-// atMost limits a wait; the parameter what identifies the wait. After the time within, the sweep fails with
-// the outcome late. A sweep that is keeping the winner does not fail, but gives up the winner's settings.
+// atMost limits a wait to the duration in the parameter within. The wait is identified by the parameter what.
+// After that duration, the sweep fails with the outcome in the parameter late. A sweep that is keeping the
+// winner does not fail, but gives up the winner's settings.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}
 	return p

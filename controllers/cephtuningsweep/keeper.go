@@ -37,8 +37,8 @@ const (
 // keeper restores the changes of sweeps that do not restore them, for example because their finalizer was
 // removed. The next sweep on that Ceph cluster would also restore them, but there may never be a next sweep.
 // The keeper acts only with the lock of the Ceph cluster. Before that, the journal's sweep must have been
-// missing or ended for a minute, according to the API server. The keeper leaves journals of other Kubernetes
-// clusters alone, because it cannot see whether their sweeps exist.
+// missing or not at work (for example, ended) for a minute, according to the API server. The keeper leaves
+// journals of other Kubernetes clusters alone, because it cannot see whether their sweeps exist.
 type keeper struct {
 	*Reconciler
 

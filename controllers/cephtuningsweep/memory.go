@@ -61,7 +61,7 @@ func (m *memories) forget(key types.NamespacedName) {
 // cluster again, and its waits begin again. Passes of one sweep never run concurrently, so memory needs no mutex.
 type memory struct {
 	session string
-	// engine is the tuner. It uses the connections in connected.
+	// engine is the tuner. It uses the connections in the field connected.
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	// outage has the connections for bringing up OSDs that a benchmark stopped and that no benchmark brings up.
@@ -120,15 +120,15 @@ type slotMemory struct {
 	changed  bool
 	settling tuning.Settling
 	settled  bool
-	// restarts is the progress of OSD restarts. started reports that all OSDs have started with the values that
-	// they read only then.
+	// restarts is the progress of OSD restarts. started reports that all OSDs have restarted with the values
+	// that they read only when they start, or that no OSD has to restart.
 	restarts restartMemory
 	started  bool
-	// unproven is when daemons were first found not to report the values; zero before that.
+	// unproven is when a proof of the values first failed; zero before that, and after a successful proof.
 	unproven time.Time
 }
 
-// survey has facts that are read once for all runs.
+// survey has facts that are read once for all runs, or again after asksAgain has dropped them.
 type survey struct {
 	at      time.Time // time of the survey
 	help    map[string]ceph.OptionHelp
@@ -137,7 +137,8 @@ type survey struct {
 	opQueue string
 }
 
-// ofSlot returns the memory of a run. If slot has another run, ofSlot begins a new memory.
+// ofSlot returns the memory of a run. If the field slot belongs to another run, ofSlot begins a new memory, and
+// discards the samples in the field foreign.
 func (m *memory) ofSlot(run int, now time.Time) *slotMemory {
 	if m.slot.run != run {
 		m.slot = slotMemory{run: run, since: now}

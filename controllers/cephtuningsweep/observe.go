@@ -36,14 +36,14 @@ type facts struct {
 	memory   *memory
 	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
-	// refused says why benchmarks may not run in the namespace; "" if they may. It is checked
-	// before a run begins.
+	// refused says why benchmarks may not run in the namespace; "" if they may. The namespace is checked before
+	// a run ID begins or continues.
 	refused string
 
 	rook    *rook.ClusterInfo
 	rookErr error
 	// otherCeph says that the CephCluster is no longer the Ceph cluster for which the sweep was planned; ""
-	// if it is.
+	// otherwise.
 	otherCeph string
 	locked    bool
 
@@ -53,14 +53,18 @@ type facts struct {
 	// otherIsThere reports that another sweep has to restore the journal, and still runs.
 	otherIsThere bool
 
-	// planner has replayed the ledger, and next is its decision. Both are zero before the plan exists.
+	// planner is the planner of the sweep's plan. next is its decision after a replay of the ledger; in an
+	// interleaved sweep, next comes from sessions. Both are zero without a usable plan and ledger, and after an
+	// edit of the spec or its run ID.
 	planner *sweep.Planner
-	// edited reports that the spec differs from the spec for which the plan was made.
+	// edited reports that the spec differs, in an input of the verdict, from the spec for which the plan was
+	// made.
 	edited  bool
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
-	// sessions is the state of an interleaved sweep's sessions; nil for the design Blocks.
+	// sessions is the state of an interleaved sweep's sessions; nil before its plan exists, and for the design
+	// Blocks.
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
@@ -77,8 +81,8 @@ type facts struct {
 }
 
 // read reads the sweep from the API server. The cache may lack the last pass's write, so a run could be
-// entered into the ledger twice. The cache suffices for an ended sweep that is not deleted and requests no
-// other run.
+// entered into the ledger twice. The cache suffices for an ended sweep that is not deleted and whose run
+// ID has not changed.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alpha1.CephTuningSweep, error) {
 	s := &v1alpha1.CephTuningSweep{}
 	if err := r.Client.Get(ctx, key, s); err != nil {
@@ -91,7 +95,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 }
 
 // observe gathers the facts. It changes nothing, and reads only what the sweep's stage requires: nothing for
-// an ended sweep.
+// an ended sweep, unless it is deleted or its run ID has changed.
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (facts, error) {
 	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
@@ -120,7 +124,8 @@ func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err err
 	return err
 }
 
-// observePlan replays the ledger. The planner's decision depends only on the spec, the plan and the ledger.
+// observePlan replays the ledger. The planner's decision depends only on the spec, the plan and the ledger;
+// in an interleaved sweep, the decision also depends on which configurations are rehearsed.
 func (f *facts) observePlan() {
 	status := &f.sweep.Status
 	if status.Plan == nil || status.Plan.Seed == nil || f.replaced() {
@@ -158,16 +163,16 @@ func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 		return fmt.Errorf("there is a CephBenchmark %s that is not this sweep's: remove it", key)
 	}
 	seen.child = child
-	// A run that ended just before the sweep paused is not entered into the ledger, and the next run gets the
-	// same number. So its benchmark is removed: it must not count as the benchmark of the next run.
+	// A run that ended just before the sweep paused is not entered into the ledger, and the next run may get
+	// the same number. So its benchmark is removed: it must not count as the benchmark of the next run.
 	if (seen.sweep.Spec.Suspend || seen.memory.pauses != "") && childHasEnded(child) {
 		seen.others = append(seen.others, *child)
 	}
 	return nil
 }
 
-// observeChildren lists the sweep's benchmarks that have not ended or are stalled. It does so only for a
-// sweep that has to restore or is interleaved. It does not use the cache, which may lack the latest
+// observeChildren lists the sweep's benchmarks that have not ended or are stalled. It does so only if
+// mustRestore returns true or the sweep is interleaved. It does not use the cache, which may lack the latest
 // benchmark.
 func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	if !seen.mustRestore() && !sweepspec.IsInterleaved(seen.sweep.Status.Plan) {
@@ -186,7 +191,8 @@ func (r *Reconciler) observeChildren(ctx context.Context, seen *facts) error {
 	return nil
 }
 
-// observeCluster reads Rook's CephCluster and the journal. It takes the state of the lock from memory.
+// observeCluster reads Rook's CephCluster and the journal. If the journal belongs to another sweep, it also
+// reads that sweep. It takes the state of the lock from memory.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) error {
 	seen.observeRook(r.Rook.Cluster(ctx, seen.sweep.Spec.ClusterRef))
 	fsid := seen.fsid()
@@ -229,9 +235,9 @@ func (f *facts) observeRook(info rook.ClusterInfo, err error) {
 	f.rook = &info
 }
 
-// isThere reports whether the sweep of a journal is running, so that it restores its changes itself. An ended
-// sweep does not restore, even if a copy of its journal could not be removed. A sweep that the manager may
-// not read does not count as running.
+// isThere reports whether the sweep of a journal is running, and therefore restores its changes itself. An
+// ended sweep does not restore, even if a copy of its journal could not be removed. A sweep that the manager
+// may not read does not count as running.
 func (r *Reconciler) isThere(ctx context.Context, left tuning.Sweep) (bool, error) {
 	other, err := r.changer(ctx, left)
 	if apierrors.IsForbidden(err) {
@@ -266,7 +272,8 @@ func (f facts) run() int {
 	return len(f.ledger) + 1
 }
 
-// configuration returns the configuration of the next or current run; after the last run, the winner.
+// configuration returns the configuration of the next or current run; in an interleaved sweep, the one to
+// rehearse next. After the last run or session, it returns the winner.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
 		return f.planner.Configurations()[f.next.Conclusion.Winner]
@@ -291,12 +298,13 @@ func (f facts) self() tuning.Sweep {
 
 func (f facts) deleted() bool { return !f.sweep.DeletionTimestamp.IsZero() }
 
-// atWork reports whether objects or changes of the run ID in status may exist.
+// atWork reports whether the run ID in status has begun, and has not ended, paused or stalled. During
+// this time, pools, pods or changes of it may exist.
 func (f facts) atWork() bool {
 	return meta.IsStatusConditionTrue(f.sweep.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
-// mayHaveMade reports whether objects or changes of the sweep may exist.
+// mayHaveMade reports whether pools, pods or changes of the sweep may exist.
 func (f facts) mayHaveMade() bool {
 	return f.atWork() || f.deleted() && controllerutil.ContainsFinalizer(f.sweep, Finalizer)
 }
@@ -325,7 +333,8 @@ func (f facts) failing() *metav1.Condition {
 // replaced reports whether the spec has another run ID than status.
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
-// mustRestore reports whether the sweep has to stop and restore its changes.
+// mustRestore reports whether the sweep has to stop and restore its changes, for another reason than its
+// verdict. A window that has just closed counts only from the next pass on.
 func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil

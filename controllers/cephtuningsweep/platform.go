@@ -20,7 +20,8 @@ type Rook interface {
 	Connection(ctx context.Context, cluster settings.Cluster, clientName string) (ceph.Connection, error)
 	// MonCaps returns the mon caps in the spec of a CephClient.
 	MonCaps(ctx context.Context, cluster settings.Cluster, clientName string) (string, error)
-	// Owned returns the settings that Rook takes from its custom resources, and sets again at each reconcile.
+	// Owned returns the settings that Rook takes from its custom resources, and sets again at each reconcile. It
+	// also returns the names of the CephBlockPools.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
 	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.
 	HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
@@ -33,7 +34,7 @@ type Rook interface {
 	RestartOSD(ctx context.Context, ref v1alpha1.ClusterReference, id int) error
 }
 
-// Namespaces says where benchmarks may run.
+// Namespaces says where benchmarks may run, and which namespaces this manager handles.
 type Namespaces interface {
 	// Refusal says why benchmarks may not run in a namespace; "" if they may.
 	Refusal(ctx context.Context, namespace string) (string, error)

@@ -60,7 +60,8 @@ func (r *Reconciler) share(seen facts, child *v1alpha1.CephBenchmark) error {
 	})
 }
 
-// poolIsLost reports whether the pool on which runs of the block were measured no longer exists.
+// poolIsLost reports whether the pool on which runs of the block were measured no longer exists, or is being
+// removed.
 func (r *Reconciler) poolIsLost(ctx context.Context, seen facts) (bool, error) {
 	if !seen.sharesPool() || !seen.continuesBlock() {
 		return false, nil
@@ -106,7 +107,8 @@ func (r *Reconciler) leavePool(ctx context.Context, seen facts, p plan) (effect,
 	return effect{}, true, nil
 }
 
-// abandonPool requests the removal of the pool once, and does not wait for it.
+// abandonPool calls removePool once, and does not wait for the removal. If the pool has images, the call
+// removes only one image.
 func (r *Reconciler) abandonPool(ctx context.Context, seen facts) []eventRecord {
 	ctx, stop := context.WithTimeout(ctx, tryWithin)
 	defer stop()
@@ -127,7 +129,7 @@ func abandonedPool(waits reconcile.Wait, err error) eventRecord {
 		"The sweep no longer waits for the removal of its scratch pool: %s Delete CephBlockPool %s if it stays.", sentence(why), settings.ScratchPool)}
 }
 
-// removePoolBefore requests the removal of the previous block's pool, so that OSDs remove its PGs while the
+// removePoolBefore begins the removal of the previous block's pool, so that OSDs remove its PGs while the
 // cluster settles. The benchmark of the next run waits until the pool is removed.
 func (r *Reconciler) removePoolBefore(ctx context.Context, seen facts) error {
 	if !seen.sharesPool() || !seen.beginsBlock() {

@@ -127,7 +127,8 @@ func (r *Reconciler) look(ctx context.Context, seen facts) (*preflight, error) {
 	return p, err
 }
 
-// into adapts get for an errgroup: it stores the result in place.
+// into returns a function for an errgroup. That function calls the function get, and stores its result in
+// *place.
 func into[T any](place *T, get func() (T, error)) func() error {
 	return func() error {
 		got, err := get()
@@ -136,8 +137,8 @@ func into[T any](place *T, get func() (T, error)) func() error {
 	}
 }
 
-// waitsFor returns the first obstacle to a measurement that may disappear without an action of the user; ""
-// if no such obstacle exists.
+// waitsFor returns the message of the first obstacle that may disappear without an action of the user; "" if
+// no such obstacle exists.
 func (p *preflight) waitsFor(spec *sweepspec.Spec) string {
 	for _, o := range p.obstacles(spec) {
 		if o.Waits {
@@ -322,7 +323,8 @@ func (p *preflight) addedPGs(spec *sweepspec.Spec, values map[string]cephvalue.V
 	return added
 }
 
-// environment returns everything on which the results depend, except the varied settings.
+// environment returns the recorded facts on which the results depend: the Ceph cluster, its versions and OSDs,
+// and the central configuration before the sweep. The hardware is not recorded.
 func (p *preflight) environment(seen facts) (*v1alpha1.Environment, error) {
 	detail := quiescence.Describe(quiescence.Inputs{
 		FSID: seen.rook.FSID, Versions: p.cluster.Versions, RookVersion: seen.rook.RookVersion,
@@ -347,7 +349,7 @@ func targetPools(spec *sweepspec.Spec) []string {
 }
 
 // sentence gives a message a capital letter and a full stop. It does not change a name at the beginning, such
-// as pg_num.
+// as pg_num, or an exclamation mark at the end.
 func sentence(message string) string {
 	if message == "" {
 		return ""

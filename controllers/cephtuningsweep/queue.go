@@ -129,6 +129,6 @@ func (r *Reconciler) release(ctx context.Context, seen facts) error {
 			return err
 		}
 	}
-	seen.memory.lock = nil // Also if another process took the lock: the next run waits in the queue.
+	seen.memory.lock = nil // Also if another process took the lock: before the sweep requests the lock again, it waits in the queue.
 	return nil
 }

@@ -24,8 +24,8 @@ const (
 	maxStep    = 128
 )
 
-// minMessageInterval is the minimum interval between writes of status that change only messages or the
-// progress.
+// minMessageInterval is the minimum interval between writes of status that change only messages or
+// progress.step.
 const minMessageInterval = 10 * time.Second
 
 // record writes the pass's outcome into status. Then it emits the events of the step, and an event if the
@@ -52,7 +52,7 @@ func (r *Reconciler) record(ctx context.Context, seen facts, p plan, e effect, f
 }
 
 // write writes status. It skips the write if the object no longer exists, or if status was written recently
-// and only messages have changed.
+// and only messages or progress.step have changed.
 func (r *Reconciler) write(ctx context.Context, seen facts, after *v1alpha1.CephTuningSweep, gone bool) error {
 	if gone || seen.memory != nil && seen.now.Sub(seen.memory.statusWrittenAt) < minMessageInterval && kstatus.EqualIgnoringMessages(seen.sweep, after) {
 		return nil
@@ -171,15 +171,17 @@ func messagesOf(entries []tuning.Entry) []string {
 	return messages
 }
 
-// recordsLeftAlone reports whether status has the original values of the settings that were left alone, as
-// far as they fit into the condition Restored.
+// recordsLeftAlone reports whether status has the original values of the settings that were left alone. It
+// compares at most the first maxMessage/2 bytes of the text, because the condition Restored may have no room
+// for the rest.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)
 	return text == "" || restored != nil && strings.Contains(restored.Message, text[:min(len(text), maxMessage/2)])
 }
 
-// recordsRestored reports whether status already has the outcome of the restore.
+// recordsRestored reports whether status already has the outcome of the restore. It compares the status and
+// the reason of the condition Restored, but not its message.
 func recordsRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) bool {
 	after := s.DeepCopy()
 	setRestored(after, report, unrestarted)

@@ -44,7 +44,8 @@ func upWithin(lostAfter time.Duration) time.Duration {
 type restartMemory struct {
 	began time.Time
 	so    tuning.Restarts
-	// startedAt is when the last OSD was restarted, and within is how long that OSD may be down.
+	// startedAt is when the latest restart of an OSD began. The field within limits how long an OSD may be down
+	// after its restart began.
 	startedAt time.Time
 	within    time.Duration
 	// refused says why the cluster could not spare the next OSD at the last check.
@@ -53,7 +54,7 @@ type restartMemory struct {
 
 // restartLook is the state of the OSD restarts in one pass.
 type restartLook struct {
-	// due lists the OSDs that are up but have not restarted yet, and down the OSDs that are down. osds is the
+	// due lists the OSDs that are up but have not restarted yet. down lists the OSDs that are down. osds is the
 	// number of all OSDs.
 	due, down []int
 	osds      int
@@ -172,7 +173,8 @@ func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tun
 	return tuning.TakenAtStart(changes, about), nil
 }
 
-// observeRestarts reads the progress of restarts. With an empty memory, it begins new restarts.
+// observeRestarts reads the progress of restarts. If the parameter memory is empty, observeRestarts sets it so
+// that only restarts from now on count. It restarts no OSD itself.
 func (r *Reconciler) observeRestarts(ctx context.Context, seen facts, memory *restartMemory) (restartLook, error) {
 	to, err := r.connect(ctx, seen)
 	if err != nil {
@@ -293,9 +295,10 @@ func (r *Reconciler) whyNotSpare(ctx context.Context, seen facts, osdMap *ceph.O
 	return cmp.Or(stop.Reason, "Ceph says that it is not ok to stop"), nil
 }
 
-// restartAgain restarts the OSDs that still run with a value of the sweep, because they take the restored
-// value only when they start. The result waits says which condition it waits for. The result left names the
-// OSDs that a person has to restart, because restartAgain could not restart them.
+// restartAgain restarts all OSDs, at most one in each call, if they take a restored value only when they start:
+// until then, they may run with a value of the sweep. The result waits says which OSD it restarts, or which
+// condition it waits for. The result left names the OSDs that a person has to restart, because restartAgain
+// could not restart them.
 func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning.Report) (waits, left string, err error) {
 	if !seen.mayRestart() {
 		left, err = r.unrestarted(ctx, seen, report, "the sweep may no longer restart OSDs")

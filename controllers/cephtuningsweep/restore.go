@@ -168,7 +168,8 @@ func inProgress(p plan, message string) effect {
 	return effect{outcome: kstatus.Outcome{Reason: p.outcome.Reason, Message: message}}
 }
 
-// endChildren deletes the benchmarks in others, which must not be empty, and waits for their teardown.
+// endChildren deletes the benchmarks in the field others, and waits for their teardown. The field must not be
+// empty.
 func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	for i := range seen.others {
 		if err := r.removeChild(ctx, &seen.others[i]); err != nil {
@@ -428,8 +429,8 @@ func (f facts) abandonRequested() bool {
 	return f.sweep.Annotations[v1alpha1.AnnotationAbandonRestore] == "true"
 }
 
-// tryWithin limits the last attempt to restore, because a person must be able to abandon the restore even if
-// Ceph does not respond.
+// tryWithin limits the last attempt to restore, and the attempt of abandonPool, because a person must be able
+// to abandon the restore even if Ceph does not respond.
 const tryWithin = 2 * time.Minute
 
 // abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them. Any user
@@ -459,7 +460,7 @@ func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, b
 }
 
 // endAbandoned removes the journal in Kubernetes. If Ceph seems reachable, it also removes the journal in
-// Ceph, requests the removal of the scratch pool, and releases the lock.
+// Ceph, calls abandonPool, and releases the lock.
 func (r *Reconciler) endAbandoned(ctx context.Context, seen facts, report tuning.Report) (effect, error) {
 	if err := giveUpIn(ctx, r.Journals, seen.fsid(), seen.self()); err != nil {
 		return effect{}, err

@@ -69,8 +69,8 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over after the upgrade."), true
 }
 
-// outOfWindow reports whether the closed window keeps a run from beginning. A run that has begun continues to
-// its end.
+// outOfWindow reports whether the closed window keeps a run from beginning. A run whose benchmark exists
+// continues to its end.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }

@@ -62,8 +62,8 @@ func stallInNamespace(seen facts) (plan, bool) {
 	}, seen.refused != ""
 }
 
-// stallAbandoned keeps a run from beginning while the abandon annotation is set, because the restore of its
-// changes would be abandoned. The annotation stays on a sweep until a person removes it.
+// stallAbandoned keeps a run ID from beginning or continuing while the abandon annotation is set, because the
+// restore of its changes would be abandoned. The annotation stays on a sweep until a person removes it.
 func stallAbandoned(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: stillAbandoned(seen.sweep)}, !seen.atWork() && seen.abandonRequested()
 }

@@ -28,15 +28,15 @@ const (
 // isLast reports whether the restore is complete after this part.
 func (p part) isLast() bool { return p == partAbandon || p == partLeavePool || p == partRelease }
 
-// restoring is the part of a restore's progress that neither Kubernetes nor Ceph shows, so it has to be
-// remembered. Only the method act changes it. The zero value is a restore that has not begun. After a restart of the manager, the restore begins with its first
-// part again.
+// restoring has those facts about the progress of a restore that the controller cannot read from Kubernetes
+// or Ceph. Only the method act and the methods that it calls change restoring. The zero value is a restore
+// that has not begun. After a restart of the manager, the restore begins with its first part again.
 type restoring struct {
 	since time.Time
 	// done has the parts that are complete.
 	done map[part]bool
-	// report is the latest report of the tuner. unrestarted names the OSDs that could not be restarted; "" if
-	// all have restarted.
+	// report is the tuner's latest report that was done. unrestarted names the OSDs that could not be restarted;
+	// "" if all have restarted or no OSD needs a restart.
 	report      tuning.Report
 	unrestarted string
 	settling    tuning.Settling
@@ -79,8 +79,9 @@ func endSwitching(seen facts) (part, bool) { return partEndSwitching, seen.switc
 // start with the sweep's value.
 const childrenFirst = 5 * time.Minute
 
-// endBenchmarks applies until childrenFirst has passed. After the restore of settings it applies again,
-// because the benchmarks use the pool.
+// endBenchmarks applies while benchmarks have to be removed, until childrenFirst has passed. If Ceph has no
+// values of the sweep, such as after the restore of settings, it applies without this limit, because the
+// benchmarks use the pool.
 func endBenchmarks(seen facts) (part, bool) {
 	since := seen.memory.restoring.since
 	early := since.IsZero() || seen.now.Sub(since) < childrenFirst

@@ -34,8 +34,9 @@ func keepWinner(seen facts) (plan, bool) {
 	}}, true
 }
 
-// keeps reports whether the winner's settings still have to be applied and kept, and may be. Status gets the
-// verdict only afterwards. So without a verdict in status, keeping continues, even after a suspension.
+// keeps reports whether the winner's settings still have to be applied and kept, and whether that is allowed
+// and possible. Status gets the verdict only afterwards. So without a verdict in status, keeping continues,
+// even after a suspension.
 func (f facts) keeps() bool {
 	if f.next.Action != sweep.Conclude || f.sweep.Spec.OnCompletion != v1alpha1.CompletionKeepBest ||
 		f.next.Conclusion.Winner == 0 || f.memory.cannotKeep || f.sweep.Status.Verdict != "" || !sweepspec.ChangesCeph(&f.sweep.Spec) ||

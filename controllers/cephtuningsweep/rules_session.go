@@ -9,9 +9,10 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// The rules of the design Interleaved. A session is first rehearsed without load: each configuration is
-// applied and proven once. Then a benchmark with one long phase runs, and a loop switches settings during
-// that phase. These rules do not apply to sweeps with the design Blocks.
+// The rules of the design Interleaved. Before the first session, each configuration is rehearsed: applied and
+// proven once without load. Before a later session, only the baseline is rehearsed again. Then a benchmark with
+// one long phase runs, and a loop switches settings during that phase. These rules do not apply to sweeps with
+// the design Blocks.
 
 // restoreVoidSession restores everything after a session that may have left Ceph with unknown
 // settings.
@@ -20,8 +21,8 @@ func restoreVoidSession(seen facts) (plan, bool) {
 		seen.sessions != nil && seen.memory.pauses == endsVoid && !seen.isJudged()
 }
 
-// removeSessions waits for the teardown of ended sessions' benchmarks, because all sessions use the same
-// scratch pool.
+// removeSessions waits for the teardown of ended sessions' benchmarks, because the scratch pools of all
+// sessions have the same name.
 func removeSessions(seen facts) (plan, bool) {
 	if seen.sessions == nil || seen.child != nil || len(seen.others) == 0 {
 		return plan{}, false
@@ -41,7 +42,7 @@ func enterSession(seen facts) (plan, bool) {
 }
 
 // isJudged reports whether the ledger entries of the current session are known, but not yet in status. That
-// happens if the write of status has failed.
+// happens if a later part of stepEnterSession, such as the write of status, has failed.
 func (f facts) isJudged() bool {
 	m := &f.memory.switching
 	return m.number == f.run() && m.entries != nil

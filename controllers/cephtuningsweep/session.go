@@ -302,8 +302,8 @@ func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	return proof.Proven(), err
 }
 
-// enterSession archives a session, removes its benchmark, and then enters the session into the ledger. If
-// another client has changed a setting, it ends the sweep instead.
+// enterSession archives a session if its loop began, removes its benchmark, and then enters the session into
+// the ledger. If another client has changed a setting, it ends the sweep instead.
 func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil {
@@ -368,7 +368,8 @@ func (f facts) sessionEntries(s *sessionMemory) (entries []sweepspec.SessionEntr
 }
 
 // sessionMiB returns how many MiB a session has written, from the prefill and the clients' rows. Without
-// rows, it estimates the MiB from the expected bytes and the share of the expected time that has passed.
+// rows, or before the loop has ended, it estimates the MiB from the expected bytes and the share of the
+// expected time that has passed.
 func (f facts) sessionMiB(s *sessionMemory) int64 {
 	if s.loop != nil && s.loop.hasEnded() && len(s.loop.evidence.Clients) > 0 {
 		return (f.sessions.Prefill() + s.loop.evidence.WrittenBytes(f.sessions.Writes())) >> 20
@@ -401,7 +402,7 @@ func (f facts) enteredSession(more ...sweepspec.SessionEntry) (effect, error) {
 }
 
 // voidInterrupted returns the effect that enters an interrupted session as void, for example after a
-// suspension.
+// suspension. If this process has not created the session's benchmark, the effect enters no session.
 func (f facts) voidInterrupted() (effect, error) {
 	s := f.memory.switching
 	f.memory.switching = sessionMemory{}

@@ -251,7 +251,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	spent := e.WrittenBytes(p.writes) >= p.bytes // The budget for writes is used up, so the session ends with its data so far.
+	spent := e.WrittenBytes(p.writes) >= p.bytes // The budget for writes is used up, so the session ends with the data that it has.
 	if !p.question.Quick {
 		l.saw(fmt.Sprintf("%d of %d pairs", pairs, p.pairs))
 		return spent || pairs >= p.pairs, nil

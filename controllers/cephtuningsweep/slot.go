@@ -72,7 +72,7 @@ func (r *Reconciler) applyConfiguration(ctx context.Context, seen facts) (effect
 
 // forbidden says why the next configuration must not be applied; "" if it may be applied. The plan was
 // checked when it was made. Since then, the administrator may have narrowed the bounds, or a user with edit
-// rights may have inserted other values.
+// rights may have inserted other values into the spec or into status.plan.
 func (r *Reconciler) forbidden(ctx context.Context, seen facts, about tuning.Known) (why string, err error) {
 	changes := changesOf(seen.sweep.Spec, seen.configuration().Values, about)
 	if about.Facts, err = tuning.ReadFacts(ctx, r.Ceph, seen.memory.connected.Observer, tuning.SettingsOf(changes)); err != nil {
@@ -136,7 +136,8 @@ func (r *Reconciler) wanted(ctx context.Context, seen facts, about tuning.Known)
 	return append(none, slices.Concat(holding(about.Journal, held), held, changesOf(spec, seen.configuration().Values, about))...), nil
 }
 
-// holding returns the changes in the journal that stop Ceph's own activity, except for the settings in again.
+// holding returns the changes in the journal that stop Ceph's own activity, except for the settings
+// in the parameter again.
 func holding(journal *tuning.Journal, again []tuning.Change) []tuning.Change {
 	var changes []tuning.Change
 	if journal == nil {

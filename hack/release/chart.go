@@ -13,8 +13,9 @@ import (
 
 func (r *release) chartArchive() string { return "cephtune-" + r.version + ".tgz" }
 
-// writeChart packs the chart with the release's version. It does not run "helm package", which stores the
-// current time, so that its archives always differ. Helm's library then reads the packed chart, as a check.
+// writeChart packs the chart with the release's version. It does not run "helm package": that stores the
+// current time, so no two of its archives would be equal. Helm's library then reads the packed chart, as a
+// check.
 func (r *release) writeChart() error {
 	from, err := loader.LoadDir(filepath.Join(r.root, "charts", "cephtune"))
 	if err != nil {
@@ -45,7 +46,8 @@ func (r *release) writeChart() error {
 	return r.write(r.chartArchive(), packed)
 }
 
-// versioned returns Chart.yaml with the release's version instead of the version of the checkout.
+// versioned returns Chart.yaml with the release's version instead of the version of the checkout. It also
+// sets the annotation that marks prereleases.
 func (r *release) versioned(text []byte) []byte {
 	for _, change := range []struct{ from, to string }{
 		{`(?m)^# The version of the next release\. This checkout is not released\.\n`, ""},

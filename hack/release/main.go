@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// release has the parameters of a release.
+// release has the flags of this program, and the facts about the commit from which it makes the release.
 type release struct {
 	version   string // without v
 	publisher string
@@ -54,8 +54,8 @@ func (r *release) downloads() string {
 	return "https://github.com/" + r.publisher + "/cephtune/releases/download"
 }
 
-// publishedBy replaces the account cephtune with the publisher in the addresses of images and of the GitHub
-// repository.
+// publishedBy replaces the account cephtune with the publisher in the addresses of images, of the chart and
+// of the GitHub repository.
 func (r *release) publishedBy(text []byte) []byte {
 	text = regexp.MustCompile(`\bghcr\.io/cephtune/`).ReplaceAll(text, []byte("ghcr.io/"+r.publisher+"/"))
 	return regexp.MustCompile(`\b(github|raw\.githubusercontent)\.com/cephtune/cephtune\b`).ReplaceAll(text, []byte("${1}.com/"+r.publisher+"/cephtune"))
@@ -96,7 +96,7 @@ const workName = ".work"
 // marker is the file that this program writes last. A folder with this file has a complete release.
 const marker = "SHA256SUMS"
 
-// prepare checks the parameters, reads the commit, and creates an empty folder.
+// prepare checks the flags, reads the commit, and creates an empty folder.
 func (r *release) prepare() error {
 	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`).MatchString(r.version) {
 		return fmt.Errorf("%q is not a version: write one such as 0.1.0 or 0.2.0-rc.1", r.version)
@@ -120,9 +120,9 @@ func (r *release) prepare() error {
 	return os.MkdirAll(r.work(), 0o755)
 }
 
-// emptyFolder removes the folder of an earlier release. It fails if the folder has a file that no release
-// has written. It skips this check for an interrupted release, which has the folder .work, but no checksums
-// yet.
+// emptyFolder removes the folder of an earlier release. It fails if the folder has an entry that no release
+// has written. It skips this check if the folder has the entry .work, because an interrupted release may
+// have no checksums yet.
 func emptyFolder(name string) error {
 	entries, err := os.ReadDir(name)
 	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
@@ -139,7 +139,8 @@ func emptyFolder(name string) error {
 	return os.RemoveAll(name)
 }
 
-// onlyReleased returns an error unless the folder's checksums list each entry of the folder.
+// onlyReleased returns an error unless the folder's checksums list each entry of the folder. The file with
+// the checksums itself need not be listed. A subfolder counts as listed if one of its files is.
 func onlyReleased(name string, entries []os.DirEntry) error {
 	sums, err := os.ReadFile(filepath.Join(name, marker))
 	if err != nil && !os.IsNotExist(err) {

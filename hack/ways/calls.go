@@ -14,9 +14,9 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// callsOf returns the calls between the functions of the module in root. It reads only the packages that
-// the programs import. A call through an interface or a variable counts as a call of every function that it
-// may reach.
+// callsOf returns the calls between the functions of the module in root. It reads only the programs and the
+// packages of the module that they import. A call through an interface or a variable counts as a call of
+// every function that it may reach.
 func callsOf(root string, programs ...string) (*graph, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -38,8 +38,8 @@ func callsOf(root string, programs ...string) (*graph, error) {
 	return graphOf(program, root, module+"/"), nil
 }
 
-// packagesOf returns the path of the module, and the paths of those of its packages that the programs
-// import.
+// packagesOf returns the path of the module, and the paths of the programs and of those packages of the
+// module that the programs import.
 func packagesOf(root string, programs []string) (module string, names []string, err error) {
 	mode := packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule
 	loaded, err := packages.Load(&packages.Config{Dir: root, Mode: mode}, programs...)

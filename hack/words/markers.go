@@ -6,7 +6,7 @@ import (
 )
 
 // markers matches the phrases that this program counts, also across line breaks. The last alternative
-// matches a sentence that begins with "What".
+// matches the word "What" at the beginning of a sentence, and after a colon or a semicolon.
 var markers = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`nobody`, `somebody`, `whoever`, `whom`, `beside`,
 	`(?:is|are|has)\s+none`, `of\s+which`, `of\s+what`,

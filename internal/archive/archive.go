@@ -49,8 +49,9 @@ type Run struct {
 	// Environment holds the circumstances on which the results depend, such as the versions and the
 	// settings of Ceph. It is the JSON form of quiescence.Detail.
 	Environment json.RawMessage `json:"environment,omitempty"`
-	// Placement says where the placement groups of the target's pools were when the run was prepared.
-	// CRUSH places the groups differently each time a scratch pool is created.
+	// Placement says where the placement groups of the target's pools were when the operator last read them:
+	// after it created the scratch pool or, for an existing pool, in the survey. CRUSH places the groups
+	// differently each time a scratch pool is created.
 	Placement []Placement `json:"placement,omitempty"`
 	// RawOutput is the policy for keeping the engines' outputs.
 	RawOutput v1alpha1.RawOutputPolicy `json:"rawOutput,omitempty"`
@@ -82,7 +83,7 @@ type Phase struct {
 	// last client; nil if unknown.
 	StartSpreadSeconds *float64 `json:"startSpreadSeconds,omitempty"`
 	// Observation holds the combined measurements of all clients; nil if a client has no usable
-	// result.
+	// result. The phase then has no OSDIO, SlowOSDs, Disturbances and Outage either.
 	Observation *figure.Observation `json:"observation,omitempty"`
 	// Background holds the figures of the background load while the phase was measured.
 	Background []figure.Figure `json:"background,omitempty"`
@@ -100,10 +101,10 @@ type Phase struct {
 	// quiescence.Disturbance.
 	Disturbances json.RawMessage `json:"disturbances,omitempty"`
 	// Outage has the durations and the clients' figures of the outage in this phase; nil without
-	// an outage.
+	// an outage, and if the outage was not measured.
 	Outage *Outage `json:"disruption,omitempty"`
-	// Space is the usage of the target's pools during the phase, from the sample with the most
-	// stored data.
+	// Space is the usage of the target's pools during the phase or up to 20 s after it, from the sample
+	// with the most stored data; nil without a sample that shows data.
 	Space *Space `json:"space,omitempty"`
 }
 
@@ -113,7 +114,7 @@ type Background struct {
 	SpecDigest string     `json:"specDigest,omitempty"`
 	StartTime  *time.Time `json:"startTime,omitempty"`
 	EndTime    *time.Time `json:"endTime,omitempty"`
-	// Observation covers the whole duration of the load; nil if nothing was measured.
+	// Observation covers the whole duration of the load; nil without a usable result.
 	Observation *figure.Observation `json:"observation,omitempty"`
 	// WholeRun says that the engine reported no time series. Each phase then has the load's figures of
 	// the whole run.
@@ -162,12 +163,14 @@ type OSDIO struct {
 }
 
 // SlowOSD is an OSD that was slower than its peers. Its peers are the other OSDs of its device class
-// that serve the target and reported latencies. For a claim, all OSDs count as serving the target.
+// that serve the target and reported commit latencies at least twice, with a median above 0. For a claim,
+// all OSDs count as serving the target.
 type SlowOSD struct {
 	ID          int    `json:"id"`
 	DeviceClass string `json:"deviceClass,omitempty"`
-	// CommitSeconds is the median of the OSD's commit latencies during the phase. PeersSeconds is the
-	// median of CommitSeconds over the OSD and its peers. Peers is the number of peers.
+	// CommitSeconds is the median of the OSD's commit latencies during the phase and for five seconds after
+	// it. PeersSeconds is the median of CommitSeconds over the OSD and its peers. Peers is the number of
+	// peers.
 	CommitSeconds float64 `json:"commitSeconds"`
 	PeersSeconds  float64 `json:"peersSeconds"`
 	Peers         int     `json:"peers"`
@@ -190,8 +193,8 @@ type Work struct {
 	PeersBytesPerSecond      float64 `json:"peersBytesPerSecond"`
 }
 
-// Relative returns the operations of the OSD divided by those of its peers. It returns false for a nil
-// Work, and if the peers did no operations.
+// Relative returns OperationsPerSecond divided by PeersOperationsPerSecond. It returns false for a nil
+// Work, and if PeersOperationsPerSecond is 0.
 func (w *Work) Relative() (float64, bool) {
 	if w == nil || w.PeersOperationsPerSecond <= 0 {
 		return 0, false

@@ -152,8 +152,8 @@ func Labels(benchmark string) map[string]string {
 }
 
 // Prune returns the names of the ConfigMaps to delete, sorted. It keeps the ConfigMaps of the latest
-// sessions: as many sessions as keep says, but at least one. It skips ConfigMaps of other owners, and
-// ConfigMaps without [LabelSession].
+// sessions. The argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps of other
+// owners, and ConfigMaps without [LabelSession].
 func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
 	type member struct {
 		name    string

@@ -21,12 +21,12 @@ const (
 	DropClientHistograms Part = "clientHistograms"
 	// DropOSDLatencies drops the latencies and the client I/O of the OSDs.
 	DropOSDLatencies Part = "osdLatencies"
-	// DropSeries drops the time series of all clients together.
+	// DropSeries drops the combined time series of all clients, and the series of the background load.
 	DropSeries Part = "series"
 	// DropClientResults drops each client's result.
 	DropClientResults Part = "clientResults"
-	// DropHistograms drops the latency histograms of all clients together. Without them, percentiles of
-	// several runs cannot be combined.
+	// DropHistograms drops the combined latency histograms of all clients, and the histograms of the
+	// background load. Without them, percentiles of several runs cannot be combined.
 	DropHistograms Part = "histograms"
 )
 
@@ -72,8 +72,8 @@ func (p Part) from(document *Run) bool {
 	return dropped
 }
 
-// fromBackground drops the part from the background load. The load has only one client, so its archive
-// has no separate series, histograms or results of clients.
+// fromBackground drops the part from the background load. The load has only one client. If the load has an
+// observation, the archive therefore has no separate series, histograms or result of that client.
 func (p Part) fromBackground(b *Background) (dropped bool) {
 	switch {
 	case b == nil:

@@ -49,7 +49,7 @@ func (e *VersionError) Error() string {
 // Marshal writes a run as compressed JSON of at most [MaxBytes]. The same run always gives the same
 // bytes. Marshal omits outputs that run.RawOutput does not keep. If the document is too large, Marshal
 // drops [Parts] in their order. It does not change the run. It fails if a result has impossible
-// figures, if the run has no number, or if the document is too large even without all Parts.
+// figures, if the run has no number, or if the document is too large even after all Parts were dropped.
 func Marshal(run *Run) ([]byte, error) { return marshal(run, MaxBytes) }
 
 func marshal(run *Run, limit int) ([]byte, error) {

@@ -7,7 +7,8 @@ import (
 )
 
 // Outage is the cost of the outage in one run. It says how long the cluster took to recover, and has the
-// clients' figures before, during and after the outage.
+// clients' figures before, during and after the outage. Figures of a part that the outage did not reach are
+// absent.
 type Outage struct {
 	// StopTime is when the OSDs were marked down.
 	StopTime *metav1.Time `json:"stopTime,omitempty"`
@@ -16,9 +17,9 @@ type Outage struct {
 	// another.
 	NoupUnsetTime *metav1.Time `json:"noupUnsetTime,omitempty"`
 
-	// SecondsToOut is the time from StopTime until Ceph had marked the OSDs out; "" if the outage did
-	// not wait for that. SecondsToBackfilled is the time from then until all placement groups had all
-	// their copies on other OSDs; "" if noup was unset before that.
+	// SecondsToOut is the time from StopTime until Ceph had marked the OSDs out; "" if the outage did not
+	// wait for that, or ended earlier. SecondsToBackfilled is the time from then until all placement groups
+	// had all their copies on other OSDs; "" if noup was unset before that.
 	SecondsToOut        v1alpha1.Decimal `json:"secondsToOut,omitempty"`
 	SecondsToBackfilled v1alpha1.Decimal `json:"secondsToBackfilled,omitempty"`
 
@@ -51,9 +52,10 @@ type Outage struct {
 // WindowName names a part of a phase with an outage.
 type WindowName string
 
-// These are the windows, in chronological order. For the clients' figures, each window ends two seconds
-// early, because the clients' clocks may lag behind. So the first second of an outage never counts for
-// WindowBefore.
+// These are the windows, in chronological order. For the clients' figures, each window except WindowAfter ends
+// two seconds early, because a client's time series may begin up to two seconds later than planned. So the
+// first second of an outage never counts for WindowBefore. If the outage does not progress, its current window
+// lasts to the end of the phase.
 const (
 	// WindowBefore lasts until the OSDs are marked down.
 	WindowBefore WindowName = "Before"
@@ -81,7 +83,7 @@ type OutageWindow struct {
 	// LatencyP50 and LatencyP99 are the median and the 99th percentile of the operations' latencies, in
 	// seconds. They cover the spans of five seconds that end in the window. They are absent if the phase has
 	// no rate limit, or if it measures for more than 30m. They are also absent if the rate allows a client
-	// more than two million operations in a direction.
+	// more than two million operations in a direction, or if a client could not report them.
 	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`
 

@@ -22,8 +22,9 @@ const SessionKey = "session.json.gz"
 // LabelSwitchedSession labels a session's ConfigMap with the number of the session.
 const LabelSwitchedSession = "cephtune.dev/switched-session"
 
-// SwitchedSession is one session of a sweep: a long phase under whose load settings were switched. With
-// the sweep's spec and plan, it suffices to compute the session's entries in the ledger.
+// SwitchedSession is one session of a sweep: a long phase under whose load settings were switched. From it and
+// the sweep's spec and plan, the session's entries in the ledger can be computed again. If the sweep has
+// constraints, this needs a document without dropped parts.
 type SwitchedSession struct {
 	// SchemaVersion is always [SchemaVersion] in a document.
 	SchemaVersion int `json:"schemaVersion"`
@@ -135,10 +136,10 @@ func (s *SwitchedSession) checkEvidence() error {
 // Number counts the sessions of a sweep, from 1.
 func (s *SwitchedSession) Number() int { return s.Evidence.Plan.Number }
 
-// Summarize computes the summary of the session again: from the clients' figures, or from Counted if a
-// part was dropped. has is false before the first look of a sweep with looks. The error wraps
-// [session.ErrVoid] for a void session, and [session.ErrNotKept] if a part was dropped and the question
-// has constraints.
+// Summarize computes the summary of the session again: from the clients' figures, or from Counted if a part
+// was dropped. Its second result is false before the first look of a sweep with looks, and with an error. The
+// error wraps [session.ErrVoid] for a void session, and [session.ErrNotKept] if a part was dropped and the
+// question has constraints.
 func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary, has bool, err error) {
 	if len(s.Dropped) == 0 || s.Evidence.Record.Void != "" {
 		return s.Evidence.Summarize(q)
@@ -154,8 +155,8 @@ func (s *SwitchedSession) Summarize(q session.Question) (summary session.Summary
 }
 
 // Dwells computes the ratio of a session of dwells again. A dwell is four minutes with one setting.
-// candidate is the index of the configuration that the session compares with the baseline. is reports
-// whether the session consists of dwells.
+// The second result is the index of the configuration that the session compares with the baseline. The third
+// result reports whether the session consists of dwells; if not, the other results are zero.
 func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidate int, is bool, err error) {
 	if !s.Evidence.Plan.Dwells {
 		return k, 0, false, nil
@@ -168,8 +169,8 @@ func (s *SwitchedSession) Dwells(q session.Question) (k stats.Contrast, candidat
 	return k, s.Evidence.Plan.Candidate(), true, err
 }
 
-// SessionMap returns an immutable ConfigMap for a session, and adds labels to the ConfigMap's own
-// labels. The name should depend only on the sweep, its run ID and the session's number. Then a second
+// SessionMap returns an immutable ConfigMap for a session. The ConfigMap has the given labels in addition to
+// its own labels. The name should depend only on the sweep, its run ID and the session's number. Then a second
 // write after a crash fails with AlreadyExists.
 func SessionMap(sweep *v1alpha1.CephTuningSweep, s *SwitchedSession, name string, labels map[string]string) (*corev1.ConfigMap, error) {
 	document := *s

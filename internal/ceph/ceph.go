@@ -63,10 +63,11 @@ type Client interface {
 	// ConfigHelp is `ceph config help OPTION`: the type and the limits of an option. If this Ceph release
 	// does not have the option, Known of the result is false, and the error is nil.
 	ConfigHelp(ctx context.Context, at Connection, option string) (*OptionHelp, error)
-	// RunningConfig is `ceph config show-with-defaults` for each of at most 256 OSDs, in the order of osds.
-	// It returns the values that each OSD runs with, for at most 64 options. Options that the OSD does not
-	// have are left out. If an OSD is down or unknown to ceph-mgr, its result has Error set. ceph-mgr learns
-	// of a changed value within some seconds.
+	// RunningConfig is `ceph config show-with-defaults` for each of at most 256 OSDs. It returns the values
+	// that each OSD runs with, for at most 64 options. The results have the same order as the slice osds.
+	// Options that the OSD does not have are left out. If the command fails for an OSD, for example because
+	// the OSD is down or unknown to ceph-mgr, the result of that OSD has Error set. ceph-mgr learns of a
+	// changed value within some seconds.
 	RunningConfig(ctx context.Context, at Connection, osds []int, options []string) ([]Running, error)
 	// Balancer is `ceph balancer status`: whether the balancer is on, its mode and its plans.
 	Balancer(ctx context.Context, at Connection) (*Balancer, error)
@@ -94,8 +95,8 @@ type Client interface {
 	Images(ctx context.Context, at Connection, pool, prefix string) ([]string, error)
 	// RemoveImage removes an image with its snapshots. A missing image is no error.
 	RemoveImage(ctx context.Context, at Connection, pool, image string) error
-	// Objects lists at most limit RADOS objects of a pool and namespace: those whose names begin with
-	// prefix. The limit is 1 to 10000.
+	// Objects lists RADOS objects of a pool and namespace whose names begin with prefix. The argument limit,
+	// 1 to 10000, is the largest number of objects that it lists.
 	Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error)
 	// RemoveObjects removes objects. Missing objects are no error.
 	RemoveObjects(ctx context.Context, at Connection, pool, namespace string, objects []string) error

@@ -34,8 +34,8 @@ func NewCLI(folder string) (*CLI, error) {
 	return &CLI{connections: kept, fences: newFences(), conversations: &conversations{with: map[counterpart]*conversation{}}}, nil
 }
 
-// Ask makes the CLI call permit before it sets or unsets an option of OSDs or of a pool. To restore an
-// option, the CLI does not call permit. Call Ask before the first verb.
+// Ask makes the CLI call the function permit before it sets or unsets an option of OSDs or of a pool. Before it
+// restores an option, the CLI does not call the function. Call Ask before the first verb.
 func (c *CLI) Ask(permit Permit) { c.permit = permit }
 
 // RemoveIdle removes the files of keys that were not used for ten minutes. It also forgets conversations
@@ -220,7 +220,7 @@ func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string
 	return err
 }
 
-// Objects implements Client. It ends rados once it has limit names.
+// Objects implements Client. It ends rados once it has as many names as the argument limit says.
 func (c *CLI) Objects(ctx context.Context, at Connection, pool, namespace, prefix string, limit int) ([]string, error) {
 	if err := errors.Join(named("a pool", pool, poolName), ownObjects(namespace, prefix)); err != nil {
 		return nil, err
@@ -284,7 +284,8 @@ func isRemovalOf(message, name string) bool {
 	return found && strings.HasPrefix(before, "error removing ") && (strings.HasSuffix(before, "/") || strings.HasSuffix(before, ">"))
 }
 
-// matching is a writer that collects up to limit lines that begin with prefix, and then calls enough.
+// matching is a writer that collects lines that begin with prefix. Once it has as many lines as the field
+// limit says, it calls the function enough.
 type matching struct {
 	prefix  string
 	limit   int

@@ -34,7 +34,8 @@ const (
 	radosProgram program = "rados"
 )
 
-// command is one execution of a program. Errors name the command by its verb.
+// command is one execution of a program. The field verb holds the words with which errors name the command, such
+// as "osd dump" or "rbd rm".
 type command struct {
 	program program
 	verb    string
@@ -45,7 +46,8 @@ type command struct {
 	stdout io.Writer
 }
 
-// ceph executes the ceph command verb, such as "osd dump", with the arguments args.
+// ceph executes a command of the program ceph. The words of the command, such as "osd dump", are in verb, and
+// its arguments in args.
 func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...string) ([]byte, error) {
 	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
 }
@@ -91,7 +93,8 @@ func (c *CLI) process(ctx context.Context, p program, args []string) *exec.Cmd {
 	return cmd
 }
 
-// commandLine returns a verb as a user types it. Only verbs of rbd and rados begin with the program's name.
+// commandLine returns a command as a user types it, from the words in the field verb of a command. Only the words
+// of rbd and rados begin with the program's name.
 func commandLine(verb string) string {
 	for _, other := range []program{rbdProgram, radosProgram} {
 		if strings.HasPrefix(verb, string(other)+" ") {
@@ -112,9 +115,8 @@ func inTime(ctx context.Context, verb string) error {
 }
 
 // patience returns options that make Ceph's libraries give up before the command is killed, if the deadline is
-// not shorter than a few seconds. They report what
-// they waited for only when they give up. By default, they wait five minutes for monitors, and forever for
-// an OSD, even for an OSD that refuses the key.
+// at least a few seconds away. Only when the libraries give up do they report what they waited for. By default,
+// they wait five minutes for monitors, and forever for an OSD, even for an OSD that refuses the key.
 func patience(ctx context.Context, p program) []string {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -142,7 +144,8 @@ func environment(environ []string) []string {
 	return kept
 }
 
-// failure returns an *Error, unless the context has ended or the command could not be executed.
+// failure returns an *Error, unless the context has ended, the command could not be executed, or its output
+// could not be read.
 func failure(ctx context.Context, verb string, err error, stderr string, stdout []byte) error {
 	message := withoutLog(stderr)
 	if message == "" {
@@ -203,8 +206,8 @@ func errnoOf(status int, message string) int {
 	return 0
 }
 
-// limited passes on at most left bytes. Further bytes cause an error if refuse is set; otherwise limited
-// drops them.
+// limited is a writer that passes on bytes until the number in the field left is used up. Further bytes cause an
+// error if refuse is set; otherwise limited drops them.
 type limited struct {
 	to     io.Writer
 	left   int

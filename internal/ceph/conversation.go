@@ -16,8 +16,9 @@ import (
 const (
 	// unusedFor is how long a process may wait for a question before it is ended.
 	unusedFor = 15 * time.Second
-	// longestConversation limits the age of a process. When Ceph's administrator changes a key or its caps,
-	// an open process continues with the old key and the old caps.
+	// longestConversation limits the age of a process: the process is ended after the first answer that it
+	// gives at a greater age. When Ceph's administrator changes a key or its caps, an open process continues
+	// with the old key and the old caps.
 	longestConversation = time.Minute
 )
 
@@ -123,7 +124,7 @@ func (c *conversations) endAll() {
 }
 
 // ask asks one question, and starts a process if none runs. If the process gives no valid answer in time,
-// ask ends it. Otherwise, its later output could be taken for the answer to the next question. ask also ends
+// ask ends it, because its later output could be taken for the answer to the next question. ask also ends
 // a process that is older than longestConversation.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {

@@ -11,7 +11,7 @@ import (
 // highest seen, or whose deadline has passed. Each manager has its own sidecar, and a sidecar that ends
 // loses the epochs. So epochs do not protect against changes through another sidecar, but deadlines do.
 // Every change ends at most LongestChange after its process requested the lock. A process that takes over
-// the lock waits for LongestChange before it changes anything.
+// the lock waits that long before it changes anything.
 type fences struct {
 	mu    sync.Mutex
 	known map[string]*fenced // by FSID

@@ -36,7 +36,7 @@ func (e *UnreadableKeyError) Error() string {
 
 // NewerKey reports whether a key is of a type that only Ceph 20 and newer can read.
 func NewerKey(key string) bool {
-	// An error needs no report here: [Connection.valid] refuses malformed keys.
+	// An error needs no report here: [Connection.valid] or Ceph's commands refuse malformed keys.
 	raw, err := base64.StdEncoding.DecodeString(key)
 	return err == nil && len(raw) >= 2 && binary.LittleEndian.Uint16(raw) > keyTypeAES
 }

@@ -61,7 +61,8 @@ func ownImage(name string) error {
 	return nil
 }
 
-// ownObjects refuses objects if neither their RADOS namespace nor their name begins with ownPrefix.
+// ownObjects refuses an invalid RADOS namespace. It also refuses objects if neither their RADOS namespace nor
+// their name begins with ownPrefix. A name may have benchPrefix before ownPrefix.
 func ownObjects(namespace, name string) error {
 	if namespace != "" {
 		if err := named("a RADOS namespace", namespace, poolName); err != nil {

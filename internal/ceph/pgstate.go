@@ -40,8 +40,8 @@ func (s PGState) IsClean() bool {
 func (s PGState) IsUnclean() bool { return !s.IsClean() }
 
 // IsInactive reports whether a placement group is not active, so that its clients wait. A stale placement
-// group counts as inactive, because its primary may be gone. A remapped placement group does not count,
-// because its temporary OSDs serve it. An unknown placement group does not count either.
+// group counts as inactive, because its primary may be gone. A placement group that is active and remapped does
+// not count, because its temporary OSDs serve it. An unknown placement group does not count either.
 func (s PGState) IsInactive() bool {
 	return !s.IsUnknown() && (!s.has("active") || s.has("stale"))
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // Tuner has the verbs that change settings of Ceph. Each verb carries a Fence. The verb fails with a
-// *FencedError if the lock was taken over, or if the deadline of the Fence has passed. Each verb is
-// idempotent: setting a value again succeeds, and so does removing a missing value. If the answer to a verb
-// was lost, the change may still take effect, but at most LongestChange after the request for the lock.
+// *FencedError if the sidecar has seen a higher epoch, or if the deadline of the Fence has already passed. Each
+// verb is idempotent: setting a value again succeeds, and so does removing a missing value. Only MarkOSDsDown
+// is not idempotent for OSDs without the flag noup. If the answer to a verb was lost, the change may still take
+// effect, but at most LongestChange after the request for the lock.
 type Tuner interface {
 	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
 	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
@@ -56,12 +57,12 @@ const (
 const FlagNoUp = "noup"
 
 const (
-	// LongestChange is how long after the request for a lock a change under that lock may still take effect.
-	// A process that takes over the lock waits this long, and then reads the settings again. So does a
-	// process that got no answer to a change.
+	// LongestChange is the longest time between the request for a lock and the moment at which a change under
+	// that lock takes effect. A process that takes over the lock waits this long, and then reads the settings
+	// again. So does a process that got no answer to a change.
 	LongestChange = 30 * time.Second
-	// ChangeTime is how long after the request for the lock a change may run; then its command is killed. In
-	// the rest of LongestChange, monitors may still carry out requests that they received before.
+	// ChangeTime is the time from the request for the lock until the command of a change is killed. In the
+	// rest of LongestChange, monitors may still carry out requests that they received before.
 	ChangeTime = LongestChange - 5*time.Second
 	// maxValue is the greatest length of the value of an option, in bytes.
 	maxValue = 1024
@@ -103,7 +104,7 @@ type FencedError struct{ Message string }
 func (e *FencedError) Error() string { return e.Message }
 
 // Unsure reports whether a change that ended with an error may have taken effect, or may do so later. It
-// returns false if Ceph refused the change or was not asked.
+// returns false if the error proves that Ceph refused the change or was not asked.
 func Unsure(err error) bool {
 	if err == nil {
 		return false

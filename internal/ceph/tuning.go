@@ -279,7 +279,9 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	return &m.Pools[found], nil
 }
 
-// takes returns an error for a placement that Ceph would refuse, or would accept and then drop.
+// takes returns an error if the pool does not have the placement group, or if the placement does not name as
+// many different OSDs as the pool has copies or chunks. Ceph would refuse such a placement, or would accept and
+// then drop it.
 func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {
@@ -368,8 +370,8 @@ func tunablePool(pool string) error {
 	return nil
 }
 
-// neverPoolOption reports whether changing an option could move, resize or endanger a pool's data. The
-// administrator cannot permit such a change, but restoring is allowed.
+// neverPoolOption reports whether an option of a pool is never changed. Changing these options could move,
+// resize or endanger a pool's data. The administrator cannot permit such a change, but restoring is allowed.
 func neverPoolOption(option string) bool {
 	return slices.Contains([]string{
 		"size", "min_size", "crush_rule", "pgp_num", "pgp_num_actual", "pg_num_actual",

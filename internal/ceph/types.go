@@ -14,8 +14,8 @@ type Error struct {
 	Verb string `json:"verb"`
 	// Errno is the positive error number, such as 13 for EACCES; 0 if it is not known.
 	Errno int `json:"errno,omitempty"`
-	// Message is Ceph's message, without lines of its log and without the key. If Ceph printed nothing, it
-	// is the exit status.
+	// Message is Ceph's message, without the key, and without lines of Ceph's log unless Ceph printed nothing
+	// else. If Ceph printed nothing at all, Message is the exit status.
 	Message string `json:"message"`
 }
 
@@ -41,9 +41,9 @@ func (e *Error) Unwrap() []error {
 	}
 }
 
-// Denied reports whether Ceph refused the verb because the caps of the key do not allow it. It returns false
-// if Ceph does not know the key, for example because the key was just replaced. Ceph returns EACCES in both
-// cases.
+// Denied reports whether Ceph refused the verb with EACCES because the caps of the key do not allow it. It
+// returns false if Ceph does not know the key, for example because the key was just replaced. Ceph returns
+// EACCES in that case, too.
 func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }

@@ -37,8 +37,8 @@ func Types() []string {
 }
 
 // Canonical returns the text in which Ceph stores a value of a type. If the text is not a value of the type,
-// the error says why. For example, Ceph stores the size 4M as 4194304, the float 0.95 as 0.950000, and 1h in
-// seconds as 3600. K means 1000 for an int and 1024 for a size.
+// or the type is not Known, the error says so. For example, Ceph stores the size 4M as 4194304, the float
+// 0.95 as 0.950000, and 1h in seconds as 3600. K means 1000 for an int and 1024 for a size.
 func Canonical(valueType, text string) (string, error) {
 	switch valueType {
 	case Int, Uint:
@@ -98,7 +98,8 @@ func boolean(text string) (string, error) {
 
 var withUnit = regexp.MustCompile(`^(-?\d+)(?:([KMGTPE])([iB]?)|B)?$`)
 
-// whole parses a whole number with an optional unit, such as K. One K is base, one M is base times base.
+// whole parses a whole number with an optional unit, such as K. The argument base is the value of one K; one
+// M is base times base.
 func whole(text string, base int64, positive bool) (string, error) {
 	wrong := fmt.Errorf("%q is not a whole number", text)
 	parts := withUnit.FindStringSubmatch(text)

@@ -21,9 +21,9 @@ const sessionPrefix = scratchpool.ImagePrefix
 // creates.
 type Session struct {
 	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
-	// has 19 characters, because it begins the host names of pods, which rados bench truncates
-	// after 29 characters. A name is so short that a user can find a run ID that yields the name of
-	// another session. So keys are not derived from the name, unless KeyedByName is true.
+	// has 19 characters (22 for a background load), because it begins the host names of pods, which rados
+	// bench truncates after 29 characters. A name is so short that a user can find a run ID that yields the
+	// name of another session. So keys are not derived from the name, unless KeyedByName is true.
 	Name string
 	// UID is the UID of the owner, and RunID the run ID of the session. Both are empty for a
 	// background load.

@@ -15,12 +15,12 @@ import (
 // RequestTimeout is the timeout of one request to a runner.
 const RequestTimeout = 10 * time.Second
 
-// Each calls ask for all given runners concurrently, with RequestTimeout. When all calls have
+// Each calls the function ask for all given runners concurrently, with RequestTimeout. When all calls have
 // ended, it returns the first error.
 func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Context, client int, c runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	var group errgroup.Group // No shared context: one failure must not cancel the other calls.
+	var group errgroup.Group // Not errgroup.WithContext: one failure must not cancel the other calls.
 	for i, view := range runners {
 		group.Go(func() error {
 			if err := ask(ctx, i, view.Client); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
-// Followers follow the runners of a session by long polls, and call news when a runner has news.
-// They are safe for concurrent use.
+// Followers follow the runners of a session by long polls. They call the function news when a runner reports
+// something new, stops answering, or answers again. They are safe for concurrent use.
 type Followers struct {
 	dial    Dial
 	now     func() time.Time
@@ -66,7 +66,7 @@ type View struct {
 }
 
 // Unreachable returns the error of the first runner in the list that does not answer; nil if all
-// answer. since is the earliest time at which a runner stopped answering.
+// answer. Its first result is the earliest time at which such a runner stopped answering.
 func Unreachable(runners []View) (since time.Time, why error) {
 	for _, view := range runners {
 		if view.Err == nil {

@@ -22,7 +22,7 @@ type Jobs struct {
 	Reader client.Reader // without a cache
 }
 
-// Get returns a Job, or nil if it does not exist. Callers pass existed if this process has seen the Job
+// Get returns a Job, or nil if it does not exist. Callers set existed to true if this process has seen the Job
 // before: then Get does not trust a cache without the Job, and also reads from the API server.
 func (j Jobs) Get(ctx context.Context, key types.NamespacedName, existed bool) (*batchv1.Job, error) {
 	job := &batchv1.Job{}

@@ -30,7 +30,7 @@ const (
 	maxLogBytes = 16 << 20
 )
 
-// Log is the content of a client's log so far. It keeps reports even after the kubelet has removed
+// Log holds the reports that were read from a client's log. It keeps them even after the kubelet has removed
 // their lines.
 type Log struct {
 	Reports  map[string]*task.Report

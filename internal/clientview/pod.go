@@ -13,7 +13,8 @@ func PodEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// Eviction describes why Kubernetes ended a pod; "" if Kubernetes did not end it.
+// Eviction describes the disruption by which Kubernetes ended a pod, such as an eviction or a preemption; ""
+// without a disruption.
 func Eviction(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {

@@ -107,7 +107,7 @@ func AllEnded(pods []corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !PodEnded(&pod) })
 }
 
-// Addresses returns the addresses of the running pods, by client.
+// Addresses returns the addresses of the running pods, by client. Pods that are being deleted do not count.
 func Addresses(pods []corev1.Pod) map[int]string {
 	addresses := map[int]string{}
 	for i := range pods {

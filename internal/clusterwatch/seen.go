@@ -29,7 +29,8 @@ func (v View) OSDLatencies(start, end time.Time) []archive.OSDSample {
 	return samples
 }
 
-// OSDIO returns all samples of the client I/O of OSDs.
+// OSDIO returns one Look for each Extra, with the client I/O of OSDs. A Look has no OSDs if that I/O was not
+// read.
 func (v View) OSDIO() []slowosd.Look {
 	var looks []slowosd.Look
 	for _, x := range v.Extras {

@@ -66,7 +66,7 @@ type Survey struct {
 	Config   []ceph.ConfigEntry
 	PGs      []ceph.PG
 	Tree     []ceph.OSDLocation
-	// CacheBytes is how many bytes all OSDs together may cache.
+	// CacheBytes is how much memory all OSDs together may use, mostly for caches: see [ceph.CacheBytes].
 	CacheBytes int64
 }
 
@@ -74,15 +74,16 @@ type Survey struct {
 type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	// io is the client I/O of OSDs during a run; nil between runs, and if Ceph did not report it.
+	// io is the client I/O of OSDs during a run; nil between runs, if Ceph did not report it, and during
+	// the pause askIOAgain after that.
 	io []ceph.OSDIO
 	DF *ceph.DF
 	// OSDs is read only between runs; nil during a run.
 	OSDs []ceph.OSD
 }
 
-// New returns a Watch that connects through the function to. Run calls news after each attempt to take a
-// sample.
+// New returns a Watch that gets its connections from the given Connect function. Run calls the function news
+// after each attempt to take a sample.
 func New(c ceph.Client, to Connect, now func() time.Time, news func()) *Watch {
 	return &Watch{ceph: c, connect: to, now: now, news: news, hurry: make(chan struct{}, 1), between: true, strays: true}
 }
@@ -112,8 +113,8 @@ func (w *Watch) Soon() {
 }
 
 // LookBetweenRuns sets whether the session is between two runs. Between runs, the Watch also queries the
-// free space of each OSD and, with strays, stray PGs. Both queries are too expensive during a run: Ceph
-// reads figures of all OSDs or PGs for them.
+// free space of each OSD. If the parameter strays is set, it also queries stray PGs, which OSDs still have
+// to remove. Both queries are too expensive during a run: Ceph reads figures of all OSDs or PGs for them.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
@@ -172,7 +173,8 @@ func latest[T any](all []T, limit int) []T {
 	return all[max(0, len(all)-limit):]
 }
 
-// surveyEvery is the shortest time between two surveys.
+// surveyEvery is the shortest time from a successful survey to the next one. A failed survey is repeated with
+// the next sample.
 const surveyEvery = 15 * time.Second
 
 // SurveyAgain requests a new survey. A session calls it while something in the survey prevents its next
@@ -254,7 +256,7 @@ func isIdle(pool ceph.PoolIO) bool {
 	return pool.ReadOperationsPerSecond+pool.WriteOperationsPerSecond == 0
 }
 
-// osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the run: an
+// osdIO reads the client I/O of OSDs; nil without an answer. A missing answer does not fail the sample: an
 // older Ceph may not have the command, or a module of ceph-mgr may be broken.
 func (w *Watch) osdIO(ctx context.Context, at ceph.Connection) []ceph.OSDIO {
 	w.mu.Lock()

@@ -55,8 +55,8 @@ func (s Session) duringPhases(run *archive.Run, id string) (wrong string) {
 }
 
 // whileMeasured returns the start and end of a phase's measurement, in seconds since the background load
-// began. It uses times by the manager's clock. If a restart of the manager has lost them, it uses times by
-// the nodes' clocks, which may differ from each other.
+// began. It uses times by the manager's clock. If the manager does not have them, for example after a
+// restart, it uses times by the nodes' clocks, which may differ from each other.
 func (s Session) whileMeasured(background, phase string, timing engine.Timing) (from, to float64) {
 	began, start, end := s.Notes.StartedAt[background], s.Notes.StartedAt[phase], s.Notes.EndedAt[phase]
 	if began.IsZero() || start.IsZero() {

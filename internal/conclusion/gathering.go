@@ -31,7 +31,8 @@ type Reporter interface {
 // Reports has the clients' reports on one run.
 type Reports struct {
 	// Phases has the reports on the run's phases, in order, up to the last phase that has ended. The reports
-	// on a phase that failed or was aborted may say why.
+	// on a phase that failed or was aborted may say why. A failed phase is missing if one of its reports was
+	// lost.
 	Phases []*Gathered
 	// Background is the report on the background load. It is nil without such a load, or if the load has not
 	// ended.

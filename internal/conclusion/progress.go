@@ -20,7 +20,7 @@ type Progress struct {
 	Repetitions int32
 	// RunDuration is the planned duration of a run; 0 if unknown.
 	RunDuration time.Duration
-	// Step describes the current work; "" keeps the text in status.
+	// Step describes the current work. "" keeps the text in status until the benchmark has ended.
 	Step string
 }
 
@@ -60,7 +60,8 @@ func (p Progress) estimate(s v1alpha1.CephBenchmarkStatus, ended int32) *metav1.
 	return new(metav1.NewTime(p.Now.Add(left).Truncate(time.Second)))
 }
 
-// firstStart returns when the first run began, or else when the session began; Now if both are unknown.
+// firstStart returns the start of the first run whose start is known, or else that of the session; Now if both
+// are unknown.
 func (p Progress) firstStart(s v1alpha1.CephBenchmarkStatus) time.Time {
 	for _, run := range s.Runs {
 		if run.StartTime != nil {

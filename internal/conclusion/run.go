@@ -188,8 +188,9 @@ func invalid(run *archive.Run) string {
 	return "Other"
 }
 
-// disturbedBy returns the first kind of disturbance that makes a phase invalid; "" if no disturbance does. It
-// reads the archived form, so a run that is read from the archive after a crash gets the same reason.
+// disturbedBy returns the kind of the first disturbance in a phase that makes the run invalid; "" if no
+// disturbance does. It reads the archived form, so a run that is read from the archive after a crash gets the
+// same reason.
 func disturbedBy(p archive.Phase) quiescence.Kind {
 	var disturbances []quiescence.Disturbance
 	if len(p.Disturbances) == 0 || json.Unmarshal(p.Disturbances, &disturbances) != nil {
@@ -224,7 +225,8 @@ func (r Run) Kept() Run {
 	return kept
 }
 
-// Entry returns the run's entry in status. The argument results names the archived results.
+// Entry returns the run's entry in status. The parameter results is the name of the ConfigMap with the
+// archived results.
 func (r Run) Entry(results string) v1alpha1.BenchmarkRun {
 	run := v1alpha1.BenchmarkRun{
 		Number: r.Number, State: r.State, Reason: ellipsis.Cut(r.Reason, 128), InitialState: r.InitialState, Results: results,

@@ -63,9 +63,9 @@ func (s Session) Workload() reference.Workload {
 	return w
 }
 
-// phaseDigest returns a digest of all that defines a phase's workload: specification, number and resources of
-// clients, dataset, image, claim and outage. Equal workloads have equal digests. Pools, OSDs, nodes and the
-// background load belong to the environment instead.
+// phaseDigest returns a digest of a phase's workload: specification, number and resources of clients, dataset,
+// image, claim and outage. Equal workloads have equal digests. Pools, OSDs, nodes, the background load, the
+// initial state of the data and the treatment of the OSDs' caches belong to the environment instead.
 func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 	asked := struct {
 		Phase     v1alpha1.Phase

@@ -92,7 +92,8 @@ func find(matches func(Format) bool) (Format, bool) {
 }
 
 // Parse recognises the format of an output and parses the output. The result's Source names the format.
-// [parse.Format] describes the errors.
+// [parse.Format] describes the errors. An empty output causes an [*IncompleteError], and an output in an
+// unknown format a [*SyntaxError].
 func Parse(r io.Reader, options Options) (*result.Result, error) {
 	reader := bufio.NewReaderSize(r, parse.HeadBytes)
 	head, err := reader.Peek(parse.HeadBytes)

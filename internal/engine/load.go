@@ -17,13 +17,13 @@ type (
 	Load = load.Load
 	// Piloted is a Load that may need pilots to determine its number of bytes.
 	Piloted = load.Piloted
-	// Growing is a Load that writes new objects, so that the free space may limit it.
+	// Growing is a Load that may write new objects, so that the free space may limit it.
 	Growing = load.Growing
 	// Pilot is the outcome of a short run that measures how fast the clients are.
 	Pilot = load.Pilot
 	// Run is one execution of a phase.
 	Run = load.Run
-	// Dataset is data that is written once, without being measured.
+	// Dataset is data that is prefilled, without being measured.
 	Dataset = load.Dataset
 	// Timing is how long a measurement takes.
 	Timing = load.Timing
@@ -53,8 +53,8 @@ func loadOf(spec Spec) (Load, error) {
 }
 
 // Cleanup returns the commands that tear down everything that the loads may have created for this client. The
-// commands remove the data that runs wrote, and then the datasets, except datasets shared with other runs.
-// All commands can be repeated; [load.Dataset] says when this is necessary.
+// commands remove the data that runs wrote, and then the datasets, except datasets shared with other runs and
+// data on a block device. All commands can be repeated; [load.Dataset] says when this is necessary.
 func Cleanup(p place.Place, loads []Load) []task.Command {
 	var commands []task.Command
 	for _, l := range loads {

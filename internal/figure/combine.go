@@ -23,10 +23,11 @@ const (
 // the logarithms of the runs' values. LatencyMax is the maximum over all runs. It has no interval, because it
 // says nothing about the next run. With fewer than [MinimumRuns] runs, no figure has an interval.
 //
-// Percentiles are never averaged. A percentile comes from the sum of the histograms of all runs, so runs with
-// more operations weigh more. With several runs, it is absent if a histogram is missing. Its interval
-// describes the percentile of a typical run instead: it is Student's, on the logarithms of the runs' own
-// percentiles. If the percentile is outside of that interval, Combine widens the interval to include it.
+// Percentiles of a whole phase are never averaged. Such a percentile comes from the sum of the histograms of
+// all runs, so runs with more operations weigh more. With several runs, it is absent if a histogram is
+// missing. Its interval describes the percentile of a typical run instead: it is Student's, on the logarithms
+// of the runs' own percentiles. If the percentile is outside of that interval, Combine widens the interval to
+// include it.
 //
 // A percentile in a window of an outage is the median of the runs, because the histograms of windows are not
 // kept. Their sum would also favour the run with the longest recovery.

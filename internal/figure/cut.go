@@ -13,9 +13,9 @@ import (
 //
 // Operations, bytes and the mean latency come from the intervals after the ramp. The interval in which the
 // ramp ends counts in proportion. If the series has no latencies, the mean latency still includes the ramp.
-// The minimum and the maximum latency stay those of the whole run, because the engine does not report when
-// they occurred. The true extremes lie between them. The standard deviation, histograms and percentiles
-// cannot be cut, so they are dropped.
+// The minimum and the maximum latency stay those of the phase with its ramp, because the engine does not
+// report when they occurred. The true extremes lie between them. The standard deviation, histograms and
+// percentiles cannot be cut, so they are dropped.
 func afterRamp(res *result.Result, ramp float64) (*result.Result, error) {
 	cut := *res
 	for _, d := range res.Directions() {

@@ -44,8 +44,8 @@ func ParseDecimal(d v1alpha1.Decimal) (float64, error) {
 	return v, nil
 }
 
-// Human formats a figure for people, with three significant digits and its unit: "412 MiB/s", "12.3k IOPS",
-// "20.3ms".
+// Human formats a figure for people, with its unit and three significant digits, or with all digits before the
+// point if it has more of these: "412 MiB/s", "12.3k IOPS", "20.3ms".
 func Human(metric v1alpha1.Metric, v float64) string {
 	if metric == v1alpha1.MetricBandwidth {
 		return humanBytes(v) + "/s"
@@ -80,8 +80,8 @@ func HumanDecimal(metric v1alpha1.Metric, d v1alpha1.Decimal) string {
 // Exact formats a number for programs, with all its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// humanBytes formats bytes like humanize.IBytes, but with three significant digits, because fewer digits
-// would hide differences between runs.
+// humanBytes formats bytes like humanize.IBytes, but with at least three significant digits, because fewer
+// digits would hide differences between runs.
 func humanBytes(v float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0

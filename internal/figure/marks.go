@@ -44,9 +44,9 @@ func MarksOfSpec(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase) []
 // BelowRate also allows three standard deviations.
 const shareOfRate = 0.95
 
-// BelowRate reports whether the clients of a phase did less than its offered rate. In a mix of reads and
-// writes, the rate applies to each direction, but it suffices that one direction reaches the rate. BelowRate
-// returns false for a phase without a rate, and for a fio phase with a list of jobs.
+// BelowRate reports whether the clients of a phase did less than shareOfRate of its offered rate. In a mix of
+// reads and writes, the rate applies to each direction, but it suffices that one direction reaches the rate.
+// BelowRate returns false for a phase without a rate, and for a fio phase with a list of jobs.
 func BelowRate(template *v1alpha1.BenchmarkTemplate, phase *v1alpha1.Phase, r *result.Result) bool {
 	traits := engine.TraitsOf(phase)
 	if r == nil || (traits.OfferedIOPS == 0 && traits.OfferedBytesPerSecond == 0) {

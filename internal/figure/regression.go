@@ -43,7 +43,7 @@ type ReferenceRun struct {
 	Session string
 	Start   time.Time
 	// Figures holds the figures of each phase whose specification equals that of the same phase of this
-	// benchmark.
+	// benchmark, or of each phase if the caller accepts any specification.
 	Figures map[v1alpha1.PhaseName][]Figure
 }
 

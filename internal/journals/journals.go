@@ -95,8 +95,8 @@ func (s *ConfigMaps) Save(ctx context.Context, j *tuning.Journal) error {
 	return s.failed("write", j.FSID, err)
 }
 
-// Remove implements [tuning.Store]. If the ConfigMap changes after Remove has read it, Remove returns
-// tuning.ErrOvertaken and deletes nothing.
+// Remove implements [tuning.Store]. If the ConfigMap is updated or created anew after Remove has read it,
+// Remove returns tuning.ErrOvertaken and deletes nothing.
 func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	fsid := last.FSID
 	o, err := s.read(ctx, fsid)
@@ -115,7 +115,8 @@ func (s *ConfigMaps) Remove(ctx context.Context, last *tuning.Journal) error {
 	return s.failed("remove", fsid, client.IgnoreNotFound(err))
 }
 
-// read returns the ConfigMap. If the ConfigMap does not exist, read returns one with only a name.
+// read returns the ConfigMap. If the ConfigMap does not exist, read returns one with only a namespace and a
+// name.
 func (s *ConfigMaps) read(ctx context.Context, fsid string) (*corev1.ConfigMap, error) {
 	o := &corev1.ConfigMap{}
 	err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.prefix + fsid}, o)

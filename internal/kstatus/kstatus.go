@@ -54,8 +54,8 @@ func MarkReady(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// MarkIdle sets the conditions of an object whose run is suspended: Ready is false, and neither Reconciling
-// nor Stalled is set.
+// MarkIdle sets the conditions of an object that is suspended: Ready is false, and neither Reconciling nor
+// Stalled is set.
 func MarkIdle(conditions *[]metav1.Condition, generation int64, o Outcome) {
 	set(conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, generation, o)
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReconciling)
@@ -72,10 +72,10 @@ func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionSta
 	})
 }
 
-// MarkEnded copies the outcome of an ended run from condition Complete to Ready, or from Failed to Ready
-// and Stalled. One of Complete and Failed must be set. MarkEnded also updates the generation of that
-// condition. Otherwise, after a change of the spec that does not request a run, kubectl wait would wait
-// forever: it ignores conditions with an earlier generation.
+// MarkEnded copies the outcome from condition Complete to Ready, or from Failed to Ready and Stalled, when an
+// object has ended. One of Complete and Failed must be set. MarkEnded also updates the generation of that
+// condition. Otherwise, after a change of the spec that keeps the run ID, kubectl wait would wait forever: it
+// ignores conditions with an earlier generation.
 func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	if failed := meta.FindStatusCondition(*conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
 		failed.ObservedGeneration = generation
@@ -87,8 +87,8 @@ func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 	MarkReady(conditions, generation, Outcome{Reason: complete.Reason, Message: complete.Message})
 }
 
-// Judge returns the condition that ends a run with results: Failed if failOn lists the verdict, otherwise
-// Complete. In both cases, the message contains the sentence.
+// Judge returns the condition of an object that ends with results: Failed if failOn lists the verdict,
+// otherwise Complete. In both cases, the message contains the parameter sentence.
 func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
 	if verdict == "" || !slices.Contains(failOn, verdict) {
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
@@ -98,8 +98,8 @@ func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string,
 	}
 }
 
-// JudgeAgain updates the condition of an ended run with results after failOn has changed. It does
-// not change the condition of a run without results, nor of a sweep in mode Plan.
+// JudgeAgain updates the condition of an object that has ended with results, after failOn has changed. It
+// does not change the condition of an object that has ended without results, nor of a sweep in mode Plan.
 func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, verdict V, failOn []V, sentence string) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed} {
 		end := meta.FindStatusCondition(*conditions, kind)
@@ -119,12 +119,12 @@ func JudgeAgain[V ~string](conditions *[]metav1.Condition, generation int64, ver
 	}
 }
 
-// HasEnded reports whether a run has ended, with or without results.
+// HasEnded reports whether a benchmark or sweep has ended, with or without results.
 func HasEnded(conditions []metav1.Condition) bool {
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
 }
 
-// RemoveEnds removes the conditions of a run that has ended, because another run begins.
+// RemoveEnds removes the conditions of a run ID that has ended, because another run ID begins.
 func RemoveEnds(conditions *[]metav1.Condition) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionRestored} {
 		meta.RemoveStatusCondition(conditions, kind)
@@ -163,8 +163,9 @@ func EventType(conditions []metav1.Condition) string {
 	return corev1.EventTypeNormal
 }
 
-// Patch writes the status of after if it differs from the status of before, and reports whether
-// it has written. An object that no longer exists is not an error.
+// Patch writes the status of the object in the parameter after, if it differs from the status of the object
+// in the parameter before. It reports whether it has written. An object that no longer exists is not an
+// error.
 //
 // The patch carries the resource version, so it fails if another writer has changed the object in the
 // meantime. Without the version, the patch would undo that change, because a merge patch replaces the whole

@@ -1,6 +1,7 @@
 // Package leftovers removes images and objects that the clients of a session have left in pools that
-// outlast the session. The clients have tried to remove them before. The package changes only Ceph, and
-// each of its calls can be repeated.
+// outlast the session. Unless clients are lost or have failed, they have tried to remove them before. If
+// OSDs are full, the package also removes objects from the session's own scratch pool. It changes only Ceph,
+// and each of its calls can be repeated.
 package leftovers
 
 import (

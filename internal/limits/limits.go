@@ -18,11 +18,12 @@ import (
 // Limits are the bounds of a document and of the memory for its values. All fields are required.
 type Limits struct {
 	// TextBytes limits the whole document, which Decode reads piece by piece. StringBytes limits each string,
-	// which Decode keeps in memory.
+	// which Decode keeps in memory. A string counts as it is written in JSON, with its closing quote.
 	TextBytes, StringBytes int64
 	// MemoryBytes limits the total size of all values, without the contents of strings: TextBytes limits
-	// those. The decoder copies a slice that grows, by a quarter at a time, so the old and the new memory exist
-	// together. So the values take at most 2.25 times MemoryBytes.
+	// those. The decoder copies a slice that is full to new memory, which is a quarter larger for a long slice,
+	// and up to twice as large for a short one. The old and the new memory exist together during the copy. So the
+	// values take at most about 2.25 times MemoryBytes if the largest slices are long.
 	MemoryBytes int64
 	// Depth limits how deep objects and arrays are nested.
 	Depth int
@@ -38,8 +39,8 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, e.Limit) }
 
 // Decode reads the single document in r into v. It skips members without a field in v. If an object has
-// several members with the same name, the value of the last one counts; values that are objects are merged. If the document exceeds a
-// limit, the error wraps an [*Error].
+// several members with the same name, the value of the last one counts; values that are objects are merged.
+// If the document exceeds a limit, the error wraps an [*Error].
 func Decode(r io.Reader, v any, l Limits) error {
 	left := l.MemoryBytes
 	charge := func(_ *jsontext.Decoder, value any) error {
@@ -80,8 +81,8 @@ func costOf(t reflect.Type) int64 {
 }
 
 // Size returns an upper estimate of the memory of a value in bytes, including the contents of its strings.
-// [Decode] counts at most this memory when it reads the value from JSON, unless the value has durations: Decode counts each duration
-// twice.
+// [Decode] counts at most this memory when it reads the value from JSON, unless the value has durations:
+// Decode counts each duration twice.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 
 func sizeOf(v reflect.Value) int64 {
@@ -130,7 +131,7 @@ type scanner struct {
 	from   io.Reader
 	limits Limits
 
-	text, length      int64 // bytes of the document so far, and of the current string
+	text, length      int64 // bytes read of the document, and of the current string
 	depth             int
 	inString, escaped bool
 	// exceeded is the error that each further Read returns, because a caller may ignore an error that comes

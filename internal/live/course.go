@@ -18,9 +18,9 @@ import (
 // begun the phase.
 var ErrNotMeasuring = errors.New("the clients are not measuring this phase")
 
-// Course returns the rows, one a second, of each client in a phase of a benchmark's first run. The rows of
-// client i begin with number from[i], counted from 0. The error wraps [ErrNotMeasuring] if this process does
-// not poll all clients, or if a client has not begun the phase.
+// Course returns the rows, one a second, of each client in a phase of a benchmark's first run. The first
+// returned row of client i is the one with the number from[i]; numbers count from 0. The error wraps
+// [ErrNotMeasuring] if this process does not poll all clients, or if a client has not begun the phase.
 func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	clients := l.clientsOf(benchmark, len(from))
 	if clients == nil {
@@ -45,8 +45,8 @@ func (l *Sessions[M]) Course(ctx context.Context, benchmark types.NamespacedName
 	return courses, group.Wait()
 }
 
-// clientsOf returns the first count clients of an object's session, by index; nil if this process does not
-// poll all of them.
+// clientsOf returns the clients with the indexes 0 to count-1 of an object's session; nil if this process
+// does not poll all of them.
 func (l *Sessions[M]) clientsOf(key types.NamespacedName, count int) []runner.Client {
 	s, ok := l.Followed(key)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package live follows the sessions of benchmarks in this process. It polls their runners and samples the
-// cluster that they load. News from a runner and each sample wake the reconciler, so that no phase waits for
-// the next periodic reconcile.
+// cluster that they load. News about a runner, and each attempt to take a sample, wake the reconciler, so
+// that no phase waits for the next periodic reconcile.
 package live
 
 import (
@@ -47,8 +47,9 @@ func (l *Sessions[M]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Of returns the session of an object with the given ID. If this process does not follow that session yet, Of
-// begins it, and stops any other session of the object.
+// Of returns an object's session with the given session ID. If this process does not follow that session yet,
+// Of begins to follow it, and stops following any other session of the object. When the manager has ended, Of
+// returns a stopped session.
 func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +109,8 @@ type Session[M any] struct {
 	watch *clusterwatch.Watch
 }
 
-// Hurry makes the watch sample the cluster now instead of at the next interval.
+// Hurry makes the watch sample the cluster now instead of at the next interval. Before StartWatch, it does
+// nothing.
 func (s *Session[M]) Hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +120,7 @@ func (s *Session[M]) Hurry() {
 }
 
 // LookBetweenRuns passes its arguments to [clusterwatch.Watch.LookBetweenRuns], which turns the extra
-// observations between runs on or off.
+// observations between runs on or off. Before StartWatch, it does nothing.
 func (s *Session[M]) LookBetweenRuns(between, strays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +140,7 @@ func (s *Session[M]) StartWatch(c ceph.Client, to clusterwatch.Connect) *cluster
 	return s.watch
 }
 
-// LastView returns the watch's observations of the cluster so far. Before StartWatch, the view is empty.
+// LastView returns the watch's present view of the cluster. Before StartWatch, the view is empty.
 func (s *Session[M]) LastView() clusterwatch.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

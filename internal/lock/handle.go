@@ -58,7 +58,7 @@ func (h Handle) Request(ctx context.Context, held *Grant, atWork bool) (grant Gr
 	return grant, "", nil
 }
 
-// Renew renews the lock if the holder has it. Otherwise it only returns the other holder.
+// Renew renews the lock if the holder has it. Otherwise it only returns the other holder, if one has it.
 func (h Handle) Renew(ctx context.Context) (Grant, error) {
 	grant, err := h.Peek(ctx)
 	if err != nil || !grant.Held {

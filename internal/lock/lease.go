@@ -148,8 +148,8 @@ func (l *Leases) own(ctx context.Context, fsid string, holder objectref.Ref) (Gr
 	return grant, nil
 }
 
-// Release releases the lock, unless another holder or another process has taken it. The Lease object stays,
-// because it holds the epoch.
+// Release releases the lock, unless another holder has it, or another process has taken it since this process
+// had it. The Lease object stays, because it holds the epoch.
 func (l *Leases) Release(ctx context.Context, fsid string, holder objectref.Ref) error {
 	lease, err := l.read(ctx, fsid)
 	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == holder.Identity() && !l.superseded(fsid, lease) {

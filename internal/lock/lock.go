@@ -34,7 +34,7 @@
 //     [ceph.LongestChange]. The second manager waits that long before it changes anything
 //     (Grant.Fence and package tuning).
 //
-// Neither lock stops people with a key, or software other than cephtune. A lock expires: a holder that was
+// Neither lock stops people with a Ceph key, or software other than cephtune. A lock expires: a holder that was
 // cut off from the API server for longer than Duration must not act. Processes compare times that other
 // machines wrote, so clocks may differ by only a fraction of Duration. A trap remains: a virtual machine
 // may be paused together with its clock. Until the clock is corrected, its processes underestimate the age
@@ -52,7 +52,8 @@ import (
 const (
 	// Duration is how long a lock stays valid after its last renewal.
 	Duration = 10 * time.Minute
-	// RenewAfter is the age at which a lock is written again. Earlier requests for the lock write nothing.
+	// RenewAfter is the age at which a lock is written again. Earlier requests by the same process and holder
+	// write nothing.
 	RenewAfter = Duration / 3
 )
 

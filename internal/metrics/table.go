@@ -27,7 +27,7 @@ type Description struct {
 // Group is a group of metrics about one subject.
 type Group struct {
 	Title string
-	// About says when the metrics appear and disappear.
+	// About introduces the metrics. For example, it says when they appear and disappear.
 	About        string
 	Descriptions []Description
 }

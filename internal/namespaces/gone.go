@@ -70,7 +70,7 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 }
 
 // Tolerant returns a client that applies [NotFoundIfGone] to the errors of Get, List, Update, Patch and
-// Delete, except for CRs. It reads namespaces with direct, which must not have a cache.
+// Delete, except for CRs. The parameter direct is the reader for namespaces; it must not have a cache.
 func Tolerant(inner client.Client, direct client.Reader) client.Client {
 	return tolerant{Client: inner, direct: direct}
 }
@@ -121,9 +121,9 @@ func isCR(o runtime.Object, scheme *runtime.Scheme) bool {
 }
 
 // NewCache returns a cache that treats a terminating namespace as empty if the API server refuses a list in
-// it. It is meant for ctrl.Options.NewCache. A manager lists all objects that it watches when it starts and
-// when a watch ends. With an ordinary cache, one refused list would make the manager wait forever, and do
-// nothing in any namespace.
+// it and onlyGoneRefuse agrees. It is meant for ctrl.Options.NewCache. When a manager starts and when a watch
+// fails, it lists all objects that it watches. With an ordinary cache, one refused list would make the manager
+// wait forever, and do nothing in any namespace.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	direct, err := client.New(config, client.Options{HTTPClient: options.HTTPClient, Scheme: options.Scheme, Mapper: options.Mapper})
 	if err != nil {

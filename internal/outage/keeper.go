@@ -23,9 +23,9 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager stopped.
-// Normally the benchmark or sweep of the outage brings them back about half a minute after this manager
-// started.
+// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager stopped, if
+// the benchmark or sweep of the outage is still running. Normally that benchmark or sweep brings them back
+// about half a minute after this manager started.
 const orphanedAfter = 90 * time.Second
 
 // Lock is the part of the lock of Ceph clusters that a Keeper needs.
@@ -35,9 +35,10 @@ type Lock interface {
 }
 
 // Keeper brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
-// exists, has ended, or has not ended its outage in time. A running benchmark or sweep brings its OSDs back
-// itself. The next holder of the lock brings back orphaned OSDs too, but without the Keeper they would stay
-// down until another object takes the lock.
+// exists, has ended, or has not ended its outage in time. They also count as orphaned if the manager may not
+// read that benchmark or sweep. A running benchmark or sweep brings its OSDs back itself. The next holder of
+// the lock brings back orphaned OSDs too, but without the Keeper they would stay down until another object
+// takes the lock.
 type Keeper struct {
 	Operator
 
@@ -57,11 +58,11 @@ type kept struct {
 	writer string
 	// since is when the journal was first seen.
 	since time.Time
-	// engine unsets noup for the OSDs in the journal, with the connections in to; nil until it is needed.
-	// It acts for the journal's object and remembers when it first saw the journal, so each journal needs
-	// an engine.
+	// engine unsets noup for the OSDs in the journal; nil until it is needed. It acts for the journal's
+	// object and remembers when it first saw the journal, so each journal needs an engine.
 	engine *tuning.Engine
-	to     tuning.Cluster
+	// to has the connections that engine uses.
+	to tuning.Cluster
 }
 
 // Start implements manager.Runnable. The manager calls Start when it becomes the leader.

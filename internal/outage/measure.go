@@ -115,7 +115,7 @@ func moment(t time.Time) *metav1.Time {
 	return &at
 }
 
-// after returns the seconds between two times; "" if one of the times is zero.
+// after returns the seconds from one time to a later one, at least 0; "" if one of the times is zero.
 func after(from, to time.Time) v1alpha1.Decimal {
 	if from.IsZero() || to.IsZero() {
 		return ""
@@ -200,7 +200,7 @@ func windows(e Evidence) []archive.OutageWindow {
 			all = append(all, w)
 		}
 		if from = to; window.end.IsZero() {
-			break // The outage has not progressed further.
+			break // The outage has not progressed further, or this is the window After.
 		}
 	}
 	return all

@@ -56,7 +56,8 @@ const (
 	StepStop Step = "Stop"
 	// StepUnsetNoup unsets noup, so that the OSDs come up.
 	StepUnsetNoup Step = "UnsetNoup"
-	// StepDone means that the outage has ended.
+	// StepDone means that nothing is left to do for the outage: it was measured, has failed, or does not
+	// take place. [State.Observe] returns it also before the phase starts.
 	StepDone Step = "Done"
 )
 
@@ -236,9 +237,10 @@ func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	return cleanFrom(samples, from)
 }
 
-// cleanFrom finds two consecutive samples, not before from, in which all placement groups are clean. It
-// returns the time of the first of these samples; zero if they do not exist. One sample does not suffice,
-// because Ceph may report all placement groups as clean for a moment between two kinds of recovery.
+// cleanFrom ignores samples from before a given time. In the others, it finds two consecutive samples in which
+// all placement groups are clean. It returns the time of the first of these two samples; zero if they do not
+// exist. One sample does not suffice, because Ceph may report all placement groups as clean for a moment
+// between two kinds of recovery.
 func cleanFrom(samples []quiescence.Sample, from time.Time) time.Time {
 	var first time.Time
 	for _, s := range samples {

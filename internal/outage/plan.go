@@ -23,8 +23,9 @@ import (
 // Plan is a planned outage.
 type Plan struct {
 	OSDs []int
-	// Before is the time from the phase's signal to start until the stop, including the ramp. Duration is
-	// the time from the stop until noup is unset. Ramp is how long the phase runs before it is measured.
+	// Before is the time until the stop, counted from the signal that starts the phase; it includes the ramp.
+	// Duration is the time from the stop until noup is unset. Ramp is how long the phase runs before it is
+	// measured.
 	Before, Duration, Ramp time.Duration
 	// Backfill says that Ceph is expected to backfill data to other OSDs during the outage.
 	Backfill bool
@@ -159,7 +160,7 @@ func spacing(config []ceph.ConfigEntry) time.Duration {
 }
 
 // number returns the value of a numeric option in the central configuration, for all daemons of a kind. If
-// the option is not set, the result is the parameter otherwise.
+// the option is not set, number returns its last argument.
 func number(config []ceph.ConfigEntry, section, name string, otherwise float64) float64 {
 	value := otherwise
 	for _, place := range []string{"global", section} {

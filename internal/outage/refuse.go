@@ -52,8 +52,9 @@ func (p Plan) Impossible(c Cluster) string {
 	return ""
 }
 
-// Rested returns when the OSDs may be marked down again; zero if they never were marked down. It adds the
-// time that spacing returns to the last time that any of the maps shows.
+// Rested returns when the OSDs may be marked down again; zero if they never were marked down. It takes the
+// latest time at which one of the OSDs was marked down, according to any of the maps, and adds the result of
+// spacing.
 func (p Plan) Rested(config []ceph.ConfigEntry, maps ...*ceph.OSDMap) time.Time {
 	var last time.Time
 	for _, m := range maps {

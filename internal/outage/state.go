@@ -32,8 +32,8 @@ type State struct {
 	earlier *ceph.OSDMap
 }
 
-// ForRun returns the state for a run. It replaces the state of an earlier run, unless OSDs of that run may
-// still be down.
+// ForRun returns the state for a run. It replaces the state of an earlier run, unless noup may still be set
+// for that run.
 func (s State) ForRun(run int32) State {
 	if s.Run == run || s.Outstanding() {
 		return s
@@ -81,8 +81,8 @@ func (s State) Expected(p Plan, run int32) *quiescence.Outage {
 // Known reports whether this process has followed the outage of a run from its beginning.
 func (s State) Known(run int32) bool { return s.Run == run && !s.Start.IsZero() }
 
-// Measure returns the cost of the outage so far. The parameter total is the result of all clients in the
-// phase; nil if unknown.
+// Measure returns the cost of the outage, as far as the outage has progressed. The parameter total is the
+// result of all clients in the phase; nil if unknown.
 func (s State) Measure(p Plan, samples []quiescence.Sample, total *result.Direction) *archive.Outage {
 	return Measure(Evidence{
 		Progress: s.Progress, Samples: samples, Before: s.recovered, After: s.recoveredLast, Ramp: p.Ramp, Total: total,
@@ -100,8 +100,9 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 	return ""
 }
 
-// Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. They were
-// last marked down before the session, or in an earlier run that osdMap may not show yet.
+// Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. The parameter
+// osdMap shows when they were last marked down. If it was read before an earlier run of the session, only the
+// OSD map that the state kept from that run shows this time.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
 	from := p.Rested(config, osdMap, s.earlier)
 	if !now.Before(from.Add(-p.Before)) {

@@ -52,7 +52,7 @@ type Session struct {
 	engine    *tuning.Engine
 	connected tuning.Cluster
 	closed    bool // the journal is closed
-	// noupUnsetAt is when the last request to unset noup was sent.
+	// noupUnsetAt is when Ceph had accepted the last request to unset noup.
 	noupUnsetAt time.Time
 }
 
@@ -79,9 +79,9 @@ func (s Stopper) observer(ctx context.Context) (ceph.Connection, error) {
 func (s State) Moves() bool { return !s.Stop.IsZero() && (s.Down.IsZero() || !s.NoupUnset.IsZero()) }
 
 // Look observes the outage. Until the OSDs are up, it reads the OSD map. Then it closes the journal. After
-// that, it reads the number of recovered objects if clean says that all placement groups are clean. Each
-// call does only one of these things, because queries cost processor time on a node that may also serve
-// clients.
+// that, it reads the number of recovered objects if the parameter clean says that all placement groups are
+// clean. Each call does only one of these things, because queries cost processor time on a node that may also
+// serve clients.
 func (s Stopper) Look(ctx context.Context, clean bool) error {
 	at, err := s.observer(ctx)
 	if err != nil {
@@ -99,14 +99,14 @@ func (s Stopper) Look(ctx context.Context, clean bool) error {
 		s.closed = err == nil
 		return err
 	case clean:
-		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
+		s.recoveredLast, _ = s.Ceph.Recovered(ctx, at) // If this fails, the number of recovered objects is unknown.
 	}
 	return nil
 }
 
 // StopOSDs stops the OSDs, unless the state of the cluster forbids it: then it sets Failed and Refused. It
-// reads the state of Ceph, and takes only RemovesOSDs and TargetPools from known. An error means that
-// nothing was stopped, and that the caller may retry. If the stop itself fails, StopOSDs sets Failed
+// reads the state of Ceph, and takes only RemovesOSDs and TargetPools from its last argument. An error means
+// that nothing was stopped, and that the caller may retry. If the stop itself fails, StopOSDs sets Failed
 // instead of returning an error, because a stop must not be retried.
 func (s Stopper) StopOSDs(ctx context.Context, p Plan, known Cluster) error {
 	why, err := s.whyNot(ctx, p, known)
@@ -146,7 +146,7 @@ func (s Stopper) whyNot(ctx context.Context, p Plan, c Cluster) (string, error) 
 		return "", err
 	}
 	s.status = c.Status
-	s.recovered, _ = s.Ceph.Recovered(ctx, at) // If this fails, the run has no figures of the recovery.
+	s.recovered, _ = s.Ceph.Recovered(ctx, at) // If this fails, the number of recovered objects is unknown.
 	return p.Refuse(c, s.Now()), nil
 }
 
@@ -174,8 +174,8 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 }
 
 // UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If noup cannot
-// be unset yet, the caller repeats the call after the returned time. If the run must not continue, the
-// caller passes the reason as abort.
+// be unset yet, the caller repeats the call after the returned time. The parameter abort is the reason why
+// the run must not continue; "" if it may.
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
 	if err := s.connect(ctx, time.Time{}); err != nil {
 		return 0, err
@@ -196,11 +196,11 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 	return reconcile.AtOnce, nil
 }
 
-// RestoreOrphaned brings back orphaned OSDs, which an earlier manager or a deleted object has stopped. The
-// holder of the lock calls it before anything else. With newHolder and an identity for stopping OSDs, it
-// reads the journal in Ceph too: that journal may belong to another Kubernetes cluster, or its copy in
-// Kubernetes may have been deleted. It leaves an outage alone if [Stopper.endsItself] is true, and does
-// nothing while noup may be set for this session's own outage.
+// RestoreOrphaned brings back orphaned OSDs, such as those that an earlier manager or a deleted object has
+// stopped. The holder of the lock calls it before anything else. If newHolder is set and the operator config
+// names an identity for stopping OSDs, it reads the journal in Ceph too: that journal may belong to another
+// Kubernetes cluster, or its copy in Kubernetes may have been deleted. It leaves an outage alone if
+// [Stopper.endsItself] is true, and does nothing while noup may be set for this session's own outage.
 func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile.Wait, error) {
 	if s.Outstanding() {
 		return reconcile.Done, nil
@@ -208,8 +208,8 @@ func (s Stopper) RestoreOrphaned(ctx context.Context, newHolder bool) (reconcile
 	return s.restoreExcept(ctx, newHolder, s.endsItself)
 }
 
-// RestoreForeign is RestoreOrphaned for a sweep. While a benchmark of the sweep exists, RestoreForeign
-// leaves that benchmark's outage alone, because the benchmark ends it.
+// RestoreForeign is RestoreOrphaned for a sweep. If hasBenchmark says that a benchmark of the sweep exists,
+// RestoreForeign leaves that benchmark's outage alone, because the benchmark ends it.
 func (s Stopper) RestoreForeign(ctx context.Context, newHolder, hasBenchmark bool) (reconcile.Wait, error) {
 	return s.restoreExcept(ctx, newHolder, func(left *tuning.Journal) bool {
 		return hasBenchmark && left.Sweep.UID == s.owner().UID
@@ -228,15 +228,15 @@ func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*
 	return s.restore(ctx)
 }
 
-// endsItself reports whether this process has already unset noup for the session's own outage, so
-// that the session only waits until the OSDs are up. A done journal of another process or session
-// does not count: it is restored again, because its OSDs may still be down.
+// endsItself reports whether this process has already unset noup for an outage of the same holder, so that the
+// session only waits until the OSDs are up. A done journal of another process or holder does not count: it is
+// restored again, because its OSDs may still be down.
 func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
 
-// RestoreOwn brings back the OSDs that the session has stopped. It reads the copy of the journal
-// in Ceph only with inCeph.
+// RestoreOwn brings back the OSDs that were stopped for the holder. It reads the copy of the journal in Ceph
+// only if inCeph is set.
 func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, inCeph)
 	if err != nil || left == nil || left.Sweep != s.owner() {
@@ -245,8 +245,8 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	return s.restore(ctx)
 }
 
-// left returns the journal of an outage, which may be done; nil if none exists. It reads the copy in
-// Ceph only with inCeph, because that starts a process.
+// left returns the journal of an outage, which may be done; nil if none exists. It reads the copy in Ceph only
+// if inCeph is set, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)
@@ -271,8 +271,9 @@ func (s Stopper) restore(ctx context.Context) (reconcile.Wait, error) {
 
 var errNoStopper = errors.New("the operator has no identity that may unset noup: ask the administrator to name one in identities.osdStopper of the cluster")
 
-// connect makes the tuning.Engine that sets and unsets noup. It replaces an existing engine if keys or
-// monitors have changed, or if a new outage begins: then until is its deadline, otherwise zero.
+// connect makes the tuning.Engine that sets and unsets noup. The parameter until is the deadline of an outage
+// that begins now; zero if none begins. An existing engine is replaced if keys or monitors have changed, or if
+// an outage begins.
 func (s Stopper) connect(ctx context.Context, until time.Time) error {
 	if s.Cluster.Identities.OSDStopper == "" {
 		return errNoStopper

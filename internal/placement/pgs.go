@@ -32,8 +32,8 @@ func DefaultPGs(copies, osds int) int {
 	return pgs
 }
 
-// Sized returns a copy of a scratch pool in which each Ceph pool has a pg_num. A default depends on the
-// pool's size and on the number of OSDs of the device class, but not on other pools. So every run of a
+// Sized returns a copy of a scratch pool in which each Ceph pool has a pg_num. A default depends at most on
+// the pool's size and on the number of OSDs of the device class, but not on other pools. So every run of a
 // sweep gets the same number.
 func Sized(spec v1alpha1.ScratchPool, osds []ceph.OSD) v1alpha1.ScratchPool {
 	sized := *spec.DeepCopy()

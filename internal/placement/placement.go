@@ -180,7 +180,7 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
 }
 
-// domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and for which
+// domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and for which the function
 // counts returns true.
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	domains := map[string][]int{}
@@ -214,7 +214,7 @@ func usable(all []ceph.OSDLocation) []ceph.OSDLocation {
 	return all
 }
 
-// with returns a list with a name added, unless the list has it already.
+// with returns a list with a name added, unless the name is empty or the list has it already.
 func with(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
 		return names
@@ -280,8 +280,8 @@ func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	return all
 }
 
-// leastLoaded returns count OSDs from different failure domains. It takes the domains with the least load
-// per OSD, and from each domain the OSD with the least load.
+// leastLoaded returns OSDs from different failure domains, at most as many as the parameter count. It takes
+// the domains with the least load per OSD, and from each domain the OSD with the least load.
 func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	var domains []string
 	members := map[string][]int{}

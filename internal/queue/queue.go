@@ -60,8 +60,9 @@ func waits(conditions []metav1.Condition) bool {
 // Ahead names the objects that are ahead of a place in the queue of its cluster, earliest first. It names at
 // most three objects, and then says how many more are ahead.
 //
-// Ahead names no object if the object itself has the lock, according to holds. Start times have a resolution
-// of one second, so an object that sorts before the holder may have started later in the same second.
+// Ahead names no object if holds() returns true, because then the object of the place itself has the lock.
+// Start times have a resolution of one second, so an object that sorts before the holder may have started later
+// in the same second.
 func Ahead(ctx context.Context, reader client.Reader, of Place, holds func() (bool, error)) ([]string, error) {
 	names, err := begunBefore(ctx, reader, of)
 	if err != nil || len(names) == 0 {

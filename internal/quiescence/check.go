@@ -190,7 +190,7 @@ func osdsOut(in input) *Obstacle {
 	return waits("OSDsOut", "%d of %d OSDs are out; bring them back, purge them, or name OSD_DOWN in quiescence.allowedWarnings", out, in.Status.OSDs)
 }
 
-// ioStopped reports flags that stop I/O or recovery. A spec cannot allow them.
+// ioStopped reports the flags that stopping selects. A spec cannot allow them.
 func ioStopped(in input) *Obstacle {
 	flags := stopping(in.OSDMap.Flags)
 	if len(flags) == 0 {
@@ -211,8 +211,8 @@ func flagsSet(in input) *Obstacle {
 		strings.Join(flags, ", "), flagsCode)
 }
 
-// stopping returns the flags that stop I/O or recovery. For `ceph osd set pause`, Ceph shows pauserd and
-// pausewr.
+// stopping returns those flags that pause I/O or recovery, and the flag full. For `ceph osd set pause`, Ceph
+// shows pauserd and pausewr. It leaves flags such as norecover to flagsSet.
 func stopping(flags []string) []string {
 	var found []string
 	for _, flag := range flags {

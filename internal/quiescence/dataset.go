@@ -24,8 +24,8 @@ const (
 // DatasetBytes returns the number of bytes that each client prefills, and whether they are so few that the
 // OSDs' caches serve many reads. For Auto, the number is a multiple of 1 MiB. The parameter osdCacheBytes
 // is the size of the caches of all OSDs together; 0 if unknown. The parameter freeBytes is the number of
-// bytes that clients can still write to the target's pool. If the caches are unknown, cached is true, and
-// Auto is an error.
+// bytes that clients can still write to the target's pool. If the caches are unknown, Auto is an error; for
+// any other size, cached is true.
 func DatasetBytes(spec v1alpha1.Dataset, clients int, osdCacheBytes, freeBytes int64) (perClient int64, cached bool, err error) {
 	if clients < 1 {
 		return 0, false, fmt.Errorf("the dataset is for %d clients, but must be for at least 1", clients)

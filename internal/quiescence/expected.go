@@ -37,9 +37,9 @@ func poolTraits() []poolTrait {
 	}
 }
 
-// PoolWarnings returns the warnings that the caller's own pools cause by their settings. The
-// argument all lists every pool in Ceph. A warning that another pool also causes is not expected,
-// because it exists without the caller.
+// PoolWarnings returns the warnings that the caller's own pools cause by their settings. The second argument
+// lists every pool in Ceph. A warning that another pool also causes is not expected, because it exists without
+// the caller.
 func PoolWarnings(own, all []ceph.Pool) []Expectation {
 	others := slices.DeleteFunc(slices.Clone(all), func(p ceph.Pool) bool {
 		return slices.ContainsFunc(own, func(o ceph.Pool) bool { return o.Name == p.Name })

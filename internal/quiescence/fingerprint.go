@@ -248,7 +248,7 @@ func (d Detail) workload() map[string]string {
 
 func poolFact(pool ceph.Pool, field string) string { return "pool " + pool.Name + " " + field }
 
-// facts returns all values of a Detail by name.
+// facts returns the values of a Detail by name, except the pools' DataChunks.
 func (d Detail) facts() map[string]string {
 	facts := map[string]string{
 		factCluster:    cmp.Or(d.FSID, "unknown"),

@@ -63,7 +63,7 @@ func warnings(h ceph.Health, allowed []string, expected []Expectation) []ceph.He
 	})
 }
 
-// allowances returns the codes that are allowed by default, by the spec, and by the lists in others.
+// allowances returns the codes that are allowed by default, by the spec, and by any further lists.
 func allowances(spec v1alpha1.Quiescence, others ...[]string) []string {
 	allowed := AllowedWarnings()
 	for _, code := range spec.AllowedWarnings {

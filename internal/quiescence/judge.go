@@ -63,7 +63,7 @@ type Observation struct {
 type Disturbance struct {
 	Kind   Kind                       `json:"kind"`
 	Action v1alpha1.DisturbanceAction `json:"action"`
-	// Message describes the disturbance in the first sample that has it.
+	// Message describes the disturbance in the first sample that has it, or the gap if samples are missing.
 	Message string `json:"message"`
 	// FirstSeen and LastSeen are the times of the first and the last sample with the disturbance. Samples
 	// is the number of samples with it. If samples are missing, FirstSeen and LastSeen are the ends of the
@@ -229,8 +229,8 @@ func healthSeen(status *ceph.Status, spec v1alpha1.Quiescence, allowed []string,
 	return nil
 }
 
-// pgsSeen judges no PG while any PG is unknown to ceph-mgr: after a failover, all of them are
-// unknown for some seconds, although clients notice nothing.
+// pgsSeen judges no PG without an active ceph-mgr, or while any PG is unknown to it: after a failover, all
+// PGs are unknown for some seconds, although clients notice nothing.
 func pgsSeen(status *ceph.Status, spec v1alpha1.Quiescence) []seen {
 	if !status.ManagerActive || status.CountPGs(ceph.PGState.IsUnknown) > 0 {
 		return []seen{{
@@ -286,7 +286,8 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 
-// gap returns the first gap between samples that exceeds MaxGap.
+// gap returns the first gap that exceeds MaxGap: between two samples, or between a sample and the start or the
+// end of the phase. It returns nil without such a gap.
 func (o Observation) gap() *tally {
 	last := o.Start
 	times := make([]time.Time, 0, len(o.Samples)+1)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// PeeringGrace is how long placement groups may be inactive after OSDs went down or came
-	// up. Peering takes one or two seconds, and Ceph reports its end up to seven seconds late.
+	// PeeringGrace is how long placement groups may be inactive, such as after OSDs were marked down or
+	// noup was unset. Peering takes one or two seconds, and Ceph reports its end up to seven seconds late.
 	PeeringGrace = 20 * time.Second
 	// recoveryTail is how long Ceph may still report a recovery after its end: rates and warnings lag by
 	// some seconds.

@@ -66,7 +66,7 @@ func removed(strays ceph.Strays) string {
 	return fmt.Sprintf("OSDs still remove PGs of pools that were deleted or of data that was moved (PGs: %d, OSDs: %d)", strays.PGs, strays.OSDs)
 }
 
-// removal checks whether OSDs were still removing PGs when a phase began.
+// removal checks whether OSDs were still removing PGs when a phase began, or during the phase.
 func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 	if !WaitsForRemoval(spec) {
 		return nil

@@ -114,7 +114,7 @@ func nearFull(in input) *Obstacle {
 }
 
 // noRoom reports the first OSD that the datasets would make nearfull, because Ceph stops writes at the
-// first full OSD. It assumes that CRUSH spreads writes by OSD size.
+// first full OSD. It assumes that CRUSH spreads writes by OSD size. It also reports if no OSD can store data.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
@@ -143,7 +143,8 @@ func noRoom(in input) *Obstacle {
 	return nil
 }
 
-// quota reports an existing pool whose quota is too small for the benchmark.
+// quota reports an existing pool whose quota of bytes is too small for the benchmark. It does not check a
+// quota of objects.
 func quota(in input) *Obstacle {
 	if in.Demand.Pool == "" {
 		return nil

@@ -89,7 +89,8 @@ func (m *Match) Read(cm *corev1.ConfigMap) {
 	m.Add(cm.Labels[archive.LabelSession], run)
 }
 
-// Add adds a valid run if its workload equals the benchmark's. The caller adds the latest run first.
+// Add adds a valid run of the reference if the run's workload equals the Workload of the Match. The caller
+// adds the latest run first.
 func (m *Match) Add(session string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return
@@ -110,8 +111,8 @@ func (m *Match) Add(session string, run *archive.Run) {
 	m.runs = append(m.runs, of)
 }
 
-// otherWorkload returns the first difference between the workloads of a run and of the benchmark; "" if they
-// are equal. It does not compare phases: Add compares their digests.
+// otherWorkload returns the first difference between the workload of a run and the Workload of the Match; ""
+// if they are equal. It does not compare phases: Add compares their digests.
 func (m *Match) otherWorkload(run *archive.Run) string {
 	var detail quiescence.Detail
 	if err := json.Unmarshal(run.Environment, &detail); err != nil {

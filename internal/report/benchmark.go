@@ -19,8 +19,8 @@ import (
 
 const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
 
-// Benchmark returns the report of a benchmark that has ended or is running. runs has the archived runs, in
-// the order of their numbers. Without archived runs, the report uses only status.
+// Benchmark returns the report of a benchmark that has ended or is running. The argument runs has the archived
+// runs, in the order of their numbers. Without archived runs, the report uses only status.
 func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error) {
 	yaml, err := manifest("CephBenchmark", b.ObjectMeta, b.Spec)
 	if err != nil {
@@ -234,7 +234,7 @@ func slowOSDs(b *v1alpha1.CephBenchmark, runs []*archive.Run) []Part {
 	}
 }
 
-// workOf formats the client I/O of an OSD, and the median of its peers.
+// workOf formats the client I/O of an OSD, and the medians over the OSD and its peers.
 func workOf(w *archive.Work) (own, peers string) {
 	if w == nil {
 		return "", ""

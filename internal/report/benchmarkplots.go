@@ -203,7 +203,7 @@ func mainMetric(b *v1alpha1.CephBenchmark, p v1alpha1.PhaseResult) v1alpha1.Metr
 	return v1alpha1.MetricIOPS
 }
 
-// runPlots returns a plot for each phase that has a figure in at least two runs.
+// runPlots returns a plot for each phase whose main metric has a figure in at least two runs.
 func runPlots(b *v1alpha1.CephBenchmark, phases []v1alpha1.PhaseResult, runs []*archive.Run) []Part {
 	var parts []Part
 	for i, p := range phases {

@@ -114,8 +114,8 @@ func spanning(values []float64, from, to float64, log bool) scale {
 // linear, so its ticks are at equal steps.
 const narrow = 5
 
-// ticks returns about five round multiples of a unit within the scale. For a wide logarithmic scale, it
-// ignores the unit and returns at most nine round values.
+// ticks returns about five round multiples of a unit within the scale. For a logarithmic scale, it ignores the
+// unit. For a wide logarithmic scale, it returns at most nine round values.
 func (s scale) ticks(unit float64) []float64 {
 	if s.log && s.high/s.low < narrow {
 		unit = 1e-9 // The unit must be below all drawn values: seconds or ratios. A nanosecond is.
@@ -130,7 +130,8 @@ func (s scale) ticks(unit float64) []float64 {
 	return all
 }
 
-// logTicks returns round values within the scale, from the finest series that gives at most nine values.
+// logTicks returns round values within the scale, from the finest series that gives at most nine values;
+// nil without such a series.
 func (s scale) logTicks() []float64 {
 	for _, digits := range [][]float64{{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.5, 3, 4, 5, 6, 7, 7.5, 8, 8.5, 9, 9.5}, {1, 1.5, 2, 3, 5, 7}, {1, 2, 5}, {1}} {
 		var all []float64

@@ -44,9 +44,9 @@ func sessionTable(s *v1alpha1.CephTuningSweep) *Table {
 	return &Table{Header: header, Rows: rows}
 }
 
-// sessionFigures returns a row for the objective of each candidate in each session, and an empty row for a
-// void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and ln_ratio_sd
-// is the standard deviation between groups.
+// sessionFigures returns a row for the objective of each candidate in each session, and a row without figures
+// for a void session. ln_ratio is the mean of ln(candidate ÷ baseline) over the groups of windows, and
+// ln_ratio_sd is the standard deviation between groups.
 func sessionFigures(s *v1alpha1.CephTuningSweep, entries []sweepspec.SessionEntry) [][]string {
 	objective := s.Spec.Objective
 	rows := [][]string{{

@@ -17,9 +17,9 @@ import (
 
 const sweepMethod = `Configurations are compared within blocks. A block runs the baseline and each configuration that is still in the race, in random order. A block of many configurations repeats the baseline between them (controlInterval). If moving data would take too long, blocks run in rising and falling order in turn, and blocks of several configurations repeat the baseline at their ends. So changes of the cluster from hour to hour affect all configurations. The figure of a configuration is the geometric mean of its valid runs. Each run gives one value, also for a percentile. The ratio of a block compares with the baseline at the time of the run, interpolated between the baseline's runs. A ratio is the mean of the blocks' ratios on the scale of logarithms. Its interval is Student's, from the differences between blocks. Superior means better than the baseline by more than the minimum effect, Better means better by less than that, and Equivalent means within the equivalence margin. Inconclusive means that the runs do not decide. All configurations share the probability of an error (Holm). If several configurations raced, the winner and the baseline run in fresh blocks for a confirmation. The winner's verdict then rests on these alone, and it is Superior only if they confirm that. A single configuration needs no confirmation. One run alone decides nothing.`
 
-// Sweep returns the report of a sweep that has ended or is running. runs has the sweep's benchmarks, from
-// which the report compares figures beyond the objective. sessions has the archived sessions of the design
-// Interleaved.
+// Sweep returns the report of a sweep that has ended or is running. The argument runs has the sweep's
+// benchmarks, from which the report compares figures beyond the objective. The argument sessions has the
+// archived sessions of the design Interleaved.
 func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.SwitchedSession) (*Document, error) {
 	ledger, err := sweepspec.LedgerOf(s)
 	if err != nil {
@@ -95,8 +95,9 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 }
 
 // inFigures states the objective, in its unit, of the baseline and of the best configuration or the only
-// candidate. It returns "" if either value is missing. The ratio of these two values differs from the
-// verdict's ratio, which compares runs within blocks, or windows within groups.
+// candidate. It returns "" if either value is missing, and if the baseline is the best of several
+// configurations. The ratio of these two values differs from the verdict's ratio, which compares runs within
+// blocks, or windows within groups.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -319,8 +320,8 @@ func planTable(p *v1alpha1.SweepPlan) *Table {
 	return &Table{Header: []string{"What", "Value"}, Rows: rows}
 }
 
-// sweepFigures returns a row for each figure of each run, and an empty row for each run without
-// figures.
+// sweepFigures returns a row for each figure of each run. For a run without figures, it returns one row in
+// which the columns of figures are empty.
 func sweepFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) [][]string {
 	rows := [][]string{{
 		"run", "block", "attempt", "slot", "configuration_index", "configuration", "validity", "seconds", "written_mib",

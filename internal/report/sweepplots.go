@@ -53,7 +53,8 @@ func estimates(s *v1alpha1.CephTuningSweep) []estimate {
 // These are the schema's defaults.
 const defaultMinimumEffect, defaultEquivalence = 0.1, 0.05
 
-// fraction parses a percentage such as 10%. It returns its second argument for any other text.
+// fraction parses a percentage such as 10%. It returns its second argument for a text that is
+// neither a percentage nor a number.
 func fraction(p v1alpha1.Percent, otherwise float64) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(string(p), "%"), 64)
 	if err != nil {
@@ -144,7 +145,7 @@ func runPlot(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Plot {
 	}
 }
 
-// drawBlocks draws a line before the first run of each attempt at a block.
+// drawBlocks draws the horizontal axis, and a vertical line between attempts at blocks. It labels the blocks.
 func drawBlocks(c *canvas, ledger []sweepspec.Entry, x scale, top, bottom float64) {
 	c.line("axis", x.from, bottom, x.to, bottom)
 	last := -math.MaxFloat64

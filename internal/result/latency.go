@@ -23,7 +23,8 @@ type Percentile struct {
 }
 
 // Percentile returns a percentile from the histogram or, without a histogram, from the tool's own
-// percentiles. It does not interpolate: a percentile that the tool did not print is unknown.
+// percentiles. It does not interpolate: without a histogram, a percentile that the tool did not print is
+// unknown.
 func (l *Latency) Percentile(percent float64) (Percentile, bool) {
 	if l.Histogram != nil {
 		return l.Histogram.Percentile(percent)
@@ -80,8 +81,8 @@ func (d *Direction) MeanLatencySeconds() (float64, LatencyKind, bool) {
 type Moments struct {
 	Count       int64   `json:"count"`
 	MeanSeconds float64 `json:"meanSeconds"`
-	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if the tool did not report a spread.
-	// rados bench does not report it for reads.
+	// M2SecondsSquared is the sum of (x - mean)² in square seconds; nil if unknown. For example, rados bench
+	// does not report the spread of reads.
 	M2SecondsSquared *float64 `json:"m2SecondsSquared,omitempty"`
 	MinSeconds       *float64 `json:"minSeconds,omitempty"`
 	MaxSeconds       *float64 `json:"maxSeconds,omitempty"`

@@ -1,4 +1,4 @@
-// Package result defines a tool-independent record of the measurements of one benchmark run.
+// Package result defines a tool-independent record of the measurements of one phase of a run.
 //
 // It follows three rules. Every quantity has its unit in its name. A quantity that a tool did not report is
 // absent (a nil pointer, a missing column, a gap in a series), never zero. Totals are stored in a form that
@@ -24,7 +24,7 @@ const (
 )
 
 // HasRollingRows reports whether the tool prints rates as means over several seconds. Such means spread a slow
-// start over many rows, so the start cannot be told from a trend.
+// start over many rows, so the start looks like a trend.
 func (t Tool) HasRollingRows() bool { return t == ToolRBDBench }
 
 // Result holds the measurements of one or more clients in one phase.
@@ -56,8 +56,8 @@ type Source struct {
 	ToolVersion string `json:"toolVersion,omitempty"`
 	// Format names the format of the output that was parsed.
 	Format string `json:"format"`
-	// Settings are the parameters that the tool reported, verbatim, mostly under the tool's own names.
-	// Parameters in which merged results differ are missing.
+	// Settings are the tool's options as the tool reported them, verbatim, mostly under its own names. They
+	// are not settings of Ceph. Options in which merged results differ are missing.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type Direction struct {
 
 	// Series has the figures over time; nil if the tool did not report a time series.
 	Series *Series `json:"series,omitempty"`
-	// LatencyWindows are the latency histograms of parts of the run; nil unless the tool logged each
+	// LatencyWindows are the latency histograms of parts of the phase; nil unless the tool logged each
 	// operation.
 	LatencyWindows []LatencyWindow `json:"latencyWindows,omitempty"`
 }
@@ -101,13 +101,13 @@ const (
 	WarnRoundedBytes WarningCode = "RoundedBytes"
 	// WarnRoundedLatency says that the tool printed rounded latencies.
 	WarnRoundedLatency WarningCode = "RoundedLatency"
-	// WarnUncheckedErrors says that the tool does not check for I/O errors, so errors may have occurred.
+	// WarnUncheckedErrors says that the tool did not check for I/O errors, so errors may have occurred.
 	WarnUncheckedErrors WarningCode = "UncheckedErrors"
 	// WarnShortIO says that operations were short or dropped.
 	WarnShortIO WarningCode = "ShortIO"
 	// WarnSnapshots says that earlier, cumulative reports in the same output were skipped.
 	WarnSnapshots WarningCode = "Snapshots"
-	// WarnSeriesDropped says that a time series, or a part of it, could not be kept.
+	// WarnSeriesDropped says that a time series, a part of it, or the latency windows could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
 	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles that a
 	// client's result has. Percentiles cannot be merged, and not every client has a histogram.
@@ -115,7 +115,7 @@ const (
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.
 	WarnHistogramCount WarningCode = "HistogramCount"
-	// WarnRampIncluded says that a mean latency covers the whole run including the ramp, because
+	// WarnRampIncluded says that a mean latency covers the whole phase including the ramp, because
 	// the tool reported no mean without the ramp.
 	WarnRampIncluded WarningCode = "RampIncluded"
 	// WarnUnevenClients says that some clients ended long before the last client.

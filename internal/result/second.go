@@ -21,7 +21,8 @@ type Done struct {
 	Operations     float64 `json:"operations"`
 	Bytes          float64 `json:"bytes"`
 	LatencySeconds float64 `json:"latencySeconds"`
-	// Latencies is the histogram of the operations' latencies; nil if the tool reports no histogram.
+	// Latencies is the histogram of the operations' latencies; nil if the tool reports no histogram, or if
+	// there were too many histograms to keep.
 	Latencies *Histogram `json:"latencies,omitempty"`
 }
 

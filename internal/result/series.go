@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Series has the figures of a run over time, in consecutive intervals. Each column is a slice.
+// Series has the figures of a phase over time, in consecutive intervals. Each column is a slice.
 //
 // An interval that the tool did not report is missing, so there is a gap between its
 // neighbours. An interval in which nothing completed has rate 0. A column that the tool does
@@ -103,9 +103,9 @@ func (s *Series) columns() [3]*[]float64 {
 	return [3]*[]float64{&s.OperationsPerSecond, &s.BytesPerSecond, &s.MeanLatencySeconds}
 }
 
-// gather appends one whole second to s, computed from the intervals of another series, from index first on.
-// It appends nothing unless these intervals cover the second. If nothing completed in the second, gather
-// removes the latencies of all seconds from s.
+// gather appends one whole second to s. It computes the second from the intervals of another series, and
+// skips the intervals before the given index. It appends nothing unless the intervals cover the second. If
+// nothing completed in the second, gather removes the latencies of all seconds from s.
 func (s *Series) gather(from *Series, first int, second float64) {
 	var covered, operations, bytes, latency, weight float64
 	for i := first; i < from.Len() && from.StartSeconds[i] < second+1; i++ {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// LatencyWindow is the latency histogram of a part of a run.
+// LatencyWindow is the latency histogram of a part of a phase.
 type LatencyWindow struct {
 	StartSeconds float64 `json:"startSeconds"`
 	EndSeconds   float64 `json:"endSeconds"`
@@ -13,7 +13,7 @@ type LatencyWindow struct {
 	Histogram *Histogram `json:"histogram"`
 }
 
-// maxWindows is the maximum number of windows of a run: a day of five-second windows.
+// maxWindows is the maximum number of windows of a direction: a day of five-second windows.
 const maxWindows = 24 * 3600 / 5
 
 // AddLatencyWindows adds the windows of clients or jobs that started together, window by window. The result

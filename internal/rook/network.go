@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// The paths of the files with CephConf and Keyring in benchmark pods.
+// The folder in benchmark pods that has the files with CephConf and Keyring, and the names of these files.
 const (
 	ConfFolder  = "/etc/ceph"
 	ConfFile    = "ceph.conf"

@@ -236,7 +236,8 @@ func (a *Access) release(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// blocked returns Rook's message about a blocked deletion, which Rook retries every ten seconds.
+// blocked returns Rook's message about a blocked deletion, which Rook retries every ten seconds. If the
+// deletion is not blocked, it only says that Rook is removing the pool.
 func blocked(key client.ObjectKey, pool blockPool) string {
 	for _, c := range pool.Status.Conditions {
 		if (c.Type == "PoolDeletionIsBlocked" || c.Type == "DeletionIsBlocked") && c.Status == metav1.ConditionTrue {

@@ -61,7 +61,7 @@ const (
 // can do, if anything.
 type Error struct {
 	Reason, Message string
-	// Err is the API server's error, if that was the cause.
+	// Err is the cause, such as the API server's error; nil if Message says everything.
 	Err error
 }
 
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap returns the API server's error.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Access reads and writes Rook's objects.

@@ -93,8 +93,9 @@ func (s *streams) lastLines(limit int) string {
 	return strings.Trim(what+"\n"+why, "\n")
 }
 
-// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. Invalid bytes and
-// carriage returns become spaces. U+FFFD would take three bytes, so the text could exceed its limit.
+// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. Invalid bytes,
+// carriage returns and the replacement character U+FFFD become spaces. If invalid bytes became U+FFFD, which
+// has three bytes, the text could exceed its limit.
 func clean(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -109,8 +110,9 @@ func clean(b []byte) string {
 	}, string(b))
 }
 
-// boundedWriter writes up to left bytes, discards the rest, and remembers the first error. Write never
-// returns an error. An error would end the copying of the output, and the full pipe would block the engine.
+// boundedWriter writes no more bytes than its field left says, discards all further bytes, and remembers the
+// first error. Write never returns an error. An error would end the copying of the output, and the full pipe
+// would block the engine.
 type boundedWriter struct {
 	w    io.Writer
 	left int64

@@ -20,7 +20,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// The limits of a client's requests.
+// The limits of the manager's requests.
 const (
 	// requestTimeout limits a request and its answer, even if the caller's context allows more time. A
 	// snapshot may take the requested wait in addition.
@@ -46,12 +46,13 @@ type client struct {
 
 var _ Client = (*client)(nil)
 
-// Dial returns a client of the runner at an address (host:port). key is the key of the session. The client
-// connects with its first request. Later requests reuse the connection, so that a start signal needs no
-// handshake. Keep the client for as long as the runner is needed.
+// Dial returns an API client for the runner at an address (host:port). The parameter key is the key of the
+// session. The API client connects with its first request. Later requests reuse connections that are still
+// open, so that a start signal seldom needs a handshake. Keep the API client for as long as the runner is
+// needed.
 //
-// If the runner refuses a request, the error is an [*Error], see [HasCode]. After any other error, the runner
-// may or may not have executed the request.
+// If the runner refuses a request, the error wraps an [*Error], see [HasCode]. After any other error, or with
+// the code Internal, the runner may or may not have executed the request.
 func Dial(address string, key []byte) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
@@ -160,8 +161,8 @@ func (c *client) Finish(ctx context.Context) error {
 
 func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id) + verb }
 
-// exchange sends value as JSON, and decodes the answer to into. If value is nil, the request has no body. If
-// into is nil, exchange discards the answer.
+// exchange sends the parameter value as JSON, and decodes the answer into the variable to which the parameter
+// into points. If value is nil, the request has no body. If into is nil, exchange discards the answer.
 func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any) error {
 	var body []byte
 	if value != nil {
@@ -179,7 +180,8 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 	})
 }
 
-// request sends a request. If the status of the answer is 200 OK, it calls read with the body.
+// request sends a request. If the status of the answer is 200 OK, it calls the function read with the body.
+// Otherwise it returns an error.
 func (c *client) request(ctx context.Context, wait time.Duration, method, path string, body []byte, read func(io.Reader) error) (err error) {
 	ctx, stop := context.WithTimeout(ctx, wait+requestTimeout)
 	defer stop()
@@ -203,7 +205,7 @@ func (c *client) request(ctx context.Context, wait time.Duration, method, path s
 }
 
 // refusal returns the runner's reason for refusing a request. If the answer is not from a runner, it returns
-// an error with the beginning of the answer.
+// an error with the beginning of the answer. If the answer is too long or cannot be read, the error says so.
 func (c *client) refusal(response *http.Response, path string) error {
 	data, err := readBounded(response.Body, maxRefusalBytes)
 	if err != nil {

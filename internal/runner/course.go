@@ -21,14 +21,14 @@ type Course struct {
 	Began Started
 }
 
-// The limits of courses. If an answer has no room for all rows, the client sends further requests for the
+// The limits of courses. If an answer has no room for all rows, the manager sends further requests for the
 // rest.
 const (
 	maxSeconds       = 6 * 3600 // rows of a task
 	maxSecondsAnswer = 1000     // rows of an answer
-	// maxBins is the maximum number of histogram bins in those rows of a task that the manager has not
-	// received yet. A bin takes 16 bytes. The maximum is enough for an hour with 290 bins a second. Rows
-	// beyond the maximum have no histograms.
+	// maxBins is the maximum number of histogram bins in those rows of a task that the manager has not yet
+	// confirmed by a request for later rows. A bin takes 16 bytes. The maximum is enough for an hour with 290
+	// bins a second. Rows beyond the maximum have no histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )
@@ -47,8 +47,9 @@ type answeredCourse struct {
 	More bool `json:"more,omitempty"`
 }
 
-// addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a timestamp it ends
-// now, because the runner reads each line as soon as the engine has printed it.
+// addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a plausible
+// timestamp it ends now, because the runner reads each line as soon as the engine has printed it. addSecond
+// drops a row without duration, and all rows after the first maxSeconds.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 	if n > 0 {
 		row.FromNanoseconds = r.entry.course[n-1].ToNanoseconds
 	}
-	if !counted.Taken.IsZero() { // The row may not begin where the last row ended: for example, a ramp has no rows.
+	if !counted.Taken.IsZero() { // The row does not always begin where the previous row ended: for example, a ramp has no rows.
 		ended -= counted.Delay(now)
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
@@ -100,8 +101,9 @@ func answerOf(rows []result.Second) []result.Second {
 	return rows
 }
 
-// course returns the rows of a task whose number is at least from. It drops the histograms of the rows before
-// them whose number is below received, because the manager has these rows.
+// course returns those rows of a task whose number equals or exceeds the parameter from, as many as fit into
+// an answer. Of the earlier rows, it drops the histograms of those whose number is below the parameter
+// received, because the manager has these rows.
 func (s *session) course(id string, received, from int) (answeredCourse, *Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +121,9 @@ func (s *session) course(id string, received, from int) (answeredCourse, *Error)
 	return answeredCourse{Rows: append([]result.Second{}, rows...), More: from+len(rows) < len(e.course), RunningNanoseconds: int64(time.Since(e.since))}, nil
 }
 
-// drop drops the histograms of the rows below number received. Otherwise a long session of a sweep that
-// compares percentiles would exceed maxBins, and its later rows would have no histograms.
+// drop drops the histograms of the rows whose number is below the parameter received. Otherwise a long
+// session of a sweep that compares percentiles would exceed maxBins, and its later rows would have no
+// histograms.
 func (e *entry) drop(received int) {
 	for ; e.plain < received; e.plain++ {
 		e.bins -= binsOf(&e.course[e.plain])

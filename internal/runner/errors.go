@@ -18,18 +18,18 @@ const (
 	Unauthorized Code = "Unauthorized"
 	// NotFound: the runner has no such task, or no such path.
 	NotFound Code = "NotFound"
-	// Busy: another task is running.
+	// Busy: another task has not ended yet.
 	Busy Code = "Busy"
 	// Different: a different task has the same ID.
 	Different Code = "Different"
 	// Full: the runner has reached its maximum number of tasks, or of report bytes.
 	Full Code = "Full"
 	// NotReady: the task cannot start, because its state is not Ready; or it has no course, because its
-	// engine does not run yet.
+	// engine has not run.
 	NotReady Code = "NotReady"
 	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"
-	// NotStarted: the task received the start signal, but its engine could not be started.
+	// NotStarted: the task received the start signal, but its engine did not start.
 	NotStarted Code = "NotStarted"
 	// NotEnded: the task has no report yet.
 	NotEnded Code = "NotEnded"

@@ -252,7 +252,8 @@ func endedByItself(c task.Command, took time.Duration, output *streams) error {
 	}}
 }
 
-// end makes the report, publishes the end of the task, and writes the report to the log.
+// end makes the report, publishes the end of the task, and writes the report to the log. It leaves out of the
+// log the report of a task that succeeded without a measurement, if the manager can fetch that report.
 func (r *execution) end(err error) {
 	r.report.State, r.report.Failure = task.Done, nil
 	if f, ok := errors.AsType[*failure](err); ok {

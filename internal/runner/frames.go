@@ -17,8 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// A frame is a report in a log. Readers find a complete frame even if other text surrounds its lines, or a
-// prefix precedes each line. They also find it if the log has lost lines at its beginning or its end.
+// A frame is a report in a log. Readers find a complete frame even if other lines stand between its lines, or
+// a prefix precedes each line. They also find it if the log has lost lines before or after the frame.
 //
 //	cephtune-report-1 begin id=ID bytes=N sha256=HEX lines=N
 //	cephtune-report-1 data BASE64
@@ -105,8 +105,8 @@ func (n notesWriter) Write(p []byte) (int, error) {
 type FrameError struct {
 	// ID is the task's ID.
 	ID string
-	// Line is the number, from 1, of the log line that begins the frame. If that line is lost, Line is the
-	// number of the line that ends the frame.
+	// Line is the number, from 1, of the log line that begins or replaces the frame. If that line is lost,
+	// Line is the number of the line that ends the frame.
 	Line int
 	// Problem completes the sentence that begins with "the report of task ID".
 	Problem string
@@ -125,9 +125,10 @@ const (
 	maxLogLineBytes = 16 << 10
 )
 
-// ReadFrames returns the reports in a log, in the log's order. It skips reports that are damaged, truncated
-// or omitted. The error contains one [*FrameError] for each of the first maxFrameErrors of these reports. If
-// reading fails, ReadFrames returns the reports before the failure, and the error.
+// ReadFrames returns the reports in a log, in the log's order. It skips reports that are damaged, truncated,
+// omitted or invalid, or exceed the limits. The error contains one [*FrameError] for each of the first
+// maxFrameErrors of these reports. If reading fails, ReadFrames returns the reports before the failure, and
+// the error.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
 	in := bufio.NewReaderSize(r, maxLogLineBytes)
@@ -234,7 +235,8 @@ func (f *frameReader) add(text string) {
 	}
 }
 
-// fail discards the open frame, if any, and records the problem.
+// fail discards the open frame, and records its problem unless maxFrameErrors problems are recorded already.
+// Without an open frame, it does nothing.
 func (f *frameReader) fail(problem string) {
 	if f.open && len(f.errs) < maxFrameErrors {
 		f.errs = append(f.errs, &FrameError{ID: f.id, Line: f.begin, Problem: problem})
@@ -242,7 +244,7 @@ func (f *frameReader) fail(problem string) {
 	f.open, f.data = false, nil
 }
 
-// finish checks and decodes a complete frame.
+// finish checks and decodes the open frame when its end line was read.
 func (f *frameReader) finish() {
 	digest := sha256.Sum256(f.data)
 	switch {

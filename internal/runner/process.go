@@ -44,11 +44,12 @@ const (
 	killGrace = 10 * time.Second
 	// abandonAfter is the time between SIGKILL and giving up.
 	abandonAfter = 10 * time.Second
-	// drainAfter is how long the runner continues to read output after the leader's end.
+	// drainAfter is how long the runner continues to read output after the end of the leader, or after it has
+	// given up.
 	drainAfter = time.Second
 )
 
-// startProcess runs a command without a shell. The command writes into pipes, and the runner copies their
+// startProcess starts a command without a shell. The command writes into pipes, and the runner copies their
 // contents to the writers. A file would grow without limit, but a writer can discard output. If both writers
 // are the same, both outputs share one pipe, so that their lines stay in order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
@@ -96,7 +97,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// environment returns the part of the runner's environment that commands inherit.
+// environment returns the environment of commands: PATH and CEPH_CONF as in the runner's environment, and
+// fixed values of HOME and LC_ALL.
 func environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/tmp", "LC_ALL=C"}
 	if conf, ok := os.LookupEnv("CEPH_CONF"); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/progress"
 )
 
-// The limits of progress lines in the log. Kubelets keep 10 MiB of a log, and progress must not displace
-// reports. So the lines become rarer after maxProgress lines, almost three hours of measurements.
+// The limits of progress lines in the log. By default, kubelets rotate a log at 10 MiB, and progress must not
+// displace reports. So the lines become rarer after maxProgress lines, almost three hours of measurements.
 const (
 	progressEvery  = time.Second      // between lines, up to maxProgress lines
 	progressSeldom = 10 * time.Second // between further lines
@@ -31,7 +31,7 @@ type progressWriter struct {
 	report func(progress.Line)
 	// counted receives the exact counts of an interval, if the engine prints them.
 	counted func(*parse.Counted)
-	count   *int // number of progress lines in the session so far
+	count   *int // number of progress lines that the session has logged
 
 	line     []byte
 	tooLong  bool

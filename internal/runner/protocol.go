@@ -1,8 +1,9 @@
-// Package runner is the part of cephtune that runs inside a benchmark pod, and the manager's client for it.
+// Package runner is the part of cephtune that runs inside a benchmark pod, and the manager's API client for
+// it.
 //
 // The manager sends each runner one task at a time and fetches the task's report. Requests can be repeated: a
-// lost answer never makes a task run twice. The runner keeps every report until the manager sends Finish, so
-// that a restarted manager finds the reports again.
+// lost answer never makes a task run twice. The runner keeps every report until it ends, usually after the
+// request Finish, so that a restarted manager finds the reports again.
 package runner
 
 import (
@@ -36,19 +37,21 @@ type Started struct {
 
 // Client talks to the runner of one pod. It is safe for concurrent use.
 type Client interface {
-	// Snapshot returns the state of all tasks when its version is greater than after. If the version does not
-	// change within wait, Snapshot returns the unchanged state. It waits for 30 s at most.
+	// Snapshot returns the state of all tasks when its version is greater than the parameter after. If the
+	// version does not become greater within the time wait, Snapshot returns the state as it is. It waits for
+	// 30 s at most.
 	Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error)
 	// Put sends a task. Sending the same task again does nothing. It is an error if a different task has the
-	// same ID, or another task is running.
+	// same ID, or another task has not ended yet.
 	Put(ctx context.Context, t task.Task) (task.Status, error)
 	// Start sends the start signal to a task in state Ready. A second start is an error, because the time of
 	// the first start can no longer be bounded.
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel cancels a task, unless the task has already ended.
 	Cancel(ctx context.Context, id string) error
-	// Course returns the rows of a task, one a second, beginning with number from; 0 is the first. Without
-	// counts for each second, Course returns no rows. It works while the engine runs and afterwards.
+	// Course returns the rows of a task, one a second. The parameter from is the number of the first row to
+	// return; numbers count from 0. If the engine does not report counts for each second, Course returns no
+	// rows. It works while the engine runs and afterwards.
 	Course(ctx context.Context, id string, from int) (Course, error)
 	// Report returns the report of a task that has ended.
 	Report(ctx context.Context, id string) (*task.Report, error)

@@ -16,8 +16,8 @@ import (
 )
 
 // encodeReport returns a report as compressed JSON. If the JSON exceeds [task.MaxReportBytes], encodeReport
-// first drops the latencies in windows, which are the longest part, then the time series, and then the
-// output. If the report is still too long, encodeReport replaces the result by a failure.
+// first drops the latency windows, which are the longest part, then the time series, and then the output. If
+// the report is still too long, encodeReport replaces the result by a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropLatencyWindows, dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)
@@ -49,7 +49,8 @@ func dropSeries(r *task.Report) {
 	})
 }
 
-// dropLatencyWindows drops the latencies in windows, which only runs with an outage have.
+// dropLatencyWindows drops the latency windows (histograms of parts of a phase), which only phases with an
+// outage have.
 func dropLatencyWindows(r *task.Report) {
 	if r.Result == nil {
 		return
@@ -88,8 +89,8 @@ func compress(data []byte) ([]byte, error) {
 // needs at most 9 MiB.
 const maxReportMemory = 12 << 20
 
-// readReport reads a compressed report within a memory limit, measured by [limits.Size]. It
-// validates the result, because pods are not trusted.
+// readReport reads a compressed report within a memory limit, as [limits.Decode] counts memory. It validates
+// the report, because pods are not trusted.
 func readReport(r io.Reader, memory int64) (*task.Report, error) {
 	text, err := gzip.NewReader(io.LimitReader(r, task.MaxReportBytes))
 	if err != nil {
@@ -123,8 +124,8 @@ func validateReport(report *task.Report) error {
 	return nil
 }
 
-// cleanFailure removes control characters from a failure's text, because the text appears in status, and
-// terminals would interpret such characters.
+// cleanFailure cleans a failure's text, as clean does, because the text appears in status, and terminals
+// would interpret control characters.
 func cleanFailure(f *task.Failure) {
 	if f == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Options are the parameters of a runner.
+// Options configure a runner.
 type Options struct {
 	// Key is the secret key of the session, of [KeyBytes] bytes. With Tasks, the runner needs no key.
 	Key []byte
@@ -28,8 +28,9 @@ type Options struct {
 	WorkDir string
 	// CgroupDir is the container's cgroup directory, usually /sys/fs/cgroup.
 	CgroupDir string
-	// IdleTimeout is the time without requests after which a runner ends, unless it executes a task that ends
-	// by itself.
+	// IdleTimeout is the time without a request, and without a change of a task, after which a runner ends.
+	// This time does not pass while the runner prepares a task, or executes a measurement that ends by
+	// itself.
 	IdleTimeout time.Duration
 	// TerminationMessage is the file for the [Termination]; empty for none.
 	TerminationMessage string
@@ -51,10 +52,11 @@ var (
 	ErrTasksFailed = errors.New("not all tasks are done")
 )
 
-// Run runs a runner until it ends. It returns nil after Finish, or when all Tasks are Done. Otherwise it
-// returns [ErrIdle], [ErrTerminated], [ErrTasksFailed], or another error that prevents its work. Before it
-// returns, it cancels the running task and writes that task's report into the log. With Tasks, Run does not
-// use the listener, which may be nil. Otherwise serveManager closes the listener.
+// Run runs a runner until it ends. It returns nil after Finish, or when all Tasks are Done before ctx is
+// cancelled. Otherwise the error wraps [ErrIdle], [ErrTerminated] or [ErrTasksFailed], or is another error
+// that prevents its work. Before it returns, it cancels the running task and writes that task's report into
+// the log. With Tasks, Run does not use the listener, which may be nil. Otherwise serveManager closes the
+// listener.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("create the directory for working directories: %w", err)
@@ -75,8 +77,8 @@ func Run(ctx context.Context, o Options, listener net.Listener) error {
 	return err
 }
 
-// serveManager serves the manager's requests until Finish, or until the runner is idle or
-// terminated.
+// serveManager serves the manager's requests until Finish, until the runner is idle or terminated, or until
+// the server fails.
 func (s *session) serveManager(ctx context.Context, o Options, listener net.Listener) error {
 	server, err := newHTTPServer(s, o.Key)
 	if err != nil {
@@ -130,8 +132,9 @@ func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan str
 }
 
 // workStandalone executes tasks one after another. After a failed measurement, it continues with the next
-// task. After a failed preparation, it skips the following tasks, because their data would not be as planned.
-// It always executes tasks marked Always.
+// task. After a failed preparation, it skips the following tasks, because their data would not be as
+// expected. It also skips them when ctx is done. It does not skip tasks marked Always. If a task is invalid,
+// it executes no task.
 func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	for _, t := range tasks {
 		if err := validate(&t, s.programs); err != nil {

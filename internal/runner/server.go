@@ -33,7 +33,7 @@ type server struct {
 
 // started is the answer to a start signal.
 type started struct {
-	// RunningNanoseconds is the running time of the engine so far.
+	// RunningNanoseconds is the time since the engine started.
 	RunningNanoseconds int64 `json:"runningNanoseconds"`
 }
 

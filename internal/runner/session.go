@@ -15,8 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// session is the state of a runner: its tasks, oldest first. Its methods are safe for
-// concurrent use.
+// session is the state of a runner during the session of a benchmark. Its entries are the tasks, oldest
+// first. Its methods are safe for concurrent use, except those for which the caller must hold the mutex.
 type session struct {
 	// client is the index of this client.
 	client int
@@ -133,7 +133,7 @@ func (s *session) put(t task.Task) (task.Status, *Error) {
 	return e.status, nil
 }
 
-// hasRoom returns an error if the session cannot accept a new task.
+// hasRoom returns an error if the session cannot accept a new task. The caller holds the mutex.
 func (s *session) hasRoom() *Error {
 	switch {
 	case s.finished:
@@ -211,8 +211,8 @@ func (s *session) report(id string) ([]byte, *Error) {
 	return e.report, nil
 }
 
-// snapshot returns the current state. It first waits, for at most wait, until the version is greater than
-// after.
+// snapshot returns the current state. It first waits until the version is greater than the parameter after,
+// but only for the time wait, and only until ctx is done.
 func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -231,8 +231,8 @@ func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration)
 	}
 }
 
-// look returns the current state. If the version is not greater than after, look also returns a channel that
-// the next change closes.
+// look returns the current state. If the version is not greater than the parameter after, look also returns a
+// channel that the next change closes.
 func (s *session) look(after int64) (Snapshot, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,8 +275,8 @@ func (s *session) request() func() {
 }
 
 // idle returns the time since the last answer or the last change of a task, or 0 while a request is answered
-// or a task works. A task that waits for its start signal, or runs until it is cancelled, does not count as
-// work, because it never ends without the manager.
+// or a task works. A task that waits for its start signal, or measures until it is cancelled, does not count
+// as work, because it waits for the manager.
 func (s *session) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,8 +286,8 @@ func (s *session) idle() time.Duration {
 	return time.Since(s.touched)
 }
 
-// isWorking reports whether the task runs now and will end without the manager. The caller holds the
-// session's mutex.
+// isWorking reports whether the task is preparing, or is measuring and will end without the manager. The
+// caller holds the session's mutex.
 func (e *entry) isWorking() bool {
 	endless := e.task.Measure != nil && e.task.Measure.UntilCancelled
 	return e.status.State == task.Preparing || e.status.State == task.Measuring && !endless

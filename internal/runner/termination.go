@@ -30,7 +30,7 @@ type Ending struct {
 	Reason task.FailureReason `json:"reason,omitempty"`
 }
 
-// terminationMessage returns a [Termination] as JSON of at most 4096 bytes. If the message would be longer,
+// terminationMessage returns a [Termination] as JSON of at most 4096 bytes. If the message might be longer,
 // terminationMessage omits the first tasks.
 func terminationMessage(err error, tasks []task.Status) ([]byte, error) {
 	t := Termination{Tasks: []Ending{}}

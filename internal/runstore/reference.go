@@ -37,7 +37,8 @@ func cannotRead(name string, err error) string {
 	return fmt.Sprintf("CephBenchmark %s cannot be read: run again with another runID (%s)", name, ellipsis.Cut(err.Error(), 80))
 }
 
-// reference reads the runs of a reference in all sessions whose results still exist.
+// reference reads the latest runs of a reference, at most [reference.MaxRuns]. They are from all sessions
+// whose results still exist, except the latest session if it is not complete.
 func (s Store) reference(ctx context.Context, name string, workload reference.Workload) (figure.Reference, error) {
 	b := &v1alpha1.CephBenchmark{}
 	err := s.Client.Get(ctx, types.NamespacedName{Namespace: s.Benchmark.Namespace, Name: name}, b)

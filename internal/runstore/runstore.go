@@ -51,8 +51,9 @@ func (s Store) Write(ctx context.Context, run conclusion.Run) (string, conclusio
 	return cm.Name, run, nil
 }
 
-// Runs returns the runs of the session from number 1 to upTo. It reads only runs that are not among the
-// known runs. A valid run whose results are missing or damaged counts as invalid.
+// Runs returns the runs of the session. The argument upTo is the number of the last run to return; the first
+// is run 1. Runs reads only runs that are not among the known runs. A valid run whose results are missing or
+// damaged counts as invalid.
 func (s Store) Runs(ctx context.Context, upTo int32, known map[int32]conclusion.Run) ([]conclusion.Run, error) {
 	var runs []conclusion.Run
 	for number := int32(1); number <= upTo; number++ {

@@ -29,8 +29,8 @@ const Settle = 8 * time.Second
 const maxRemakes = 3
 
 // Preparation is how far the preparation of a session's scratch pool has come. A restart of the manager
-// loses it. The new process may draw other OSDs if some OSDs were removed meanwhile. That is harmless,
-// because nothing was measured yet.
+// loses it. The new process may draw other OSDs if OSDs were added, were removed, or went up, down, in or out
+// meanwhile. That is harmless, because the session has not measured anything yet.
 type Preparation struct {
 	// OSDs are the OSDs to which the pool is confined; empty for all.
 	OSDs []int
@@ -87,8 +87,8 @@ type View struct {
 	PGs     []ceph.PG
 }
 
-// Observe reads what the next part of the preparation depends on. The placement groups of a new pool
-// are settled once they have been clean for the time settle.
+// Observe reads what the next part of the preparation depends on. The placement groups of a new pool are
+// settled once they have been clean for the duration in the parameter settle.
 func (p Preparer) Observe(ctx context.Context, settle time.Duration, now time.Time) (View, error) {
 	at, err := p.Rook.Connection(ctx, p.Cluster, p.Cluster.Identities.Observer)
 	if err != nil {
@@ -149,8 +149,8 @@ func (p Preparer) choose(from []ceph.OSDLocation) error {
 	return nil
 }
 
-// create creates the pool if it does not exist, and removes a pool of an earlier run if its spec differs.
-// It returns a wait until Rook calls the pool ready.
+// create creates the pool if it does not exist, and removes a pool of an earlier run that was created for
+// another spec or for other runs. It returns a wait until Rook calls the pool ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
 	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil

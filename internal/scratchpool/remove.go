@@ -92,8 +92,8 @@ func (r Remover) removeImages(ctx context.Context, cluster settings.Cluster) (re
 	return RemoveImages(ctx, r.Ceph, at, settings.ScratchPool, ImagePrefix)
 }
 
-// RemoveImages removes from a pool one image whose name begins with prefix. The Wait says how many such
-// images are left, or why the removal failed. It is Done if the pool had no such image.
+// RemoveImages removes from a pool one image whose name begins with the given prefix. The Wait says how many
+// such images are left, or why the removal failed. It is Done if the pool had no such image, or does not exist.
 func RemoveImages(ctx context.Context, c Ceph, at ceph.Connection, pool, prefix string) (reconcile.Wait, error) {
 	images, err := c.Images(ctx, at, pool, prefix)
 	if IsNotFound(err) {

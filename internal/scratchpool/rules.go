@@ -115,8 +115,8 @@ func (p *Preparation) Note(f Facts) {
 	}
 }
 
-// isSettled reports whether the placement groups are clean, and have been clean for the time settle. In a
-// pool that other benchmarks have used, they need only be clean now.
+// isSettled reports whether the placement groups are clean, and have been clean for the duration in the
+// parameter settle. In a pool that other benchmarks have used, they need only be clean now.
 func (p *Preparation) isSettled(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
 	return status.AllClean() && (used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle)
 }

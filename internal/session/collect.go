@@ -11,7 +11,8 @@ import (
 
 // Client has the work of one client, second by second.
 type Client struct {
-	// Seconds within the windows so far have no histograms: [Evidence.Latencies] has those of the windows.
+	// Seconds has the client's rows. Rows that began before the end of the latest window have no histograms:
+	// [Evidence.Latencies] has the histograms of the windows.
 	Seconds []result.Second `json:"seconds"`
 	// Offset is the client's time, since its engine started, minus the operator's time, since the session
 	// began. Error is the maximum error of Offset.
@@ -29,7 +30,7 @@ type Collector struct {
 	fixed     bool // Evidence was called, so the clock offsets are final
 }
 
-// gathered has the rows of one client. Only rows that still need their histograms have them.
+// gathered has the rows of one client. A row keeps its histograms until Evidence has added them up.
 type gathered struct {
 	seconds   []result.Second // all rows so far
 	plain     int             // number of rows at the beginning whose histograms were dropped
@@ -46,8 +47,8 @@ func NewCollector(p Plan, clients int) *Collector {
 // Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add adds the requested rows of a client. The two times bound the start of the client's engine. The next
-// call of Evidence fails if a row is unusable, or if the client's clock runs faster or slower than the
+// Add adds the requested rows of a client. The two times bound the start of the client's engine. All later
+// calls of Evidence fail if a row is unusable, or if the client's clock runs faster or slower than the
 // operator's.
 func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
 	g := &c.clients[client]
@@ -105,8 +106,8 @@ func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, 
 	return e, nil
 }
 
-// before reports whether a row may have begun before the end of the last window. No later window contains
-// such a row.
+// before reports whether a row may have begun before the end of the latest window in the record. No later
+// window contains such a row.
 func (e Evidence) before(client, row int, so Record) bool {
 	c := e.Clients[client]
 	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended

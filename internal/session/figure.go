@@ -51,8 +51,8 @@ func (e Evidence) rows() []switchback.Client {
 }
 
 // value returns a function that computes the figure of a piece: of a window or of a half of it. Rates are
-// sums over the clients. A mean latency is the mean over all operations of all clients. Percentiles come from
-// the sum of the clients' histograms.
+// sums over the clients. A mean latency is the mean of the clients' mean latencies, weighted by their rates.
+// Percentiles come from the sum of the clients' histograms.
 func (e Evidence) value(f Figure) (switchback.Figure, error) {
 	if percent, ok := figure.Percent(f.Metric); ok {
 		return func(p switchback.Piece) (float64, error) { return e.percentile(f, percent, p) }, nil

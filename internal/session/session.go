@@ -14,9 +14,9 @@ import (
 
 // Cluster is a cluster whose settings are switched. The number of a setting is an index; 0 is the baseline.
 type Cluster interface {
-	// Switch checks that Ceph has the setting from, and applies the setting to. It returns the times at which
-	// the command was sent and at which Ceph answered. Switch sets its own deadline. Run does not switch
-	// again after an error.
+	// Switch checks that Ceph has the previous setting, whose number is the parameter from. It then applies
+	// the next setting, whose number is the parameter to. It returns the times at which the command was sent
+	// and at which Ceph answered. Switch sets its own deadline. Run does not switch again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
 	// Proven reports whether the OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)
@@ -34,13 +34,13 @@ type Record struct {
 	Void string `json:"void,omitempty"`
 }
 
-// Look is called after each complete group. It returns enough if the session can end.
+// Look is called after each complete group. It returns true if the session can end.
 type Look func(ctx context.Context, so Record) (enough bool, err error)
 
 // Run applies the settings in the order of a plan. The cluster must have the baseline when Run starts. Run
-// ends after the last group, or after a look that returns enough. It also ends after an error of the cluster
-// or of a look, or when the context ends; then the session is void. Each Switch checks the setting of the
-// previous window, and Holds checks the setting of the last window.
+// ends after the last group, or after a look that returns true. It also ends after an error of Switch, of
+// Holds or of a look, or when the context ends; then the session is void. Each Switch checks the setting of
+// the previous window, and Holds checks the setting of the session's last window.
 func Run(ctx context.Context, p Plan, in Cluster, look Look) Record {
 	r := Record{Began: time.Now()}
 	setting := switchback.Baseline
@@ -73,7 +73,8 @@ func (r Record) void(err error) Record {
 	return r
 }
 
-// window switches to a setting, and asks for its proof until the window is over.
+// window switches to a setting, and waits until the window is over. Until the setting is proven, it asks for
+// the proof.
 func (r *Record) window(ctx context.Context, p Plan, in Cluster, from, to int) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the session was interrupted: %w", context.Cause(ctx))

@@ -9,7 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Evidence has all data that a verdict needs, so an archive of Evidence can reproduce the verdict.
+// Evidence has all data of one session that a verdict needs. So the Question and the archived Evidence of all
+// sessions can reproduce the verdict.
 type Evidence struct {
 	Plan    Plan     `json:"plan"`
 	Record  Record   `json:"record"`
@@ -101,8 +102,8 @@ func (e Evidence) Summarize(q Question) (s Summary, has bool, err error) {
 	return s, true, nil
 }
 
-// Session returns the windows of a session for one figure, with their faults. In quick mode it uses only the
-// data up to the latest look, and returns false before the first look.
+// Session returns the windows of a session for one figure, with their faults. In quick mode, except for
+// dwells, it uses only the data up to the latest look, and returns false before the first look.
 func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error) {
 	windows, covered, err := e.Windows(f)
 	if err != nil {
@@ -119,9 +120,9 @@ func (e Evidence) Session(q Question, f Figure) (switchback.Session, bool, error
 	return s, has, nil
 }
 
-// CheckDwells returns an error if a dwell so far was disturbed, not proven or switched slowly. Such a dwell
-// makes the session void, so further dwells would be measured in vain. CheckDwells does not check whether
-// rows cover the dwells, because rows of the latest dwell may still be missing.
+// CheckDwells returns an error if one of the measured dwells was disturbed, not proven or switched slowly. Such
+// a dwell makes the session void, so further dwells would be measured in vain. CheckDwells does not check
+// whether rows cover the dwells, because rows of the latest dwell may still be missing.
 func (e Evidence) CheckDwells() error {
 	covered := make([]bool, len(e.Record.Switches))
 	for i := range covered {
@@ -134,8 +135,8 @@ func (e Evidence) CheckDwells() error {
 }
 
 // WrittenBytes returns the bytes that the clients have written since their load began, according to the rows
-// in Evidence. Rows of a load that does not mix reads and writes have no direction, so writes says whether
-// the load writes.
+// in Evidence. Rows of a load that does not mix reads and writes have no direction. So the caller says whether
+// the load writes, in the parameter writes.
 func (e Evidence) WrittenBytes(writes bool) int64 {
 	var bytes float64
 	for _, c := range e.Clients {
@@ -190,7 +191,8 @@ func (e Evidence) pairs() int {
 	return 1
 }
 
-// counted returns, after each group, the number of valid groups so far. It uses no figures.
+// counted returns, for each complete group, the number of valid groups up to and including it. It uses no
+// figures.
 func (e Evidence) counted() ([]int, error) {
 	switches, timing := e.Plan.windows(e.Record.Switches)
 	_, covered, err := switchback.Pieces(switches, e.rows(), timing)

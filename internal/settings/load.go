@@ -18,8 +18,9 @@ const (
 	defaultStartTimeout = 5 * time.Minute
 )
 
-// Load reads the operator config at path, sets defaults, and validates all fields. A validation error names
-// each invalid field and says what to write there.
+// Load reads the operator config at path, sets defaults, and validates all fields except the tolerations of
+// pods. A validation error names each invalid field and, except for duplicates, says what to write there or
+// to remove.
 func Load(path string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -21,8 +21,8 @@ type Option struct {
 	Max string `json:"max,omitempty"`
 	// Values are the only allowed values. An empty list allows all values within the bounds.
 	Values []string `json:"values,omitempty"`
-	// SwitchUnderLoad allows sweeps to switch an OSD option every few seconds while a load runs. Such sweeps
-	// compare the option's values within minutes.
+	// SwitchUnderLoad allows sweeps to switch an OSD option every 10 to 60 seconds while a load runs (in
+	// dwells: every four minutes). Such sweeps compare the option's values within minutes.
 	SwitchUnderLoad bool `json:"switchUnderLoad,omitempty"`
 }
 
@@ -41,7 +41,8 @@ const (
 	RiskNever Risk = "Never"
 )
 
-// DefaultOptions returns the allowed options of a cluster that has a tuner identity but no field options.
+// DefaultOptions returns the allowed options of a cluster whose entry has a tuner identity, but lacks the
+// field `options`.
 func DefaultOptions() []Option {
 	return []Option{
 		{Name: "osd_mclock_profile"},
@@ -97,7 +98,8 @@ func (c Cluster) SwitchesUnderLoad(name, mask string) bool {
 	return listed && option.SwitchUnderLoad && risk != RiskRestart && risk != RiskNever
 }
 
-// needsMax says why the entry must have a maximum, and what to write; "" if it needs no maximum.
+// needsMax says why an entry without Values must have a maximum, and what to write; "" if it needs no
+// maximum.
 func (o Option) needsMax() string {
 	if o.Pool == "" && o.Name == "osd_memory_target" {
 		return "an OSD that uses more memory than the limit of its pod is killed: write a max that leaves room below that limit, such as 4Gi for a limit of 6Gi"
@@ -105,7 +107,8 @@ func (o Option) needsMax() string {
 	return ""
 }
 
-// PoolRisk returns the risk of a pool option, and the reason; "" for RiskMedium.
+// PoolRisk returns the risk of an option of an existing pool, and the reason; "" for RiskMedium. Sweeps may
+// vary some RiskNever options, such as size, of a scratch pool.
 func PoolRisk(name string) (Risk, string) {
 	switch name {
 	case "size", "min_size":

@@ -8,8 +8,9 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Refusal names the part of a template that the operator config forbids in a CephCluster, and says what to
-// do; "" if everything is allowed.
+// Refusal says why a template is not allowed in a CephCluster, and what to do; "" if it is allowed. It names
+// only the first reason: either the operator config forbids a part of the template or does not list the
+// CephCluster, or the template has a parameter that guardOf forbids.
 func (s *Settings) Refusal(ref v1alpha1.ClusterReference, template v1alpha1.BenchmarkTemplate) string {
 	cluster, ok := s.Cluster(ref)
 	if !ok {

@@ -12,14 +12,14 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Settings is the content of the operator config. The operator may use only the clusters, pools and powers
-// that the config names.
+// Settings is the content of the operator config. The operator may use only the clusters, existing pools and
+// powers that the config names, and scratch pools in these clusters.
 type Settings struct {
 	// Clusters are the clusters that may be measured.
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// Images are the images of benchmark pods.
 	Images Images `json:"images,omitzero"`
-	// Pods has further settings of benchmark pods.
+	// Pods has further fields of benchmark pods, such as labels.
 	Pods Pods `json:"pods,omitzero"`
 }
 
@@ -29,8 +29,8 @@ type Cluster struct {
 	Name      string `json:"name"`
 	// ExistingPools are the existing pools that may be targets.
 	ExistingPools []string `json:"existingPools,omitempty"`
-	// Options are the options that sweeps may vary. They require Identities.Tuner. If the field is missing,
-	// DefaultOptions apply; an empty list allows no option.
+	// Options are the options that sweeps may vary. They require Identities.Tuner. If Identities.Tuner is set
+	// and this field is missing, DefaultOptions apply; an empty list allows no option.
 	Options []Option `json:"options,omitempty"`
 	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that OSDs
 	// read only when they start. The manager then needs the right to delete the OSDs' pods.
@@ -59,8 +59,10 @@ type Identities struct {
 	// CacheDropper drops the caches of OSDs, which requires all rights on all OSDs. If empty, benchmarks may
 	// not drop caches.
 	CacheDropper string `json:"cacheDropper,omitempty"`
-	// Tuner changes the Ceph settings that Options lists. If empty, the operator changes no settings, and
-	// refuses sweeps over Ceph settings.
+	// Tuner changes the Ceph settings that Options lists. For sweeps, it also turns off autoscalers, the
+	// balancer and scrubs, and switches options of scratch pools. With PlacePGs, it moves PGs of scratch
+	// pools. If empty, the operator refuses sweeps over settings outside scratch pools, and sweeps that pause
+	// scrubs.
 	Tuner string `json:"tuner,omitempty"`
 	// OSDStopper marks OSDs down and keeps them down. The default is cephtune-osd-stopper if
 	// StopOSDs is true. Keep it set while an OSD may be down, because the same key brings the
@@ -80,10 +82,10 @@ type Images struct {
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 
-// Pods has settings of benchmark pods.
+// Pods has fields of benchmark pods, such as labels, and the time within which pods have to start.
 type Pods struct {
-	// StartTimeout is the longest time that pods may take to start before the benchmark fails. The default is
-	// five minutes.
+	// StartTimeout is the longest time that pods may take to start before the benchmark fails. It also limits
+	// the wait for a missing claim. The default is five minutes.
 	StartTimeout metav1.Duration `json:"startTimeout,omitzero"`
 	// PriorityClassName, Labels and Annotations are set on each benchmark pod.
 	PriorityClassName string            `json:"priorityClassName,omitempty"`

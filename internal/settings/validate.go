@@ -97,7 +97,8 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 	return problems
 }
 
-// validatePlace checks the pool and the mask of an option.
+// validatePlace checks the pool and the mask of an option, and that an option of an existing pool does not
+// alter stored data.
 func (o Option) validatePlace(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	if o.Pool == "" && o.Name == "pg_num" {

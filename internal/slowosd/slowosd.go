@@ -25,9 +25,9 @@ const (
 	leastPeers = 3
 	// leastSamples is the minimum number of an OSD's latency reports during a phase.
 	leastSamples = 2
-	// mostDeviations is a limit for the logarithms of latencies: those of slow OSDs lie more than this number of
-	// standard deviations above the median of the logarithms. The value is the usual limit if the standard deviation is estimated from the median
-	// absolute deviation. leastExcessSeconds is a second condition.
+	// mostDeviations is a limit for the logarithms of latencies: those of slow OSDs lie at least this number
+	// of standard deviations above the median of the logarithms. The value is the usual limit if the standard
+	// deviation is estimated from the median absolute deviation. leastExcessSeconds is a second condition.
 	mostDeviations = 3.5
 	// sigmaOfMAD converts a median absolute deviation to a standard deviation, for a normal
 	// distribution.

@@ -68,8 +68,8 @@ func workByOSD(all []archive.OSDIO) map[int]*archive.Work {
 	return work
 }
 
-// compareWork sets the median work of all peers in the work of each peer. It ignores peers with unknown
-// work.
+// compareWork computes the median of all peers' work, and stores it in the Work of each peer. It ignores peers
+// with unknown work.
 func compareWork(peers []archive.SlowOSD) {
 	known := slices.DeleteFunc(mapped(peers, func(osd archive.SlowOSD) *archive.Work { return osd.Work }), func(w *archive.Work) bool { return w == nil })
 	operations := median(mapped(known, func(w *archive.Work) float64 { return w.OperationsPerSecond }))

@@ -9,8 +9,8 @@ import (
 // ErrTooFew is wrapped by the errors of functions that get fewer values than they need.
 var ErrTooFew = errors.New("too few values")
 
-// ErrStalled is wrapped by errors about a run or a window in which no operation finished. Such a run is not
-// just slow: it has failed.
+// ErrStalled is wrapped by errors about a window, or a run after its warm-up, in which no operation finished.
+// Such a run is not just slow: it has failed.
 var ErrStalled = errors.New("nothing moved")
 
 // ErrParameter is wrapped by errors about parameters of the method, such as a confidence of 2.

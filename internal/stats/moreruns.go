@@ -66,9 +66,10 @@ type target struct {
 }
 
 // runsToDecide finds the verdict that needs the fewest runs, and their number. With that many runs of each
-// side, the probability of the verdict is about 80 %, if the estimated gain and noise are true. The verdict
-// need not be that of the nearest margin. For example, proving that an estimate just above 1 exceeds 1 takes
-// very many runs, but proving Equivalent may take few.
+// side, the probability that a test of the verdict succeeds is about 80 %, if the estimated gain and noise are
+// true. Better and Equivalent need two tests, so their probability may be lower. The verdict need not be that
+// of the nearest margin. For example, proving that an estimate just above 1 exceeds 1 takes very many runs, but
+// proving Equivalent may take few.
 func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns {
 	out := MoreRuns{TooClose: true, Paired: gain.Paired}
 	var nearest target

@@ -34,7 +34,7 @@ const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count: runs. Limit: runs that are needed.
 	NotSteady  ReasonCode = "NotSteady"  // Count: runs that never became steady.
 	Drifted    ReasonCode = "Drifted"    // Count: rejected blocks. Value: ln(last/first control) of the last of them. Limit: maximum of |Value|.
-	NoControls ReasonCode = "NoControls" // Count: blocks that were rejected because they lack a valid run of the baseline.
+	NoControls ReasonCode = "NoControls" // Count: blocks that were rejected because a needed run of the baseline is not valid.
 	Inert      ReasonCode = "Inert"      // Count: runs in which the setting had no effect on the cluster.
 	RunsFailed ReasonCode = "RunsFailed" // Count: failed runs.
 

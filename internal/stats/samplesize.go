@@ -10,8 +10,8 @@ import (
 // MinRuns is the smallest number of runs of a configuration that can lead to a verdict.
 const MinRuns = 3
 
-// planningPower is the probability that a planned number of runs reaches its verdict if the estimated effect
-// is true.
+// planningPower is the probability that a planned number of runs answers its Question if the assumed effect is
+// true.
 const planningPower = 0.8
 
 // Question asks on which side of a margin the true effect lies. Its methods plan how many runs answer it.

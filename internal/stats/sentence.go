@@ -10,8 +10,8 @@ import (
 // only the reasons. It counts missing runs in repeats, like [MoreRuns].
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
-// SentenceFor is like Sentence, but converts missing repeats to runs and time. The argument each is the cost
-// of one more repeat.
+// SentenceFor is like Sentence, but converts missing repeats to runs and time. It gets the cost of one more
+// repeat.
 func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))
@@ -109,7 +109,7 @@ func (m MoreRuns) spread(each Effort, per int) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// span returns how long the missing repeats take. It says "more than" for more than limit repeats.
+// span returns how long the missing repeats take. It says "more than" if they are more than the limit.
 func (m MoreRuns) span(each time.Duration, limit int) string {
 	takes := func(n int) string { return minutes(time.Duration(n) * each) }
 	switch {

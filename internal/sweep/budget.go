@@ -45,9 +45,9 @@ func (b Budget) Affordable(e Estimate) bool {
 }
 
 // SmallestProvableRatio returns the smallest true effect that the blocks behind the verdict prove with a
-// probability of 80 %. The effect is a ratio, candidate ÷ baseline. The noise is that between runs. If
-// confirmation is 0, the blocks are all that the plan allows: in the confirmation or, for a single candidate,
-// in the race.
+// probability of 80 %. The effect is a ratio, candidate ÷ baseline. The noise is that between runs. The
+// parameter confirmation is the number of these blocks. If it is 0, the blocks are all that the plan allows: in
+// the confirmation or, for a single candidate, in the race.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {
 	race, most := p.MaxBlocks()
 	blocks := cmp.Or(confirmation, most, race)

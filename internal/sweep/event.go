@@ -10,10 +10,10 @@ type EventCode string
 
 // The events.
 const (
-	RunRepeated         EventCode = "RunRepeated"         // an invalid run is made again; Outcome is that of the first try
+	RunRepeated         EventCode = "RunRepeated"         // an invalid run is made again, unless the sweep ends; Outcome is that of the first try
 	RunMissing          EventCode = "RunMissing"          // an invalid run is not made again; Outcome is that of the last try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid; Outcome says why
-	BlockInterrupted    EventCode = "BlockInterrupted"    // the block's runs are discarded, and it starts again
+	BlockInterrupted    EventCode = "BlockInterrupted"    // the block's runs are discarded; the block starts again, or the sweep ends
 	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit the maximum of |Value|; the block is measured again, or the sweep ends
 	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again, or the sweep ends
 	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if Count is above 1, Value is ln(last/first control)
@@ -98,7 +98,7 @@ type StopCode string
 const (
 	Confirmed             StopCode = "Confirmed"             // the confirmation led to a verdict, showed a broken constraint, or has all its blocks
 	Decided               StopCode = "Decided"               // no candidate is left in the race or the confirmation; a single candidate that wins leaves the race too
-	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race ends without a winner worth confirming
+	MaxBlocksReached      StopCode = "MaxBlocksReached"      // the race has all its blocks, and no candidate is worth confirming; without racing, a single candidate may have won
 	BudgetSpent           StopCode = "BudgetSpent"           // the next runs would not fit into the time, the bytes or the ledger
 	TooManyFailedRuns     StopCode = "TooManyFailedRuns"     // more runs failed than Settings.MaxFailedRuns
 	TooManyRejectedBlocks StopCode = "TooManyRejectedBlocks" // the cluster drifts, or runs of the baseline are missing

@@ -33,7 +33,7 @@ const (
 	Interrupted Outcome = "X"
 )
 
-// Run is one ledger entry: the outcome of one slot. As JSON it takes at most 96 bytes.
+// Run is one ledger entry: the outcome of one try to run a slot. As JSON it takes at most 96 bytes.
 type Run struct {
 	Block         int     `json:"b"`           // from 1; the confirmation continues the numbers of the race
 	Attempt       int     `json:"a"`           // at the block, from 1

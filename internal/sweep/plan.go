@@ -18,15 +18,16 @@ const (
 	// bytes.
 	MaxConstraints = 3
 
-	firstCut           = 2 // number of blocks from which on candidates that lag behind the leader leave the race
+	firstCut           = 2 // number of blocks from which on candidates that lag behind the leader leave the race, without constraints
 	pairsForABlock     = 2 // number of pairs that replace one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // default of Settings.ControlInterval
-	triesPerSlot       = 2 // an invalid run is repeated once, in its slot
+	triesPerSlot       = 2 // an invalid run is repeated once, in its slot, unless a candidate's setting was inert
 	missesToWithdraw   = 2 // a candidate without a valid run in this many blocks is withdrawn
 	noiseDF            = 8 // degrees of freedom that a noise estimate needs before it may reject a block
 )
 
-// Settings are all inputs of a sweep's verdicts, fixed before the first run.
+// Settings are all inputs of a sweep's verdicts except the configurations and the runs. They are fixed before
+// the first run. They have no settings of Ceph.
 type Settings struct {
 	Direction     stats.Direction
 	MinimumEffect float64 // fraction, such as 0.10
@@ -35,9 +36,10 @@ type Settings struct {
 	Constraints   []stats.Constraint
 
 	MinBlocks int  // minimum before a verdict; at least 3
-	MaxBlocks int  // maximum of the race; twice as many if the blocks are pairs
+	MaxBlocks int  // maximum of the race; twice as many for a single candidate, whose blocks are pairs
 	Racing    bool // false: no candidate leaves early, unless its runs are invalid
-	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means 4.
+	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means 4. It does not
+	// apply to values that are visited in turn.
 	ControlInterval int
 	// ConfirmationBlocks limits the fresh blocks that confirm the winner of a race. These blocks are pairs,
 	// so twice this number is allowed.

@@ -126,7 +126,7 @@ func (r *replay) end(why StopCode) error {
 //
 // invalidRun decides a withdrawal before it checks the limit of failed runs, and failures of a withdrawn
 // candidate do not count. So the failures of a single candidate end the sweep only if the limit is below
-// three.
+// three, or if the candidate fails again in further attempts at the same block.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]
@@ -251,8 +251,8 @@ func (r *replay) needs(slot Slot) bool {
 	return baselines == 1 || r.beganWithControl() && slot.Position == 0
 }
 
-// beganWithControl reports whether the attempt has a control at each end. The present number of candidates does
-// not say so: a candidate may have left since the attempt began.
+// beganWithControl reports whether the attempt has a control at each end. It does not use the present number of
+// candidates, because a candidate may have left since the attempt began.
 func (r *replay) beganWithControl() bool { return r.order[0].Role == Control }
 
 // hasBaseline reports whether an attempt has all baseline runs that it needs.
@@ -453,9 +453,10 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 	return r.openBlock()
 }
 
-// continueConfirmation judges the winner by the blocks of the confirmation alone, after the same numbers of
-// blocks as in a race with one candidate. It ends the sweep at a verdict, at a broken constraint, or after the
-// last block. At Superior, it waits until the constraints are decided, too.
+// continueConfirmation judges the winner by the blocks of the confirmation alone. It does so after each block
+// from number MinBlocks of the confirmation on or, without racing, only after its last block. It ends the sweep
+// at a verdict, at a broken constraint, or after the last block. At Superior, it waits until the constraints are
+// decided, too.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)
 	if blocks >= r.looks(r.confirm).First {

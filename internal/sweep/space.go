@@ -8,7 +8,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// ErrPlan is wrapped by errors about an invalid space or invalid settings.
+// ErrPlan is wrapped by errors about an invalid Plan.
 var ErrPlan = errors.New("invalid plan")
 
 // MaxCandidates is the maximum number of configurations besides the baseline. With

@@ -103,7 +103,8 @@ func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map
 	return out, nil
 }
 
-// closedLoopOf returns closedLoopObjective if the objective of a sweep is such a percentile, otherwise "".
+// closedLoopOf returns closedLoopObjective if the objective of a sweep is one of the percentiles that
+// ClosedLoop lists, otherwise "".
 func closedLoopOf(spec *Spec) string {
 	if slices.Contains(ClosedLoop(spec), spec.Objective.MetricReference) {
 		return closedLoopObjective
@@ -111,7 +112,8 @@ func closedLoopOf(spec *Spec) string {
 	return ""
 }
 
-// closedLoopObjective is appended to a verdict on a percentile that was measured without an offered rate.
+// closedLoopObjective is appended to the summary of a sweep whose objective is a percentile that is measured
+// without an offered rate.
 const closedLoopObjective = " (ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight.)"
 
 // Notes on the parts of a winner that have no patch.
@@ -178,7 +180,8 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 }
 
 // reasonOf returns one word, usually the verdict's first reason. If the configuration broke a constraint, was
-// beaten before it had a verdict, or has a verdict without reasons, the word says how it left the race.
+// beaten before it had a verdict, or has a verdict without reasons, the word says how it left the race; "" if
+// it is still in the race.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid

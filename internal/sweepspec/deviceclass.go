@@ -11,8 +11,9 @@ import (
 // deviceClassName matches the valid values of scratchPool.deviceClass. The schema has the same pattern.
 var deviceClassName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
-// DeviceClasses returns the device classes of a sweep's scratch pools, sorted and without duplicates. It
-// returns nil if no parameter varies the device class.
+// DeviceClasses returns the device classes of a sweep's scratch pools, sorted and without duplicates. The
+// template's class is included unless baseline.values names a class. DeviceClasses returns nil if no parameter
+// varies the device class.
 func DeviceClasses(spec *Spec) []string {
 	at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.DeviceClass != nil })
 	if at < 0 {

@@ -17,7 +17,8 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// These figures are rough guesses. After the first runs, the planner uses their measured costs instead.
+// These figures are rough guesses. After the first run, the planner uses the measured costs of runs instead.
+// The estimate for the restore stays.
 const (
 	podsTime     = 20 * time.Second        // to start the clients, and to remove them
 	askTime      = 10 * time.Second        // to find in five polls that the cluster has settled, and to prove the values
@@ -41,8 +42,8 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the time for the prefill and the phases of a run. bytes is the number of bytes that a run
-	// writes. Each is the maximum over the configurations.
+	// duration is the time for the prefill, the warming of caches and the phases of a run. bytes is the number
+	// of bytes that a run writes. Each is the maximum over the configurations.
 	duration time.Duration
 	bytes    int64
 	// largestPGs is the maximum number of PGs that a block of the baseline and one candidate creates, splits or
@@ -89,7 +90,7 @@ func newEstimator(spec *Spec, facts Facts, planner *sweep.Planner) (*estimator, 
 }
 
 // fix writes the estimated costs of one run and of the restore into the plan. Once runs have been measured,
-// the planner uses their costs instead.
+// the planner uses their mean cost instead of the estimate for one run.
 func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	each := e.duration + podsTime
 	if e.spec.Template.Target.ScratchPool != nil {
@@ -145,8 +146,8 @@ func (e *estimator) removal() time.Duration {
 	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
-// ofTemplate returns the time that a run of a template needs for its prefill, warm caches and phases. It also
-// returns the number of bytes that the run writes.
+// ofTemplate returns the time that a run of a template needs for its prefill, for warming caches, and for its
+// phases with the rest before each. It also returns the number of bytes that the run writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -270,8 +271,8 @@ func writtenPerSecond(phase v1alpha1.Phase, clients int32) float64 {
 	return traits.WriteShare * min(writeRate, smallRate*float64(traits.BlockBytes))
 }
 
-// walk returns how many PGs a block creates, splits or merges that visits configurations in the given order.
-// It counts the PGs of new scratch pools, and the change from the last configuration back to the first.
+// walk returns how many PGs are created, split or merged by a block that visits configurations in the given
+// order. It counts the PGs of new scratch pools, and the change from the last configuration back to the first.
 func (e *estimator) walk(order []int) int64 {
 	sum := e.back(order)
 	var before map[string]cephvalue.Value

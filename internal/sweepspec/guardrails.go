@@ -8,7 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ForeignSample is the use of the pools that guardrails.foreignClients protects, at one time.
+// ForeignSample is the use of the cluster's pools at one time. It is checked against
+// guardrails.foreignClients.
 type ForeignSample struct {
 	Time  time.Time
 	Pools map[v1alpha1.PoolName]PoolUse
@@ -32,8 +33,8 @@ type Breach struct {
 }
 
 // Breached returns the first limit that the latest badSamples samples break; nil if no limit is broken.
-// Samples are in chronological order. A sample without data for a limit's pool is skipped, because the
-// manager could not read the pool.
+// Samples are in chronological order. A sample without data for a limit's pool is skipped, because Ceph did
+// not report the pool.
 //
 // For a limit that admission would have refused, Breached returns an error.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {

@@ -64,7 +64,8 @@ func notSwitched(spec *Spec, p v1alpha1.Parameter, facts Facts) string {
 
 // NotAutomatic returns the first reason why design Auto chooses Blocks although settings can be switched
 // under a load. It returns "" without such a reason. Each reason is a choice in the spec that a session would
-// ignore: a session has no blocks, and runs only the phase of the objective.
+// not follow: a session has no blocks, runs only the phase of the objective, and prepares the caches of OSDs
+// only once, for all its windows.
 func NotAutomatic(spec *Spec) string {
 	s := spec.Strategy
 	defaults := v1alpha1.Blocks{Min: defaultMinBlocks, Max: defaultMaxBlocks}
@@ -87,7 +88,7 @@ const (
 	defaultConfirmationBlocks = 8
 )
 
-// inWindows reports whether a metric can be computed for windows of a few seconds. All engines whose runs can
+// inWindows reports whether a metric can be computed for windows of a few seconds. All engines whose load can
 // be cut into windows count operations, bytes and the sum of latencies. Some also count latencies in
 // histograms, which give percentiles. The maximum latency of a window does not follow from counts.
 func inWindows(p v1alpha1.Phase, m v1alpha1.Metric) bool {

@@ -103,8 +103,8 @@ func LedgerOf(s *v1alpha1.CephTuningSweep) ([]Entry, error) {
 	return ReadLedger(s.Status.Runs)
 }
 
-// fixSessions writes the number of sessions, their pairs and windows, and the cost of one session into the
-// plan.
+// fixSessions writes into the plan the number of sessions, the number of pairs in each, the length of windows,
+// the cost of one session, and the time of the restore.
 func (e *estimator) fixSessions(plan *v1alpha1.SweepPlan) {
 	wanted := e.spec.Strategy.Interleaved
 	window := session.DefaultWindow
@@ -166,10 +166,11 @@ func (e *estimator) startOf(t v1alpha1.BenchmarkTemplate) time.Duration {
 	return rest + backgroundRamp(t) + time.Duration(moved/writeRate)*time.Second
 }
 
-// lastLook returns the largest look that the budget allows to a single session. A look is a number of pairs
-// of windows after which the session may end with a verdict. The argument cost returns the cost of a session
-// with that many pairs, without the restore. If the budget allows no look, lastLook returns the smallest
-// look, and the plan refuses the sweep.
+// lastLook returns the number of pairs at the last look that the budget allows to a single session. A look is
+// an evaluation after a fixed number of pairs of windows: the session may end with a verdict there. The
+// argument cost returns the cost of a session with the given number of pairs, without the restore. If the
+// budget allows no look, lastLook returns the number of pairs at the first look, and the plan refuses the
+// sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {
@@ -240,8 +241,9 @@ func windowsCost(plan *v1alpha1.SweepPlan, window time.Duration) sweep.Cost {
 	return costOf(plan, underLoad(plan, window))
 }
 
-// FirstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for a
-// sweep of several sessions, and for a session with a single look.
+// FirstLook returns how long a sweep of a single session takes if its first look decides. It returns 0 for the
+// design Blocks, for a sweep of several sessions, for a session with a single look, and for a plan without an
+// estimated duration.
 func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	first := switchback.QuickLooks(switchback.LastLook)[0]
 	if !IsInterleaved(plan) || plan.Sessions != 1 || int(plan.Pairs) <= first || plan.EstimatedDuration == nil {
@@ -259,8 +261,9 @@ const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 // session.DwellTime.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
-// costOf returns the cost of a session whose windows or dwells take the time lasts. Its bytes are an upper
-// bound, because costOf also scales the bytes of the prefill, which do not depend on the time.
+// costOf returns the cost of a session. The argument lasts is how long all its windows or dwells take. The
+// bytes of the result are an upper bound, because costOf also scales the bytes of the prefill, which do not
+// depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {
@@ -307,7 +310,7 @@ func (s *Sessions) SessionPlan() (session.Plan, error) {
 }
 
 // SessionBenchmark returns the CephBenchmark of a session. Its only phase is the phase of the objective,
-// which runs sessionMargin longer than all windows may take.
+// which runs sessionMargin longer than all windows or dwells may take.
 func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 	b, err := c.Benchmark()
 	if err != nil {

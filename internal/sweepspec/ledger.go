@@ -75,9 +75,10 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 	return NewEntry(next.Slot, v1alpha1.SweepRunDiscarded, nil, 0, 0), true
 }
 
-// WriteLedger encodes the ledger for status. It marks the valid runs of an attempt at a block that does not
-// count. They are Discarded if the attempt was interrupted, or if the sweep ended before the attempt was
-// complete. Otherwise, they are Drifted. The argument now is the planner's decision after these entries.
+// WriteLedger encodes the ledger for status. If an attempt at a block does not count, WriteLedger marks the
+// valid runs of this attempt. They are Discarded if the attempt was interrupted, or if the sweep ended before
+// the attempt was complete. Otherwise, they are Drifted. The argument now is the planner's decision after these
+// entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}

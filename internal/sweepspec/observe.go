@@ -22,8 +22,9 @@ type Evidence struct {
 	Failure, Inert, Changed string
 	// Interrupted reports that the sweep was suspended or restored during the run.
 	Interrupted bool
-	// Seconds is the time from the change of settings to the run's entry in the ledger. BytesWritten is the
-	// number of bytes that the whole run wrote, including the prefill.
+	// Seconds is the time from the change of settings to the run's entry in the ledger. If the manager was
+	// restarted in between, the time begins later, for example with the creation of the benchmark. BytesWritten
+	// is the number of bytes that the whole run wrote, including the prefill.
 	Seconds      int
 	BytesWritten int64
 }
@@ -75,8 +76,8 @@ func lastRun(s *v1alpha1.CephBenchmarkStatus) *v1alpha1.BenchmarkRun {
 	return &s.Runs[len(s.Runs)-1]
 }
 
-// read returns one figure from the results of a benchmark with a single run. If the figure is missing, read
-// returns the validity of the run and the reason.
+// read returns one figure from the results of a benchmark with a single run. If the figure is missing, not
+// above 0, or from a phase that was not steady, read returns the validity of the run and the reason instead.
 func read(phases []v1alpha1.PhaseResult, r v1alpha1.MetricReference) (float64, v1alpha1.SweepRunValidity, string) {
 	at := slices.IndexFunc(phases, func(p v1alpha1.PhaseResult) bool { return p.Name == r.Phase })
 	if at < 0 || phases[at].ValidRuns == 0 {

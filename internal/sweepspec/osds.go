@@ -22,8 +22,8 @@ func ConfinesOSDs(spec *Spec) bool {
 	return pool != nil && (pool.OSDs != nil || VariesOSDCount(spec))
 }
 
-// FewestOSDs returns the smallest number of OSDs that any configuration's scratch pool is confined to; 0 if
-// no configuration confines it.
+// FewestOSDs returns the smallest number of OSDs to which the template or a value of a parameter confines the
+// scratch pool; 0 if neither confines it. The template's number counts even if the baseline has another.
 func FewestOSDs(spec *Spec) int {
 	var counts []int
 	if pool := spec.Template.Target.ScratchPool; pool != nil && pool.OSDs != nil {

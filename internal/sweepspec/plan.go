@@ -21,7 +21,7 @@ import (
 type Facts struct {
 	// Present has the current values of the parameters that AskedOfCeph lists.
 	Present Present
-	// OSDs has the OSDs that serve the target.
+	// OSDs has all OSDs of the cluster.
 	OSDs []ceph.OSD
 	// DatasetBytes is the dataset size of each client, if a phase needs a dataset.
 	DatasetBytes int64
@@ -40,7 +40,8 @@ type Facts struct {
 	Refusals []string
 }
 
-// AssumedNoise is the coefficient of variation between runs that a plan assumes before the first measurement.
+// AssumedNoise is the coefficient of variation that a plan assumes before the first measurement: between runs
+// or, in the design Interleaved, between windows of one setting.
 const AssumedNoise = 0.05
 
 const (
@@ -51,7 +52,8 @@ const (
 
 // Draft returns the plan of a sweep that has not begun, for status.plan. The plan has the choices that stay
 // fixed, rough estimates of the cost, and the reasons why the sweep cannot run, called refusals. Draft fails
-// only for a spec from which no plan can be made. The error then wraps ErrSpec or sweep.ErrPlan.
+// only for a spec from which no plan can be made, and if facts lack the current value of a parameter. The error
+// then wraps ErrSpec or sweep.ErrPlan.
 func Draft(spec *Spec, facts Facts) (*v1alpha1.SweepPlan, error) {
 	baseline, err := Baseline(spec, facts.Present)
 	if err != nil {

@@ -22,8 +22,8 @@ var storageClassName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?
 // replicated. It equals the default of erasureCoded.metadata.
 const metadataCopies = 3
 
-// setRedundancy makes a pool replicated or erasure-coded. The value must be valid. The metadata pool of an
-// erasure-coded template does not change.
+// setRedundancy makes a pool replicated or erasure-coded. The value must be valid. If the pool already was
+// erasure-coded and stays so, its metadata pool does not change.
 func setRedundancy(pool *v1alpha1.ScratchPool, value cephvalue.Value) {
 	data, coding, isCoded := strings.Cut(value.Text, "+")
 	if !isCoded {

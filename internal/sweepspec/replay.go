@@ -15,7 +15,7 @@ import (
 const minGroups = 2
 
 // EnterSession returns the ledger entries of a session. The arguments summary, has and err are the results of
-// [session.Evidence.Summarize]. If the session is void, why is the reason, and otherwise "".
+// [session.Evidence.Summarize]. The second result is the reason why the session is void; "" if it is valid.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -38,8 +38,8 @@ func EnterSession(number int, summary session.Summary, has bool, err error, seco
 	return entries, ""
 }
 
-// EnterDwells returns the ledger entry of a session of dwells. If the session is void, why is the reason, and
-// otherwise "".
+// EnterDwells returns the ledger entry of a session of dwells. The second result is the reason why the session
+// is void; "" if it is valid.
 func EnterDwells(number, candidate int, k stats.Contrast, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	if err != nil {
 		return []SessionEntry{VoidSession(number, v1alpha1.SweepSessionFailed, seconds, mib)}, err.Error()
@@ -65,7 +65,7 @@ type Replayed struct {
 // ReplayedSession is one session of a replayed sweep.
 type ReplayedSession struct {
 	Number  int
-	Entries []SessionEntry // recomputed from the evidence; without evidence, the entries of the ledger
+	Entries []SessionEntry // recomputed from the evidence if Kept is true, otherwise the entries of the ledger
 	Why     string         // why the session is void according to its evidence; "" otherwise
 	// Kept reports whether Entries were recomputed. Same reports whether recomputed entries equal those of
 	// the ledger.

@@ -143,7 +143,7 @@ type Sessions struct {
 	Dwells int
 	// Stop says why no session follows; "" if a session follows.
 	Stop string
-	// Findings are the verdicts so far, one for each candidate.
+	// Findings are the verdicts that the sessions in the ledger support, one for each candidate.
 	Findings []session.Finding
 
 	window time.Duration // length in the next session, wash-out included
@@ -178,8 +178,8 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// decide judges the sessions so far. It decides whether another session of windows, longer windows, dwells or
-// nothing follows.
+// decide judges the sessions that add has counted. It decides whether another session of windows, longer
+// windows, dwells or nothing follows.
 func (s *Sessions) decide(fixed sweep.Settings) error {
 	if err := s.judge(); err != nil {
 		return err
@@ -254,7 +254,8 @@ func (e SessionEntry) addTo(s *session.Summary) {
 }
 
 // continueWithDwells plans dwells of the best candidate after the sessions of windows. It does so only if the
-// candidate's verdict needs dwells, and if the budget and the ledger have room.
+// candidate's verdict needs dwells, if the budget and the ledger have room, and if not too many sessions are
+// void. A sweep of a single session has no dwells.
 func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	best := s.Best()
 	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
@@ -269,7 +270,8 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 // needsDwells reports whether the verdict of the windows needs a confirmation with settings that stay applied
 // for minutes. Equivalent always needs dwells, since an effect may take longer than a window to appear. If
 // the load writes, a gain also needs dwells, since a setting may delay work. A candidate that breaks a
-// constraint needs no dwells, since it cannot win.
+// constraint needs no dwells, since it cannot win. A candidate whose dwells have been measured, or whose
+// windows show carry-over, needs no dwells either.
 func (s *Sessions) needsDwells(candidate int) bool {
 	f := s.of(candidate)
 	if _, has := s.dwells[candidate]; has || f.Remedy != switchback.None || f.Breaks() {
@@ -306,10 +308,10 @@ func (s *Sessions) Question() (session.Question, error) {
 
 func (s *Sessions) maxSessions() int { return max(int(s.plan.Sessions), switchback.DefaultSessions) }
 
-// Quick reports whether the sweep has a single session with several looks.
+// Quick reports whether the sweep has a single session, which is judged at one or several looks.
 func (s *Sessions) Quick() bool { return s.plan.Sessions == 1 }
 
-// spent is the cost of the sessions so far.
+// spent is the cost of the sessions in the ledger.
 type spent struct {
 	seconds int
 	mib     int64
@@ -446,7 +448,7 @@ func (s *Sessions) Best() int {
 
 func (s *Sessions) of(candidate int) session.Finding { return s.Findings[candidate-1] }
 
-// Winner returns the candidate that is Superior and keeps all constraints; 0 without such a candidate.
+// Winner returns the best candidate that is Superior and keeps all constraints; 0 without such a candidate.
 func (s *Sessions) Winner() int {
 	if best := s.Best(); best > 0 && s.of(best).Wins() {
 		return best
@@ -575,7 +577,8 @@ func (s *Sessions) adviceForDwells(f session.Finding) string {
 	return s.adviceFor("dwells")
 }
 
-// adviceFor says how to get what the sweep had no room for, such as dwells or longer windows.
+// adviceFor says how to measure the dwells or longer windows with which the sweep could not continue. The
+// argument names them, as a part of the sentence.
 func (s *Sessions) adviceFor(what string) string {
 	switch {
 	case s.ledgerIsFull():
@@ -593,7 +596,8 @@ const mostSessions = 12
 const mostMissing = 1000
 
 // missing says how many more sessions a decision needs or, for a single session, how many more pairs of
-// windows. If a sweep or a session cannot have so many, missing also says how to get a decision.
+// windows. If a sweep or a session cannot have so many, missing also says how to get a decision. If no
+// number of pairs or sessions up to mostMissing would decide, it says that more windows would not decide.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
 	equivalent := "dwells, in which a setting stays applied for minutes"
@@ -640,9 +644,9 @@ func (s *Sessions) amount(candidate int) string {
 	return plural(pairs, "pair") + " of windows"
 }
 
-// pairsOfGroup returns the number of pairs of windows in a group. A session of one candidate has groups of
-// two pairs, called quads. A session of several candidates has groups of one pair for each candidate, called
-// rounds.
+// pairsOfGroup returns how many pairs of windows each candidate has in a group. A session of one candidate has
+// groups of two pairs, called quads. A session of several candidates has groups of one pair for each candidate,
+// called rounds.
 func (s *Sessions) pairsOfGroup() int {
 	if len(s.Findings) == 1 {
 		return 2
@@ -708,8 +712,8 @@ const (
 	reasonNoDwells         windowsReason = "NoDwells"
 )
 
-// whyOf returns one word: the reason why a verdict differs from the verdict of the windows. If they are
-// equal, it is the reason for that verdict.
+// whyOf returns one word: the reason why a verdict differs from the verdict of the windows, or that the
+// candidate breaks a constraint. Otherwise, it is the reason for the verdict.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:

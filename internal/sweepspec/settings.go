@@ -127,8 +127,9 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf converts a constraint, and names it after its phase, metric and direction. For an upper limit, lower is better
-// whatever the metric. For a lower limit, higher is better.
+// constraintOf converts a constraint, and names it after its phase, metric and, unless it is the total, its
+// direction: reads or writes. For the limit atMost, lower is better whatever the metric. For atLeast, higher is
+// better.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error

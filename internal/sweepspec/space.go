@@ -167,7 +167,8 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 	return all
 }
 
-// gridSize returns the number of combinations of values. For any number above most, it returns most+1.
+// gridSize returns the number of combinations of values. If that number exceeds the argument most, it returns
+// most+1.
 func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	size := 1
 	for _, p := range parameters {

@@ -108,7 +108,7 @@ func workloadValue(t *v1alpha1.BenchmarkTemplate, p v1alpha1.WorkloadParameter) 
 
 func number(n int32) cephvalue.Value { return cephvalue.Of(strconv.Itoa(int(n))) }
 
-// paramAutoscaleMode is the option that, unless it is off, lets Ceph change pg_num during a run.
+// paramAutoscaleMode is the option that, if it is on, lets Ceph change pg_num during a run.
 const paramAutoscaleMode = "pg_autoscale_mode"
 
 // setScratch sets an option of a scratch pool. If pg_num is varied, the autoscaler is off in every

@@ -13,7 +13,7 @@ import (
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a window around
 // that moment is an hour shorter or longer. A time of day that the clock skips counts as the time one hour
-// before or after it, as [time.Date] chooses. A time of day that comes twice counts once.
+// after it. A time of day that comes twice counts once, as [time.Date] chooses.
 //
 // Errors wrap ErrSpec, for example for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {

@@ -18,9 +18,9 @@ const (
 	DefaultPairs    = 8
 )
 
-// QuickLooks returns the numbers of pairs at which a session in quick mode is judged, up to and including
-// last. If last is not one of these numbers, the result is empty. A quad has two pairs. A round has one pair
-// for each candidate.
+// QuickLooks returns the numbers of pairs at which a session in quick mode is judged, up to and including the
+// given number. If that is not one of these numbers, the result is empty. A quad has two pairs. A round has one
+// pair for each candidate.
 func QuickLooks(last int) []int {
 	looks := quickLooks()
 	return looks[:slices.Index(looks, last)+1]
@@ -51,7 +51,7 @@ type Claim string
 // The claims.
 const (
 	ThisHour        Claim = "on this pool, in this hour" // one session
-	General         Claim = "on this cluster"            // several sessions, each with its own pool
+	General         Claim = "on this cluster"            // several sessions; with a scratch pool, each has its own
 	SwitchedWindows Claim = "switched windows only"      // no setting has stayed applied for minutes
 )
 
@@ -271,7 +271,8 @@ func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (
 }
 
 // compatible returns the two-sided p-value against "dwells and windows have the same ratio", by Welch and
-// Satterthwaite. If the dwells or the windows have no estimate of noise, the error wraps stats.ErrTooFew.
+// Satterthwaite. If the dwells or the windows have no estimate of noise, or if both noises are 0, the error
+// wraps stats.ErrTooFew.
 func compatible(dwells, windows stats.Contrast) (float64, error) {
 	own, se2 := dwells.StdErr*dwells.StdErr, windows.StdErr*windows.StdErr
 	if own+se2 == 0 || windows.DF == 0 || dwells.DF == 0 {

@@ -16,8 +16,9 @@ const Baseline = 0
 type Group []int
 
 // quads returns all orders of two windows of the baseline and two of the candidate. They are drawn with equal
-// probability. So one third of the windows after the first of a quad follow a window with the same setting.
-// These windows separate the after-effect of the previous setting from the effect of the current setting.
+// probability. So one third of the second, third and fourth windows of quads follow a window with the same
+// setting. These windows separate the after-effect of the previous setting from the effect of the current
+// setting.
 func quads() [6]Group {
 	return [6]Group{{0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 0, 1, 0}, {1, 1, 0, 0}}
 }

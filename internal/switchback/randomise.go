@@ -38,7 +38,7 @@ func randomise(groups []choice, rng *rand.Rand) float64 {
 	return float64(count) / (draws + 1)
 }
 
-// asMuch counts the orders of the groups whose contrasts add up to at least the argument missing.
+// asMuch counts the orders of the groups in which the contrasts add up to at least the sum that is given.
 func asMuch(groups []choice, missing float64) int {
 	if len(groups) == 0 {
 		if missing <= tiny {

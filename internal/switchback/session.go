@@ -41,8 +41,8 @@ type Entry struct {
 // Entries summarizes a session, with one entry for each candidate. All entries are void if fewer than two
 // groups are valid, or if faults hit some settings more often than chance allows.
 //
-// If no operation finished in a window, its figure has no logarithm. Omitting such windows would select
-// windows by their figures. So Entries then fails, with an error that wraps stats.ErrStalled.
+// If no operation finished in a window of a valid group, its figure has no logarithm. Omitting such windows
+// would select windows by their figures. So Entries then fails, with an error that wraps stats.ErrStalled.
 func (s Session) Entries() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -195,7 +195,7 @@ type choice struct {
 	all  []float64
 }
 
-// choices returns the choices of groups. The function values returns one value for each window of a group.
+// choices returns the choices of groups. The given function has to return one value for each window of a group.
 func choices(groups []group, candidate int, values func(group) []float64) []choice {
 	out := make([]choice, len(groups))
 	for i, g := range groups {

@@ -166,8 +166,8 @@ func within(span Span, clients []Client, coverage float64) (parts []Part, known 
 }
 
 // Faults reports which windows are invalid: not proven, switched slowly, not covered, or disturbed. It does
-// not use figures, so it cannot select windows by their results. If one window of a group (a quad or a round) is invalid, no window of
-// the group counts.
+// not use figures, so it cannot select windows by their results. If one window of a group (a quad or a round)
+// is invalid, no window of the group counts.
 func Faults(switches []Switch, covered []bool, disturbed []Span, timing Timing) []bool {
 	faults := make([]bool, len(switches))
 	for i, s := range switches {

@@ -37,7 +37,8 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	return string(text)
 }
 
-// imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools.
+// imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools. The key ""
+// has the image of any other container, such as an injected one.
 func imagesOf(pods []corev1.Pod) map[string]string {
 	images := map[string]string{}
 	for i := range pods {

@@ -42,12 +42,13 @@ func (t Target) Disturbances(start, end time.Time, expected *quiescence.Outage) 
 	}, t.Quiescence)
 }
 
-// Demand returns the data and PGs that the benchmark adds to the cluster. It excludes the writes of phases
-// that end after a time, because their amount is not known beforehand. Room limits these writes.
+// Demand returns the data and PGs that the benchmark adds to the cluster. It excludes the writes of loads that
+// create objects until their time is over, because their amount is not known beforehand. [Target.Room] limits
+// these writes.
 func (t Target) Demand() quiescence.Demand {
 	d := t.spread()
 	if t.Reserved {
-		return d // These data and PGs were accounted for when the pool was created.
+		return d // These data and PGs were accounted for before the session's first Job was created.
 	}
 	d.Bytes = t.Script.DatasetBytes()
 	d.RawBytes = int64(float64(d.Bytes) * t.Overhead())

@@ -70,8 +70,8 @@ func (t Target) DataPool() string {
 	return pools[len(pools)-1]
 }
 
-// Room returns how many bytes each client and the background load may write in addition to the datasets.
-// The result is at least 1; 0 means that the room is unknown.
+// Room returns how many bytes each client, and also the background load, may write in addition to the
+// datasets. The result is at least 1; 0 means that the room is unknown.
 func (t Target) Room(s *workload.Script) int64 {
 	if t.Survey == nil || t.DataPool() == "" {
 		return 0

@@ -36,8 +36,8 @@ type Target struct {
 	ConfinedTo []int
 	// Shared says that the scratch pool also serves other runs of a sweep.
 	Shared bool
-	// Exists says that the pools exist. Reserved says that their data were accounted for when they
-	// were created.
+	// Exists says that the clients' Job exists, and so do the pools. Reserved says that the session's data and
+	// PGs were accounted for before its first Job was created.
 	Exists, Reserved bool
 	Script           *workload.Script
 	// Pods are the pods of the clients, and BackgroundPods those of the background load.
@@ -88,8 +88,8 @@ func (t Target) existingPool() *ceph.Pool {
 	return &pools[at]
 }
 
-// DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated
-// one.
+// DataChunks returns the number of data chunks of an erasure-coded target; 0 for a replicated or unknown
+// pool, and for a claim.
 func (t Target) DataChunks() int {
 	if pool := t.Template.Target.ScratchPool; pool != nil && pool.ErasureCoded != nil {
 		return int(pool.ErasureCoded.DataChunks)
@@ -133,7 +133,8 @@ func (t Target) Confined() *v1alpha1.OSDSelection {
 	return nil
 }
 
-// PoolNames returns the names of the pools that store the data.
+// PoolNames returns the names of the target's pools. The last of them stores the data. For a claim, it
+// returns nil.
 func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
 
 // Pools returns the pools of the target from the last OSD map.

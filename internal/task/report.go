@@ -17,7 +17,8 @@ const (
 	Ready State = "Ready"
 	// Measuring: the engine runs.
 	Measuring State = "Measuring"
-	// Done: all commands succeeded, and the output of any measurement was read.
+	// Done: all commands succeeded, and the output of the measurement, if the task has one, was read. For a
+	// measurement with UntilCancelled, cancellation of the engine counts as success.
 	Done State = "Done"
 	// Failed: the field Failure says why.
 	Failed State = "Failed"
@@ -31,8 +32,9 @@ func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled 
 // FailureReason is the reason for the failure of a task, as one word.
 type FailureReason string
 
-// The reasons that this package defines. Package engine has the reasons that an engine's output shows:
-// Truncated, Killed, EndedEarly, NoIO, ToolError.
+// The reasons that this package defines. Package engine/parse has the reasons that an engine's output shows:
+// Truncated, Killed, EndedEarly, NoIO, ToolError. An engine that must run until it is cancelled, but ends by
+// itself, also has the reason EndedEarly.
 const (
 	// StepFailed: a step ended with an exit code that is not accepted.
 	StepFailed FailureReason = "StepFailed"
@@ -42,9 +44,10 @@ const (
 	ToolKilled FailureReason = "ToolKilled"
 	// DeadlineExceeded: the runner ended the task at its deadline.
 	DeadlineExceeded FailureReason = "DeadlineExceeded"
-	// NotStarted: the program could not be started, or the working directory could not be created.
+	// NotStarted: the program could not be started, or the working directory or the file for the program's
+	// output could not be created.
 	NotStarted FailureReason = "NotStarted"
-	// BadOutput: the engine's output or result is too long, or could not be stored, read or parsed.
+	// BadOutput: the engine's output or result is too long, or could not be stored, read, parsed or encoded.
 	BadOutput FailureReason = "BadOutput"
 )
 
@@ -80,7 +83,8 @@ type Report struct {
 	// Usage holds the resources that the client used during the measurement.
 	Usage Usage `json:"usage"`
 	// Output is the output of the engine, or of the step that failed. It has at most
-	// MaxOutputBytes: the middle of a long output is cut out.
+	// MaxOutputBytes: the middle of a long output is cut out. Output is empty if the report would otherwise
+	// exceed MaxReportBytes.
 	Output string `json:"output,omitempty"`
 }
 
@@ -100,6 +104,6 @@ type Usage struct {
 	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"`
 	ThrottledPeriods *int64   `json:"throttledPeriods,omitempty"`
 	Periods          *int64   `json:"periods,omitempty"`
-	// MaxResidentBytes is the largest resident memory of the engine.
+	// MaxResidentBytes is the largest resident memory of the engine. It is at least the runner's own size.
 	MaxResidentBytes int64 `json:"maxResidentBytes"`
 }

@@ -18,8 +18,8 @@ type Command struct {
 func (c Command) Same(o Command) bool { return slices.Equal(c.Argv, o.Argv) }
 
 // Task is the work of one client: first all steps, then the measurement. The first command that fails ends
-// the task. A task without steps and measurement is Done immediately: with a shared image, some clients
-// have nothing to do in a task.
+// the task. A task without steps and measurement is Done after RestSeconds: with a shared image, some
+// clients have nothing to do in a task.
 type Task struct {
 	// ID is unique within the lifetime of a runner. It has at most 100 lower-case letters, digits
 	// and dashes.
@@ -33,7 +33,8 @@ type Task struct {
 	// Steps are commands that run one after another, before the measurement and without a start signal.
 	Steps []Command `json:"steps,omitempty"`
 	// Measure is the engine whose output becomes the result. It waits for the start signal, which all
-	// clients get at the same time. It is nil for tasks that only prepare or tear down.
+	// clients get from the manager at the same time. A standalone client needs no signal. Measure is nil for
+	// tasks that only prepare or tear down.
 	Measure *Measurement `json:"measure,omitempty"`
 	// StepsTimeoutSeconds limits all steps together, and MeasureTimeoutSeconds limits the measurement. Each
 	// is above 0 if the task has that part.
@@ -41,7 +42,7 @@ type Task struct {
 	MeasureTimeoutSeconds float64 `json:"measureTimeoutSeconds,omitempty"`
 }
 
-// Measurement is a run of an engine, with the information for parsing its output.
+// Measurement is one execution of an engine, with the information for parsing its output.
 type Measurement struct {
 	Command
 	// Format is the name of the output's format in package engine.
@@ -56,10 +57,11 @@ type Measurement struct {
 	// Only the last report is kept.
 	Snapshots bool `json:"snapshots,omitempty"`
 	// RequestedSeconds is the time for which the engine is asked to run, without fio's ramp. For rados
-	// bench, it includes the ramp. It is 0 if bytes, a number of objects or a cancellation limit the run.
+	// bench, it includes the ramp. It is 0 if bytes, a number of objects or a cancellation limit the
+	// measurement.
 	RequestedSeconds float64 `json:"requestedSeconds,omitempty"`
 	// RequestedBytes is the number of bytes that the engine has to read or write; 0 if another bound limits
-	// the run.
+	// the measurement.
 	RequestedBytes int64 `json:"requestedBytes,omitempty"`
 	// MinimumSeconds is the shortest measured time that counts as a result. If the time is shorter, the
 	// engine had too little work.

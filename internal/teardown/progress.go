@@ -7,14 +7,14 @@ import "time"
 type Progress struct {
 	// done has the parts that were carried out and are complete.
 	done map[Part]bool
-	// clientsFailed and backgroundFailed say that the clients, or the background load, could not
-	// remove their data.
+	// clientsFailed and backgroundFailed say that the clients, or the background load, could not be asked to
+	// remove their data, or that OSDs are full.
 	clientsFailed, backgroundFailed bool
 	// finishedAt is when the runners were asked to end. orphansSince is when the teardown first saw
 	// running pods of a deleted Job.
 	finishedAt, orphansSince time.Time
-	// JobRemoved says that the teardown has deleted the Job. At that time, Ceph has nothing of the session
-	// except the lock.
+	// JobRemoved says that the teardown has begun to delete the Job. At that time, Ceph has nothing of the
+	// session except the lock.
 	JobRemoved bool
 }
 

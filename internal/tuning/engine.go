@@ -52,7 +52,8 @@ type Engine struct {
 	// inherited is the time at which inherit began to wait for the changes of an earlier process; zero if
 	// inherit does not wait.
 	inherited time.Time
-	// saved reports whether this Engine's last save of the journal succeeded; false before the first save.
+	// saved reports whether this Engine's last write of the journal to the store succeeded; false before the
+	// first write.
 	saved bool
 }
 
@@ -69,7 +70,8 @@ type Options struct {
 	// because another process may have to restore the changes.
 	Until time.Time
 	// Reached is called at each step, unless it is nil. If Reached returns an error, the current operation
-	// ends with that error. Tests use Reached to simulate a crash.
+	// ends with that error; only RestoreOnce continues with the next setting. Tests use Reached to simulate a
+	// crash.
 	Reached func(Step) error
 	// Doubts records commands with an unknown outcome. All Engines of a process share one Doubts. If the
 	// process has only this Engine, Doubts may be nil.
@@ -99,7 +101,7 @@ type WaitError struct {
 // Error implements error.
 func (e *WaitError) Error() string { return e.Why }
 
-// OtherSweepError says that another sweep's settings have to be restored first.
+// OtherSweepError says that the settings that another sweep or benchmark changed have to be restored first.
 type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
@@ -114,8 +116,8 @@ func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 
 // Applied is the result of Apply.
 type Applied struct {
-	// Changed lists the changes that were sent to Ceph. Settings that already had the wanted value are not
-	// sent.
+	// Changed lists the changes that were sent to Ceph without an error. Settings that already had the wanted
+	// value are not sent.
 	Changed []Change
 	// NotTaken lists the changes whose value Ceph did not have when the settings were read back.
 	NotTaken []Inert
@@ -156,11 +158,11 @@ func (e *Engine) newJournal(sweep Sweep) *Journal {
 	return next
 }
 
-// begin returns the journal for a sweep's changes: j if it is the sweep's open journal, and otherwise next,
-// which has no entries. A done j may remain, for example because the removal of a copy failed; begin ignores
-// its entries. If a done j belongs to the same sweep, next continues the epoch and the revision of j, so that
-// the next write supersedes every remaining copy. If j is open and belongs to another sweep, begin returns an
-// *OtherSweepError.
+// begin returns the journal for a sweep's changes: j if it is the sweep's open journal, and otherwise the
+// journal in the argument next, which has no entries. A done j may remain, for example because the removal of
+// a copy failed; begin ignores its entries. If a done j belongs to the same sweep, begin copies its epoch,
+// writer and revision, so that the first write of the new journal supersedes every remaining copy. If j is
+// open and belongs to another sweep, begin returns an *OtherSweepError.
 func begin(j, next *Journal) (*Journal, error) {
 	switch {
 	case j == nil:
@@ -176,7 +178,8 @@ func begin(j, next *Journal) (*Journal, error) {
 	return next, nil
 }
 
-// writeAhead writes the intended changes into the journal, unless the journal already has them.
+// writeAhead writes the intended changes into the journal, unless this Engine's last write succeeded and
+// already had them. A journal without entries is not written.
 func (e *Engine) writeAhead(ctx context.Context, j *Journal, changes []Change, before Facts) error {
 	known := j.clone()
 	j.Until = e.until
@@ -349,7 +352,7 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 // epochOf returns the epoch for the next write of a journal: the lock's epoch, unless the journal has a
 // higher one. The guard has just verified the lock. So a higher epoch comes from another process under
 // another Lease, which was deleted or is in another Kubernetes cluster. Refusing to write would strand the
-// journal. Instead, this Engine's first write raises the journal's epoch by one, which supersedes later
+// journal. Instead, this process's first write raises the journal's epoch by one, which supersedes later
 // writes of the other process. Further writes keep that epoch. Before the Engine writes an open journal,
 // inherit has waited until the other process's commands ended.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
@@ -427,7 +430,7 @@ func (e *Engine) facts(ctx context.Context, settings []Setting) (Facts, error) {
 }
 
 // ReadFacts reads the facts that the settings need. It does not read other facts, because they may be
-// unavailable: for example, the balancer's state cannot be read without a manager.
+// unavailable: for example, the balancer's state cannot be read without an active ceph-mgr.
 func ReadFacts(ctx context.Context, from ceph.Client, at ceph.Connection, settings []Setting) (Facts, error) {
 	var facts Facts
 	var err error

@@ -33,8 +33,8 @@ type Journal struct {
 	// versions that did not record it.
 	Cluster string `json:"cluster,omitempty"`
 	// Epoch is the lock's epoch at the last write, or a higher one if an earlier writer held another Lease
-	// with a higher epoch. Epoch never decreases. Writer is the process that last wrote the journal. Revision
-	// counts the writes.
+	// with a higher epoch. Epoch never decreases. Writer is the process whose Engine last wrote the journal;
+	// GiveUp does not change it. Revision counts the writes.
 	Epoch    int64  `json:"epoch"`
 	Writer   string `json:"writer"`
 	Revision int64  `json:"revision"`
@@ -68,7 +68,7 @@ func (s Sweep) Ref() objectref.Ref {
 	return objectref.Ref{Kind: s.KindOrSweep(), Namespace: s.Namespace, Name: s.Name, UID: types.UID(s.UID)}
 }
 
-// KindOrSweep returns the kind of the object, CephTuningSweep if Kind is empty.
+// KindOrSweep returns the kind of the object; CephTuningSweep if Kind is empty.
 func (s Sweep) KindOrSweep() string { return cmp.Or(s.Kind, "CephTuningSweep") }
 
 // String returns namespace/name.
@@ -81,7 +81,8 @@ type Entry struct {
 	// pool, and in journals of cephtune versions that did not record it.
 	PoolID int64  `json:"poolID,omitempty"`
 	Type   string `json:"type"`
-	// Original is the setting's value before the tuner's first change.
+	// Original is the setting's value before the tuner's first change since the last restore. If reopen finds
+	// that another client set the setting meanwhile, Original is that client's value.
 	Original cephvalue.Value `json:"original"`
 	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
@@ -180,8 +181,8 @@ func (j *Journal) intend(change Change, now cephvalue.Value) error {
 	entry := &j.Entries[at]
 	switch {
 	case entry.State == Restored:
-		// The sweep restored the setting when it was suspended. Now it continues, with the current value as
-		// the original.
+		// The sweep restored the setting, for example when it was suspended. Now it continues, with the
+		// current value as the original.
 		j.Entries = append(slices.Delete(j.Entries, at, at+1), fresh)
 		return nil
 	case entry.State != Open:
@@ -219,8 +220,8 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 
 // confirm compares a setting's current value with the journal immediately before the change. If an untouched
 // setting no longer has the recorded original, the current value becomes the original, and confirm reports
-// that the journal has to be written again. If another client has changed a setting after the tuner did, the
-// error is a *ForeignChangeError.
+// that the journal has to be written again. If another client has changed a setting after the tuner did, to a
+// value that the journal does not list, the error is a *ForeignChangeError.
 func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
@@ -259,8 +260,9 @@ func (j *Journal) closeEntry(of Setting, state State, found *cephvalue.Value) {
 	}
 }
 
-// comparable returns the settings that were compared with Ceph when their entries were closed. A command that
-// Ceph executed after the comparison may have changed these settings.
+// comparable returns the settings whose entries are Restored or LeftAlone. These settings were compared with
+// Ceph when their entries were closed. A command that Ceph executed after the comparison may have changed
+// them.
 func (j *Journal) comparable() []Setting {
 	var settings []Setting
 	for _, entry := range j.Entries {
@@ -345,8 +347,9 @@ func (j *Journal) ToRestore() []Entry {
 }
 
 // waitsFor returns an open setting that has to be restored before the given one. The number of PGs comes
-// before the autoscaler, which would change it, and before the balancer, which would move PGs. A setting that
-// unlocks options in mClock comes before those options, because OSDs would remove locked options.
+// before the autoscaler, which would change it, and before the balancer, which would move PGs. A setting
+// whose original value unlocks options in mClock comes before those options, because OSDs would remove locked
+// options.
 func (j *Journal) waitsFor(of Setting) (Setting, bool) {
 	for _, entry := range j.Entries {
 		if entry.State == Open && entry.Setting.isPGNum() &&

@@ -15,9 +15,9 @@ const (
 	mClock         = "mclock_scheduler"
 )
 
-// HelpFor returns the options whose help has to be read from Ceph before settings are judged: the settings'
-// options, and the options that unlock others in mClock. If no setting is an option of the central
-// configuration, it returns nil.
+// HelpFor returns the options whose help has to be read from Ceph before settings are judged: those settings
+// that are options of the central configuration, and the options that unlock others in mClock. If no setting
+// is an option of the central configuration, it returns nil.
 func HelpFor(settings []Setting) []string {
 	var options []string
 	for _, s := range settings {
@@ -108,7 +108,7 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 
 // lockedNow returns a setting's current value, and the reason why that value could not be restored: OSDs
 // would remove it, because mClock locks the option. The reason is "" for a value that could be restored. OSDs
-// do not remove sleeps or values with a mask.
+// do not remove sleeps or values with a mask; for these, lockedNow returns an unset Value.
 func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

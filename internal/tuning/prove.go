@@ -25,8 +25,8 @@ const (
 	InertReverted InertReason = "Reverted"
 	// InertShadowed: an entry for a single OSD or with a mask takes precedence.
 	InertShadowed InertReason = "Shadowed"
-	// InertOverridden: an OSD's value comes from its configuration file, its environment, its
-	// command line, or "ceph tell".
+	// InertOverridden: an OSD's value comes from its configuration file, its environment, its command line, or
+	// "ceph tell", or the OSD itself set it.
 	InertOverridden InertReason = "Overridden"
 	// InertRestart: OSDs read the option only when they start.
 	InertRestart InertReason = "NeedsRestart"
@@ -39,7 +39,8 @@ type Inert struct {
 	Reason  InertReason
 	Setting Setting
 	Want    cephvalue.Value
-	// Got is the actual value in Ceph or in the OSDs; unset if the value is unknown.
+	// Got is the actual value in Ceph or in the OSDs. It is unset if the option is unset or the value is
+	// unknown.
 	Got  cephvalue.Value
 	OSDs []int
 	// Message says what happened, and what to do if that is known.
@@ -79,9 +80,10 @@ type Known struct {
 	// OSDs has all OSDs, with their device classes.
 	OSDs  []ceph.OSD
 	Owned Owned
-	// OpQueue is the value of osd_op_queue in a running OSD; "" if no OSD is up.
+	// OpQueue is the value of osd_op_queue in a running OSD; "" if no OSD is up, or the value is unknown.
 	OpQueue string
-	// Journal has the original values; nil if the sweep has not changed any setting yet.
+	// Journal has the original values; nil if the sweep has not changed any setting yet, or if the judgement
+	// does not need the original values.
 	Journal *Journal
 }
 
@@ -128,15 +130,15 @@ func notKept(change Change, now cephvalue.Value, about Known) Inert {
 const (
 	// everyOSD is the maximum number of running OSDs at which each OSD is asked for its values.
 	everyOSD = 32
-	// someOSDs is the number of OSDs that are asked if more than everyOSD run. Asking one OSD takes half a
-	// second. If one OSD in ten had another value, one sample in thirty would miss all such OSDs. Each run
-	// asks other OSDs.
+	// someOSDs is the number of OSDs that are asked if the number of running OSDs exceeds everyOSD. Asking
+	// one OSD takes half a second. If one OSD in ten had another value, one sample in thirty would miss all
+	// such OSDs. Each run asks other OSDs.
 	someOSDs = 32
 )
 
 // osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster, it chooses all OSDs
-// that are up. In a large cluster, up to half of the sample are OSDs with an entry in shadows. The rest are
-// at equal distances in the list of OSDs; each turn shifts their positions by one OSD.
+// that are up. In a large cluster, up to half of the sample are OSDs whose ID has an entry in `shadows`. The
+// rest are at equal distances in the list of OSDs. If `turn` rises by one, their positions shift by one OSD.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
@@ -185,9 +187,9 @@ type Proof struct {
 func (p Proof) Proven() bool { return len(p.Inert) == 0 }
 
 // Prove reads the values of changes back from Ceph. For options of the central configuration, it also asks
-// running OSDs; in a large cluster it asks a sample, which depends on turn. Prove changes nothing and can be
-// repeated. Repeat it after InertUnproven, because the manager may know a new value only some seconds after
-// the change.
+// running OSDs; in a large cluster it asks a sample, which depends on the argument `turn`. Prove changes
+// nothing and can be repeated. Repeat it after InertUnproven, because ceph-mgr may know a new value only some
+// seconds after the change.
 func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Change, about Known, turn int) (Proof, error) {
 	facts, err := ReadFacts(ctx, from, at, SettingsOf(want))
 	if err != nil {
@@ -213,7 +215,7 @@ func Prove(ctx context.Context, from ceph.Client, at ceph.Connection, want []Cha
 }
 
 // Judge returns the inert changes: those whose value Ceph no longer has, and those that a running OSD does
-// not use. A change also counts as inert if an OSD's value is unknown.
+// not use. A change also counts as inert if the value in Ceph or in an OSD is unknown.
 func Judge(want []Change, about Known, running []ceph.Running) []Inert {
 	inert := lostValues(want, about)
 	for _, change := range want {
@@ -245,7 +247,7 @@ func without(change Change, about Known, running []ceph.Running) []Inert {
 	return found
 }
 
-// judgeOSD returns true if an OSD is not known to run with a change. The Inert says why.
+// judgeOSD returns true if a change applies to an OSD that is not known to run with it. The Inert says why.
 func judgeOSD(change Change, about Known, osd ceph.Running) (Inert, bool) {
 	if !concerns(change.Setting, about.OSDs, osd) {
 		return Inert{}, false

@@ -14,13 +14,15 @@ func TakenAtStart(changes []Change, about Known) []Change {
 	})
 }
 
-// IsTakenAtStart reports whether a setting is an option that OSDs read only when they start.
+// IsTakenAtStart reports whether a setting is an option that OSDs read only when they start. It returns false
+// for an option that this Ceph does not know.
 func IsTakenAtStart(of Setting, about Known) bool {
 	return of.Kind == KindConfig && about.Help[of.Option].Known && takenAtStart(of, about)
 }
 
 // takenAtStart reports whether OSDs read an option only when they start. Ceph wrongly reports some of these
-// options as changeable at run time; settings.ConfigRisk knows them.
+// options as changeable at run time; settings.ConfigRisk knows them. takenAtStart also returns true for an
+// option without help.
 func takenAtStart(of Setting, about Known) bool {
 	risk, _ := settings.ConfigRisk(of.Option)
 	return risk == settings.RiskRestart || !about.Help[of.Option].Runtime

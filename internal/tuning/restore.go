@@ -111,8 +111,8 @@ func (e *notTakenError) Error() string {
 
 // concernsAll reports whether other settings would fail with the same error, such as an error of the lock,
 // the journal or the connection. A refused command concerns only one setting. A timeout concerns all
-// settings, because a monitor does not answer. For the balancer, however, a missing manager may have caused
-// the timeout, and other settings need no manager.
+// settings, because a monitor does not answer. For the balancer, however, a missing ceph-mgr may have caused
+// the timeout, and other settings need no ceph-mgr.
 func concernsAll(of Setting, err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return of.Kind != KindBalancer

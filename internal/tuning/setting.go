@@ -26,9 +26,9 @@ import (
 // Kind is the kind of a setting.
 type Kind string
 
-// The kinds of settings. A sweep varies options of pools and of the central configuration. It only turns off
-// autoscalers, the balancer and scrubs; HoldStill returns these changes. NoUp keeps an OSD down during an
-// outage.
+// The kinds of settings. A sweep varies options of pools and of the central configuration. It does not vary
+// autoscalers, the balancer and scrubs, but turns them off; HoldStill returns these changes. NoUp keeps an
+// OSD down during an outage.
 const (
 	KindPoolOption Kind = "PoolOption"
 	KindConfig     Kind = "Config"
@@ -106,8 +106,8 @@ type Facts struct {
 	Balancer *ceph.Balancer
 }
 
-// ErrPoolGone says that a setting's pool does not exist. errOSDGone matches it too, because a journal treats
-// a missing OSD like a missing pool.
+// ErrPoolGone says that a setting's pool does not exist, or not with the same name and ID. errOSDGone matches
+// ErrPoolGone too, because a journal treats a missing OSD like a missing pool.
 var ErrPoolGone = errors.New("there is no such pool")
 
 var errOSDGone error = osdGone{}
@@ -177,7 +177,7 @@ func (f Facts) Pool(name string) (ceph.Pool, bool) {
 	return f.OSDMap.Pools[at], true
 }
 
-// poolID returns the ID of a setting's pool; 0 for a setting without a pool.
+// poolID returns the ID of a setting's pool; 0 for a setting without a pool, and for a missing pool.
 func (f Facts) poolID(of Setting) int64 {
 	if of.Pool == "" {
 		return 0

@@ -40,12 +40,12 @@ type Sample struct {
 }
 
 // Settling is the state of waiting for a change to take effect. The zero value is ready for the first sample.
-// If the state is lost, the polls and the soak start over. If Began is lost too, the deadline also starts
-// over.
+// If Agreeing and Since are lost, the polls and the soak start over. If Began is lost too, the deadline also
+// starts over.
 type Settling struct {
 	Began time.Time `json:"began"`
-	// Agreeing is the number of consecutive settled samples so far, and Since is the time of the first of
-	// them.
+	// Agreeing is the number of consecutive settled samples up to the latest sample, and Since is the time of
+	// the first of these settled samples.
 	Agreeing int       `json:"agreeing"`
 	Since    time.Time `json:"since,omitzero"`
 }
@@ -56,8 +56,8 @@ type Settled struct {
 	Done bool
 	// Failed reports that the deadline has passed.
 	Failed bool
-	// Inert lists the changes whose value Ceph no longer has. If it is not empty, waiting longer does not
-	// help.
+	// Inert lists the changes whose value Ceph no longer has, and those whose value in Ceph is unknown. If it
+	// is not empty, waiting longer does not help.
 	Inert []Inert
 	// Progress says what the wait is for, or how it ended.
 	Progress string
@@ -117,8 +117,8 @@ func unsettled(sample Sample, want []Change) []string {
 // Unrest says why a cluster is not quiescent; "" if it is.
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
-// unrest lists why a cluster is not quiescent. If counts is set and no other reason was found, it also lists
-// PGs whose state is unknown.
+// unrest lists why a cluster is not quiescent. If `counts` is true and no other reason was found, it also
+// lists PGs whose state is unknown.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {

@@ -7,7 +7,8 @@ import (
 // maxTypos is the maximum distance in bytes at which two names count as similar.
 const maxTypos = 2
 
-// similar returns the name in options that is most similar to the given name; "" if no name is similar.
+// similar returns the name in options that is most similar to the given name, but not equal to it; "" if no
+// name is similar.
 func similar(name string, options []settings.Option) string {
 	best, least := "", maxTypos+1
 	for _, o := range options {
@@ -18,7 +19,7 @@ func similar(name string, options []settings.Option) string {
 	return best
 }
 
-// distance returns the Levenshtein distance: the number of bytes to insert, remove or replace.
+// distance returns the Levenshtein distance: the smallest number of bytes to insert, remove or replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -24,11 +24,12 @@ type Store interface {
 // again and start over.
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
-// Follows returns an error if next may not replace the kept journal. If the kept journal is another sweep's,
-// it has to be done. If it is the same sweep's, its revision must be lower than next's, and its epoch must
-// not be higher. A kept journal that breaks this rule comes from another writer. The revision may rise by
-// more than one, because an earlier write may not have reached this store. Writing the same journal again is
-// allowed, because the answer to the first write may have been lost.
+// Follows returns an error if the new journal, in the argument next, may not replace the kept one. If the
+// kept journal is another sweep's, it has to be done. If it is the same sweep's, its revision must be lower
+// than that of the new journal, and its epoch must not be higher. A kept journal that breaks this rule comes
+// from another writer. The revision may rise by more than one, because an earlier write may not have reached
+// this store. Writing the same journal again is allowed, because the answer to the first write may have been
+// lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || kept.equal(next):
@@ -45,8 +46,8 @@ func Follows(next, kept *Journal) error {
 }
 
 // Outlives returns an error if the kept journal may not be removed. A done journal may be removed. An open
-// journal may be removed if last is a done journal of the same sweep, with at least its epoch and revision.
-// Such a journal remains if a process died before it updated every copy.
+// journal may be removed if the argument last is a done journal of the same sweep, with at least the open
+// journal's epoch and revision. Such an open journal remains if a process died before it updated every copy.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():

@@ -14,10 +14,10 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// SwitchDeadline limits the time of all commands of one switch together. If the deadline ends a switch, the
-// settings are unknown and the whole session is void. A slow switch within the deadline voids only its group
-// of windows (switchback.Timing). In the lab, monitors take 0.3 to 1.4 s for an option of a pool, and
-// sometimes more than 2 s.
+// SwitchDeadline limits the time of all commands of one switch together, and of one configuration in Try. If
+// the deadline ends a switch, the settings are unknown and the whole session is void. A slow switch within
+// the deadline voids only its group of windows (switchback.Timing). In the lab, monitors take 0.3 to 1.4 s
+// for an option of a pool, and sometimes more than 2 s.
 const SwitchDeadline = 5 * time.Second
 
 // lookDeadline limits the time for reading the lock, the journal and the settings before a switch. Meanwhile
@@ -25,8 +25,8 @@ const SwitchDeadline = 5 * time.Second
 const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal does not prove that this process has applied both configurations of a
-// switch before. Possible causes: this Engine has saved no journal, the journal is missing or was written by
-// another process, or one of the values is not in an open entry, in Ceph's notation.
+// switch before. Possible causes: this Engine has saved no journal or its last save failed, the journal is
+// missing or was written by another process, or no open entry has one of the values in Ceph's notation.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
 // OwnPool is the scratch pool of a session. The pool is removed after the session, so its options need no
@@ -42,7 +42,8 @@ func (p OwnPool) owns(c Change) bool {
 	return p.Name != "" && c.Setting.Kind == KindPoolOption && c.Setting.Pool == p.Name
 }
 
-// has returns an error unless the pool still exists and has the value of each change.
+// has returns an error unless the pool still exists and has the value of each change. Without changes, it
+// checks nothing.
 func (p OwnPool) has(facts Facts, changes []Change) error {
 	for _, change := range changes {
 		if pool, found := facts.Pool(p.Name); !found || pool.ID != p.ID {
@@ -159,8 +160,9 @@ func (e *Engine) setOwn(ctx context.Context, fence ceph.Fence, _ *Journal, chang
 }
 
 // readyToSwitch verifies the lock, and simultaneously reads the journal and the settings. The reads need not
-// wait: if the lock still has the same epoch, no other process has held it since the configurations were
-// applied. The journal shows whether another Engine of this process has restored the settings since then.
+// wait for the lock: if it still has the same epoch, no other process has held it since the configurations
+// were applied. The journal shows whether another Engine of this process has restored the settings since
+// then.
 func (e *Engine) readyToSwitch(ctx context.Context, sweep Sweep, pool OwnPool, from, to []Change) (j *Journal, fence ceph.Fence, err error) {
 	own, journalled := pool.split(from)
 	_, next := pool.split(to)

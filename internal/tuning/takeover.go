@@ -51,9 +51,9 @@ func (e *Engine) enter(ctx context.Context) error {
 	return nil
 }
 
-// fence verifies the lock immediately before a change. The lock must still have the epoch that enter
-// recorded. Otherwise the journal and the settings may have changed since they were read. The sidecar checks
-// the fence again before it runs the command.
+// fence verifies the lock before a change of Ceph or a write of the journal. The lock must still have the
+// epoch that enter recorded. Otherwise the journal and the settings may have changed since they were read.
+// The sidecar checks the fence again before it runs the command.
 func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	fence, err := e.guard(ctx)
 	if err != nil {

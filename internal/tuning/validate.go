@@ -30,7 +30,7 @@ const (
 	ProblemShadowed    ProblemReason = "Shadowed"
 )
 
-// Problem is a reason not to begin a sweep.
+// Problem is a reason not to begin a sweep, or not to apply its next configuration.
 type Problem struct {
 	Reason  ProblemReason
 	Setting Setting
@@ -53,7 +53,8 @@ type request struct {
 
 // Validate checks configurations against the limits of Ceph and of the administrator. A configuration is a
 // list of changes that are applied together. Validate returns the problems by setting, in a fixed order, and
-// problems with mClock last. For a setting that cannot be varied at all, it returns only the first problem.
+// problems with mClock last. For a setting that cannot be varied at all, it returns only the first problem
+// and those with mClock.
 func Validate(configurations [][]Change, about Known, allowed Permissions) []Problem {
 	var problems []Problem
 	for _, w := range requests(configurations) {
@@ -161,6 +162,8 @@ func isAllowed(w request, _ Known, allowed Permissions) []Problem {
 }
 
 // isKnown rejects options that this version of Ceph does not know, and options that cephtune cannot restore.
+// It also rejects options of other daemons than OSDs, options that the central configuration cannot set, and
+// options that count only when an OSD is created.
 func isKnown(w request, about Known, allowed Permissions) []Problem {
 	if w.setting.Kind == KindPoolOption {
 		if _, known := PoolOptionType(w.setting.Option); !known {
@@ -295,7 +298,8 @@ func keepsTheBounds(w request, about Known, allowed Permissions) []Problem {
 
 // withEffective replaces "unset" by the value that then takes effect, because bounds apply to that value. If
 // the option was unset originally, withEffective only drops "unset", because bounds do not apply to an
-// original value. If the setting has bounds, an unknown effective value is a problem.
+// original value. Without bounds and allowed values, it only drops "unset" too. Otherwise, an unknown
+// effective value is a problem.
 func (w request) withEffective(bounds settings.Option, about Known) (request, []Problem) {
 	values := slices.DeleteFunc(slices.Clone(w.values), func(v cephvalue.Value) bool { return !v.Set })
 	bounded := bounds.Min != "" || bounds.Max != "" || len(bounds.Values) > 0
@@ -346,9 +350,10 @@ func (k Known) whenUnset(of Setting) (string, bool) {
 	return text, text != ""
 }
 
-// outside rejects values below the bound least or above the bound most; "" means no bound. If a bound or a
-// value is not a number, outside rejects the value, because the bounds were meant to limit the values.
-// Messages begin the limit with who, such as "Ceph takes".
+// outside rejects values outside two bounds. The argument least is the lower bound, and the argument most is
+// the upper bound; "" means no bound. If a bound or a value is not a number, outside rejects the value,
+// because the bounds were meant to limit the values. In messages, the limit follows the text in `who`, for
+// example "Ceph takes".
 func (w request) outside(about Known, least, most, who string) []Problem {
 	valueType := about.Type(w.setting)
 	var problems []Problem
@@ -454,9 +459,10 @@ func lockedBefore(configurations [][]Change, about Known) []Problem {
 	return problems
 }
 
-// effective returns the value that OSDs use for an option in a configuration. If the configuration does not
-// change the option, the current value counts. If that is unset, or the configuration unsets the option,
-// the value of a broader section or Ceph's default counts.
+// effective returns the value that OSDs use for an option in a configuration; "" if it is unknown. If the
+// configuration does not change the option, the current value counts. If that is unset, or the configuration
+// unsets the option, the value of a broader section or Ceph's default counts. effective ignores values with a
+// mask and values of single OSDs.
 func effective(option string, configuration []Change, about Known) string {
 	setting := Setting{Kind: KindConfig, Option: option}
 	value := about.Facts.central(setting)

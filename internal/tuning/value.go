@@ -26,8 +26,8 @@ func same(of Setting, valueType string, a, b cephvalue.Value) bool {
 	return canonical(of, valueType, a) == canonical(of, valueType, b)
 }
 
-// canonical returns a value in the form in which Ceph stores it. Many pool options have a special
-// value, such as 0, that unsets them.
+// canonical returns a value in the form in which Ceph stores it; a value that cephvalue.Canonical refuses is
+// returned unchanged. Many pool options have a special value, such as 0, that unsets them.
 func canonical(of Setting, valueType string, v cephvalue.Value) cephvalue.Value {
 	if !v.Set {
 		return v

@@ -27,7 +27,7 @@ const searchAgain = 30 * time.Second
 // lock.
 type Turn struct {
 	// Grant is the grant of the cluster's lock while the session has the lock. askedAt is when the session
-	// last took or renewed the lock, or found that it had lost the lock.
+	// last took or renewed the lock, or when Keep found that the session had lost the lock.
 	Grant   *lock.Grant
 	askedAt time.Time
 	// Had says that the session has the lock or has had it.
@@ -54,7 +54,8 @@ type Taker struct {
 	Ceph     ceph.Client
 	// HasClients says that the session has clients already.
 	HasClients bool
-	// RestoreOSDs brings up orphaned OSDs. With inCeph, it also searches Ceph for the journal of an outage.
+	// RestoreOSDs brings up orphaned OSDs. If its parameter inCeph is true, it also searches Ceph for the
+	// journal of an outage.
 	RestoreOSDs func(ctx context.Context, inCeph bool) (reconcile.Wait, error)
 	Now         time.Time
 }

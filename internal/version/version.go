@@ -1,5 +1,5 @@
 // Package version has the program's version. It is a separate package because all three programs print
-// their versions. images/operator/build passes the variable's name to the linker.
+// their versions. images/operator/build and hack/release pass the name of the variable release to the linker.
 package version
 
 import "runtime/debug"

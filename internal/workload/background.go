@@ -58,7 +58,7 @@ func (b *Background) only(of func(place.Place) (task.Task, error)) func() ([]tas
 }
 
 // failBackground returns the move that fails a run whose background load has ended early. Cancelling the load
-// before the last phase has ended is a failure too: only endBackground may cancel it.
+// before the last phase has ended is a failure too: during a run, only endBackground may cancel it.
 func failBackground(id, step string, status task.Status) Move {
 	failure := task.Failure{Reason: Cancelled, Message: "it was stopped before the last phase"}
 	switch {

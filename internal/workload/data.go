@@ -12,16 +12,17 @@ import (
 )
 
 // Each run begins with data in the state that initialState requests. With WarmBeforePhase, each phase also
-// begins with warm caches. Tasks of the clients prepare both while no client measures. Such tasks have
-// deadlines, end with their pod, and need only the clients' key. The rest before a phase begins when the
-// preparation of the phase has ended. After the preparation of a run, the run begins as soon as the cluster
-// is quiescent.
+// begins with warm caches. Tasks of the clients prepare both while no phase is measured. Such tasks have
+// deadlines, end with their pod, and need only the clients' key for Ceph. The pause before a phase (rest)
+// begins when the preparation of the phase has ended. After the preparation of a run, the run begins as soon
+// as the cluster is quiescent.
 
-// Dataset is a dataset that the script prefills. load is the load of the first phase that uses it.
+// Dataset is a dataset that phases of the script use. The field load is the load of the first such phase.
 type Dataset struct {
 	key  string
 	load engine.Load
-	// there says that an earlier run of the sweep has prefilled the dataset.
+	// If the field there is set, an earlier run of the sweep has prefilled the dataset, so the script does
+	// not.
 	there bool
 }
 
@@ -38,7 +39,7 @@ func (s *Script) datasets() []Dataset {
 	return all
 }
 
-// resets reports whether the data is reset before each run, by prefilling or by rollback.
+// resets reports whether the data is reset between runs, by prefilling it again or by rollback.
 func (s *Script) resets() bool {
 	return s.initialState == v1alpha1.InitialStateFresh || s.initialState == v1alpha1.InitialStateRollback
 }
@@ -85,8 +86,8 @@ func (s *Script) resetTask(id string, d Dataset, c place.Place) task.Task {
 func resetID(run int32, key string) string { return fmt.Sprintf("initial-%d-%s", run, key) }
 
 // Found returns the state of the data that a run finds; "" if no phase uses prefilled data. Each phase waits
-// for resetData, so a run finds the data reset. With rollback, prefilling ends with a rollback too, so the
-// first run also finds DataRolledBack.
+// for resetData, so with Fresh or Rollback a run finds the data reset. With rollback, prefilling ends with a
+// rollback too, so the first run also finds DataRolledBack.
 func (s *Script) Found(run int32, tasks Tasks) v1alpha1.DataState {
 	switch {
 	case len(s.datasets()) == 0:

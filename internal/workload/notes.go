@@ -42,7 +42,7 @@ type Notes struct {
 	// client. Spread holds, by task, an upper bound of the time between the clients' starts.
 	StartedAt map[string]time.Time
 	Spread    map[string]time.Duration
-	// NotStarted holds, by task, why the start signal did not reach all clients.
+	// NotStarted holds, by task, why the start signal failed on a client.
 	NotStarted map[string]string
 	// EndedAt holds, by task, when all clients had ended the task. The time is from the clients' logs, or
 	// else the time at which the manager first saw the end.

@@ -16,7 +16,7 @@ const (
 )
 
 // Places returns the place of each client of a session. The names of everything that the clients create begin
-// with owner.
+// with the parameter owner; for some objects, [place.ObjectPrefix] comes before it.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,

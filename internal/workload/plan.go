@@ -7,8 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Plan returns the tasks of a single client in the runs from..to, if each task succeeds. It simulates the
-// successive moves of Next. A rest becomes the RestSeconds of the next task.
+// Plan returns the tasks of a single client in several runs, if each task succeeds. The parameters from and
+// to are the numbers of the first and the last of these runs. Plan simulates the successive moves of Next. A
+// rest becomes the RestSeconds of the next task.
 func (s *Script) Plan(from, to int32) ([]task.Task, error) {
 	var planned []task.Task
 	tasks, m, now, rest := Tasks{{}}, NewNotes(), time.Unix(0, 0), time.Duration(0)

@@ -131,7 +131,8 @@ type Move struct {
 	Failure *Failure
 	// Background says that the move concerns the background load, not the clients.
 	Background bool
-	// Measured says that all phases of the run have ended, so their results count.
+	// Measured says that all phases of the run have ended, so their results count, although the move is not
+	// MoveEnd.
 	Measured bool
 }
 
@@ -313,7 +314,8 @@ func (s *Script) tidyOne(id string, p Phase, execution engine.Run, tasks Tasks) 
 	return carryOut(tidyID(id), "tidying up after phase "+string(p.Name), todo, tasks)
 }
 
-// IsOf reports whether a task belongs to the given run, or to no particular run.
+// IsOf reports whether a task may be unfinished in the given run. It returns false only for the task of
+// another run's phase.
 func (s *Script) IsOf(run int32, id string) bool {
 	return !strings.HasPrefix(id, "r") || strings.HasPrefix(id, fmt.Sprintf("r%d-", run))
 }
@@ -352,7 +354,8 @@ func measure(id, step string, todo func() ([]task.Task, error), tasks Tasks, m *
 	case tasks.All(id, isReady):
 		return Move{Kind: MoveStart, ID: id, Step: step}, false
 	case tasks.Any(id, isReady) && tasks.Any(id, func(s task.State) bool { return s == task.Measuring || s.Ended() }):
-		// The previous manager ended when it had signalled only some clients.
+		// Only some clients can start: the others already measure or have ended. For example, the previous
+		// manager ended when it had signalled only some clients, or a client failed in its steps.
 		return Move{Kind: MoveCancel, ID: id, Step: step}, false
 	}
 	return carryOut(id, step, todo, tasks)
@@ -398,7 +401,7 @@ const tidyTimeout = 30 * time.Minute
 const longest = 7 * 24 * time.Hour
 
 // prefillTimeout returns how long a client may take to write or read a dataset: 5 min, plus a second for each
-// 5 MiB, but at most longest.
+// 5 MiB, but at most the constant longest.
 func prefillTimeout(bytes int64) time.Duration {
 	return min(5*time.Minute+time.Duration(bytes/(5<<20))*time.Second, longest)
 }
@@ -422,7 +425,7 @@ func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 
 // beginBackground starts the background load before the first phase of a run, and waits for its ramp. Then it
 // only checks that the load is still running. The load may have stopped if all phases are done. It may also
-// have stopped if a phase has failed, because that failure is the cause.
+// have stopped if a phase has failed, because the run then fails for that phase's reason.
 func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, now time.Time) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true

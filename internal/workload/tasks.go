@@ -80,7 +80,7 @@ func (t Tasks) Has(id string) bool {
 	return t.Any(id, func(task.State) bool { return true })
 }
 
-// Any reports whether at least one client has the task in a state that satisfies is.
+// Any reports whether at least one client has the task in a state that the given function accepts.
 func (t Tasks) Any(id string, is func(task.State) bool) bool {
 	return slices.ContainsFunc(t, func(of map[string]task.Status) bool {
 		status, ok := of[id]
@@ -92,7 +92,8 @@ func (t Tasks) hasAll(id string) bool {
 	return t.All(id, func(task.State) bool { return true })
 }
 
-// All reports whether every client has the task in a state that satisfies is; false without clients.
+// All reports whether every client has the task in a state that the given function accepts; false without
+// clients.
 func (t Tasks) All(id string, is func(task.State) bool) bool {
 	for _, of := range t {
 		if status, ok := of[id]; !ok || !is(status.State) {

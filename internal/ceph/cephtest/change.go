@@ -13,8 +13,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// change checks the fence and carries out a change, between the hooks Before and After. If a test has
-// named the verb with Lose, change does not carry out the change: it stores it until the test calls Land.
+// change checks the fence and carries out a change, between the hooks Before and After. If the field Lose holds
+// the verb, change does not carry out the change, but stores it until the test calls Land.
 func (c *Cluster) change(ctx context.Context, verb string, at ceph.Connection, fence ceph.Fence, do func() error, args ...any) error {
 	return c.verb(ctx, verb, at, func() error {
 		if fence.FSID != FSID || fence.Epoch < max(1, c.epoch) {
@@ -171,8 +171,8 @@ func (c *Cluster) setPGNum(pool *ceph.Pool, value string) error {
 	return nil
 }
 
-// Tick lets a step of time pass. OSDs, the autoscaler and Rook act, and ceph-mgr moves pg_num of each pool
-// towards its target. Data moves one tick after pg_num.
+// Tick lets some time pass. OSDs, the autoscaler and Rook act, and ceph-mgr moves pg_num of each pool
+// towards its target. pgp_num follows pg_num one tick later. Data moves during both ticks.
 func (c *Cluster) Tick() {
 	c.Change(func(a *Answers) {
 		if c.MClock {
@@ -208,8 +208,9 @@ func (c *Cluster) step(pool *ceph.Pool) {
 }
 
 // revert imitates OSDs whose mClock scheduler locks options. If an option was set while it was locked,
-// whether with a mask or without one, the OSDs remove the option's entry without a mask from section osd. They
-// do so even if the lock has ended meanwhile. They keep values with a mask, and options that were set only before the lock.
+// whether with a mask or without one, the OSDs remove that entry of the option in section osd that has no mask.
+// They do so even if the lock has ended meanwhile. They keep values with a mask, and options that were set only
+// before the lock.
 func (c *Cluster) revert() {
 	for option := range c.reverting {
 		c.removeCentral(ceph.ConfigWho{Section: "osd"}, option)

@@ -30,11 +30,11 @@ type Cluster struct {
 	boot, local map[string]string
 	// reverting holds the options that OSDs remove from the central configuration in the next tick.
 	reverting map[string]bool
-	// moving holds pools whose data was still moving at the last tick.
+	// moving says for each pool whether its data was still moving at the most recent tick.
 	moving map[string]bool
 	// late holds changes whose answers were lost. Land carries the changes out.
 	late []func() error
-	// epoch is the highest epoch of a Fence so far.
+	// epoch is the highest epoch in the Fences that the present sidecar has received.
 	epoch int64
 	// recovering is the number of further calls of Status that report recovery.
 	recovering int
@@ -64,9 +64,10 @@ type Behaviour struct {
 	Now func() time.Time
 	// RecoveryLooks is the number of calls of Status that report recovery after an OSD came up.
 	RecoveryLooks int
-	// Before and After are called for each verb that Cluster itself implements, with the name of its method.
-	// No lock is held during these calls. If Before returns an error, the verb is not carried out. If After
-	// returns an error, the caller gets it, although the verb was carried out.
+	// Before and After are called for each verb that Cluster itself implements, with the name of its method;
+	// After only if the verb succeeded. No lock is held during these calls. If Before returns an error, the
+	// verb is not carried out. If After returns an error, the caller gets it, although the verb was carried
+	// out.
 	Before, After func(verb string) error
 	// Lose names a verb whose next call gets no answer. Only Land carries out that call.
 	Lose string
@@ -251,7 +252,8 @@ func (c *Cluster) running(osd int, options []string) ceph.Running {
 	return answer
 }
 
-// wanted returns the value that the central configuration gives an OSD. The narrowest entry counts.
+// wanted returns the value that the central configuration gives an OSD, or the default if no entry matches. The
+// narrowest entry counts.
 func (c *Cluster) wanted(osd int, help ceph.OptionHelp) (value string, set bool, source string) {
 	value, source = help.Default, "default"
 	for _, who := range []ceph.ConfigWho{

@@ -19,7 +19,7 @@ type Call struct {
 	Verb string
 	// At is the connection that the caller passed.
 	At ceph.Connection
-	// Args holds the other arguments as fmt prints them, separated by spaces.
+	// Args holds the other arguments, except a Fence, as fmt prints them, separated by spaces.
 	Args string
 }
 
@@ -73,7 +73,7 @@ func (f *Fake) Change(change func(*Answers)) {
 	change(&f.Answers)
 }
 
-// Calls returns the calls of a verb so far, or of all verbs if verb is "".
+// Calls returns the recorded calls of a verb, or of all verbs if the argument verb is "".
 func (f *Fake) Calls(verb string) []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()

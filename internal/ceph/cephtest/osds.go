@@ -102,8 +102,8 @@ func (c *Cluster) comeUp(state *ceph.OSDState) {
 	c.recovering = c.RecoveryLooks
 }
 
-// Status implements ceph.Client. It includes the PGs of Inactive, OSDs that are down or have flags, and the
-// recovery after an OSD came up.
+// Status implements ceph.Client. It includes OSDs that are down or have flags, and the recovery after an OSD
+// came up. It includes the PGs of Inactive, unless an OSD is down or recovery is under way.
 func (c *Cluster) Status(ctx context.Context, at ceph.Connection) (s *ceph.Status, err error) {
 	err = c.verb(ctx, "Status", at, func() error {
 		seen := c.Answers.Status

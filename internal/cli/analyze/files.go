@@ -126,7 +126,8 @@ func describe(w result.Warning) string {
 	return fmt.Sprintf("%s (%s)", w.Message, w.Code)
 }
 
-// located puts the line number after the file name, as compilers do.
+// located puts the file name before an error, followed by the line number if the error has one, as compilers
+// do.
 func located(file string, before int, err error) error {
 	if syntax, ok := errors.AsType[*engine.SyntaxError](err); ok {
 		moved := *syntax

@@ -57,7 +57,7 @@ func (o *options) summarise(w io.Writer) error {
 		}
 		if err := out.add(o, m); err != nil {
 			if len(out.Metrics) == 0 {
-				return err // The output has not even the first metric.
+				return err // Not even the first metric can be read.
 			}
 			absent = err
 		}
@@ -74,7 +74,8 @@ func (o *options) summarise(w io.Writer) error {
 	return out.write(w, o.output == "markdown")
 }
 
-// add reads a metric of all runs. It returns an error if a run lacks the metric.
+// add reads a metric of all runs. It returns an error if a file cannot be read, if a run lacks the metric, or
+// if the runs cannot be compared.
 func (v *overview) add(o *options, m metric) error {
 	s := &study{source: "files", metric: m.name, unit: m.unit, higherIsBetter: m.higherIsBetter}
 	reader := fileReader{metric: m, direction: o.direction, study: s, owners: map[[sha256.Size]byte]string{}}

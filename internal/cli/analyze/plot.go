@@ -81,8 +81,8 @@ func setFont(style *text.Style, size vg.Length) {
 	style.Font.Variant, style.Font.Size = "Sans", size
 }
 
-// drawLine adds a line to a panel. It fails only for an empty list, or for a point that is not finite,
-// and no caller passes such points.
+// drawLine adds a line to a panel. It fails only for a point that is not finite, and no caller passes such a
+// point.
 func drawLine(p *plot.Plot, points plotter.XYs, colour color.Color, width vg.Length, dashes ...vg.Length) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {

@@ -45,7 +45,7 @@ func (o *options) take(args []string) error {
 }
 
 // shortNames returns the file names without folder and extension. It returns the arguments unchanged if
-// two names would be equal, if a name would be empty, or if an argument is a list of files.
+// two names would be equal, if a name would be empty or a dot, or if an argument is a list of files.
 func shortNames(args []string) []string {
 	short := make([]string, len(args))
 	for i, arg := range args {
@@ -60,8 +60,8 @@ func shortNames(args []string) []string {
 	return short
 }
 
-// expand returns the files that an argument names. It splits a list at commas, and lists the files of a
-// folder, but neither hidden files nor those of subfolders.
+// expand returns the files that an argument names. It splits a list at commas, and lists the regular
+// files of a folder (no symbolic links), but neither hidden files nor those of subfolders.
 func expand(arg string) ([]string, error) {
 	var files []string
 	for name := range strings.SplitSeq(arg, ",") {
@@ -108,9 +108,9 @@ func (p part) line() int {
 // split outputs of fio, because one run of fio may report several times.
 func parts(data []byte) []part {
 	var all []part
-	start, from := part{}, 0 // the part that is being read, and its first byte
+	start, from := part{}, 0 // the part that is being read, and the offset of its first byte
 	line, at, begun := 0, 0, false
-	command := -1 // the first byte of the previous line if that line is a typed command; otherwise -1
+	command := -1 // the offset of the previous line if that line is a typed command; otherwise -1
 	for text := range bytes.Lines(data) {
 		if bytes.HasPrefix(text, []byte("hints = ")) || bytes.HasPrefix(text, []byte("bench  type ")) {
 			if begun { // Lines before the first output belong to that output.

@@ -10,8 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// run is one run of a configuration. Several runs of a configuration in the same block count as one
-// observation.
+// run is one run of a configuration. In a paired study, several runs of a configuration in the same block
+// count as one observation.
 type run struct {
 	Source string // its file, or file and line
 	Block  string

@@ -153,8 +153,8 @@ func newEntry(s summary, a stats.Assessment, baseline summary) candidateEntry {
 	return out
 }
 
-// describeMissing records how many more runs would decide the verdict. steady is the smaller number of
-// steady runs of the two sides.
+// describeMissing records how many more runs would decide the verdict. The parameter steady is the number of
+// steady runs on the side that has fewer.
 func (e *candidateEntry) describeMissing(a stats.Assessment, steady int) {
 	more := a.MoreRuns()
 	if a.Verdict == stats.Invalid {

@@ -145,7 +145,7 @@ func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 	return b
 }
 
-// Set sets the condition whose type is kind.
+// Set sets the condition of the type that the parameter kind names.
 func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(Morning(1)),
@@ -174,7 +174,7 @@ func GoOn(conditions *[]metav1.Condition, reason, message string) {
 }
 
 // Recorded returns a sweep that has ended. Its plan, runs and status come from a golden file of the
-// planner's tests; transcript is the name of the file.
+// planner's tests; the parameter transcript is the name of the file without the extension .golden.
 func Recorded(t testing.TB, sample, transcript string) *v1alpha1.CephTuningSweep {
 	t.Helper()
 	s := Sweep(t, sample)

@@ -128,7 +128,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 if there is one)")
-	// The call fails only if the flag does not exist, which a test would show.
+	// The call fails only if the flag does not exist or already has completions, which a test would show.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd
@@ -219,7 +219,7 @@ func (o *options) run(ctx context.Context, from reader, out io.Writer) error {
 	var sides [2]side
 	var err error
 	for i, arg := range o.sides {
-		// A gate needs all sessions of its reference, which is the first side.
+		// A gate needs all sessions of its reference, the first side, unless the argument names a session or a run.
 		all := i == 0 && o.regression != nil && arg.runID == "" && arg.number == 0
 		if sides[i], err = from.find(ctx, arg, all); err != nil {
 			return err

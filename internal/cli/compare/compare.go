@@ -29,11 +29,12 @@ type comparison struct {
 	// Notes hold facts that readers of the figures must know.
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Ratio  `json:"figures"`
-	// Regressions is empty without --max-regression.
+	// Regressions is nil without --max-regression.
 	Regressions []Judgement `json:"regressions,omitempty"`
 
 	limit string // the value of --max-regression
-	// unjudged lists the metrics of --metric for which B has no figure.
+	// unjudged lists the metrics of --metric without a judged figure: B lacks them, or has them only in phases
+	// that A lacks, as the user expects.
 	unjudged []string
 }
 
@@ -180,8 +181,8 @@ func unknown(sides ...side) []string {
 	return names
 }
 
-// ratios compares every figure that both sides have, with three exceptions. LatencyMax and LatencyMin
-// say nothing about the next run. LatencyStdDev, the scatter of operations, is not a speed.
+// ratios compares every figure for which ratioOf finds a ratio, with three exceptions. LatencyMax and
+// LatencyMin say nothing about the next run. LatencyStdDev, the scatter of operations, is not a speed.
 func (c *comparison) ratios(a, b side) {
 	for _, name := range archive.PhaseNames([]*archive.Run{a.runs[0], b.runs[0]}) {
 		for _, direction := range figure.Directions() {

@@ -152,9 +152,9 @@ func (s *side) choose(arg argument) error {
 	return nil
 }
 
-// reference returns the runs of A with which a gate compares: those that measured the workload w. They
-// come from all sessions that are kept, or only from the session or run that the command line names. If
-// the session in status is not complete, its runs do not count.
+// reference returns the runs of A with which a gate compares: the valid runs that measured the workload w. If
+// the command line names a session or a run, they come only from that. Otherwise they are among the latest
+// reference.MaxRuns runs of all sessions that are kept, without the session in status if it is not complete.
 func (s side) reference(w reference.Workload) figure.Reference {
 	m := reference.NewMatch(s.benchmark, s.name, w)
 	if s.sessions == nil {

@@ -185,7 +185,9 @@ func (c *comparison) regressionLines() []string {
 	return lines
 }
 
-// regressed returns an error, which sets the exit code, unless every requested figure is Kept.
+// regressed returns an error, which sets the exit code, unless every judged figure is Kept. It also returns
+// an error if no figure was judged, or no figure of a metric of --metric. Without --max-regression, it
+// returns nil.
 func (c *comparison) regressed() error {
 	if c.Regressions == nil {
 		return nil

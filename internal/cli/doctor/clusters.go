@@ -99,8 +99,8 @@ func newKeys(identity *unstructured.Unstructured) string {
 	return fmt.Sprintf(" Ceph %s created its key, which tools of Ceph 19 and older may be unable to read.", made)
 }
 
-// warnings returns the codes of the health checks that Rook has recorded for a CephCluster, of any
-// severity.
+// warnings lists the codes of all health checks, whatever their severity, that Rook has recorded for a
+// CephCluster; "an unrecorded problem" if it has recorded no health check.
 func warnings(o *unstructured.Unstructured) string {
 	details, _, _ := unstructured.NestedMap(o.Object, "status", "ceph", "details")
 	codes := make([]string, 0, len(details))

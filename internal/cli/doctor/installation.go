@@ -157,7 +157,7 @@ func (e *examination) may(ctx context.Context, r right, verb string) (bool, erro
 	return review.Status.Allowed, err
 }
 
-// settings examines the operator config. It returns nil if the config cannot be read.
+// settings examines the operator config. It returns nil if the config cannot be read or is invalid.
 func (e *examination) settings(ctx context.Context, d *appsv1.Deployment) *settings.Settings {
 	const about = "Settings"
 	if d == nil {

@@ -35,9 +35,9 @@ func installerOf(d *appsv1.Deployment) installer {
 	return installer{known: true, chart: chart, release: d.Annotations[annotationRelease], namespace: d.Namespace}
 }
 
-// fix returns the action that resolves a problem. With the chart, the action is to change values,
-// unless values is empty, and to apply the chart again. Without the chart, the action is the second
-// argument. If the installer is unknown, fix returns both actions.
+// fix returns the action that resolves a problem. With the chart, the action is to change the chart's values
+// as the first argument says, unless that argument is empty, and to apply the chart again. Without the chart,
+// the action is the second argument. If the installer is unknown, fix returns both actions.
 func (e *examination) fix(values, without string) string {
 	in := func(file string) string {
 		if values == "" {

@@ -15,8 +15,9 @@ import (
 const defaultLine = 20
 
 // toolsImage compares a cluster's major version of Ceph with the one in the tag of its tools image. For
-// a cluster with a separate tools image, it also checks the manager's tools image. version is that of
-// the cluster, such as 20.2.4-0; manager is the name of the manager's Deployment.
+// a cluster with a separate tools image, it also checks the manager's tools image. The parameter version is
+// the cluster's version of Ceph, such as 20.2.4-0. The parameter manager is the name of the manager's
+// Deployment.
 func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Settings, version, manager string) {
 	about := fmt.Sprintf("Tools image of %s/%s", allowed.Namespace, allowed.Name)
 	major, _, _ := strings.Cut(version, ".")

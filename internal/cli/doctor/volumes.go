@@ -114,7 +114,8 @@ func (e *examination) claims(ctx context.Context) {
 }
 
 // behindVolume describes a volume of Ceph-CSI; "" for any other volume. A volume that was created by
-// hand lacks the name of its image or subvolume, so its handle is shown.
+// hand lacks the name of its image or subvolume, so its handle is shown, or for CephFS its rootPath if that
+// is set.
 func behindVolume(volume *corev1.PersistentVolume) string {
 	csi := volume.Spec.CSI
 	if csi == nil {

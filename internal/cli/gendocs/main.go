@@ -1,5 +1,5 @@
-// Command gendocs writes docs/cli.md, the page about the commands of kubectl cephtune,
-// from the commands themselves. "make generate" runs it.
+// Command gendocs prints docs/cli.md, the page about the commands of kubectl cephtune, which it makes
+// from the commands themselves. "make generate" runs it and stores the page.
 package main
 
 import (

@@ -18,12 +18,12 @@ func Connected(newCommand func(*Connection) *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// AddOutput gives a command the flag --output, with completion. The flag accepts one of formats, by
-// default the first. Any other value ends the command with a usage error before it runs.
+// AddOutput gives a command the flag --output, with completion. The flag accepts one of the
+// given formats, by default the first. Any other value ends the command with a usage error before it runs.
 func AddOutput(cmd *cobra.Command, into *string, formats ...string) {
 	list := strings.Join(formats, ", ")
 	cmd.Flags().StringVarP(into, "output", "o", formats[0], list)
-	// The call fails only if the flag does not exist.
+	// The call fails only if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(formats, *into) {

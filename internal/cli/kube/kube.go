@@ -82,7 +82,7 @@ func (c *Connection) ServerVersion() (string, error) {
 }
 
 // FollowLog follows the log of a container from its last line on. The stream ends when the context is
-// done or the container has ended.
+// done, the container has ended, or the connection breaks.
 func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error) {
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {

@@ -173,7 +173,7 @@ func (o *options) find(ctx context.Context, c client.Client, namespace string) (
 	return all, nil
 }
 
-// print writes one List of both kinds, as kubectl get does.
+// print writes the objects, of one kind or of both, as one List, as kubectl get does.
 func (o *options) print(c client.Client, objects []client.Object, out io.Writer) error {
 	list := &corev1.List{Items: make([]runtime.RawExtension, len(objects))}
 	for i, item := range objects {

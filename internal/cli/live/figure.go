@@ -28,9 +28,9 @@ type Figure struct {
 	Task    string
 	Elapsed time.Duration
 	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The mean
-	// is 0 if a client with operations reports no mean.
+	// is 0 without operations, or if a client with operations reports no mean.
 	Rate parse.Rate
-	// Clients counts the clients that the figure includes. Of counts all clients.
+	// Clients is the number of clients that the figure includes. The field Of is the number of all clients.
 	Clients, Of int
 	// Unknown says why the figure is missing. It is empty if the figure is known, or if the clients are
 	// silent, as between two phases.
@@ -74,7 +74,7 @@ type heard struct {
 }
 
 // merge adds up the rates of the clients whose task is that of the most recent report. It returns false
-// if all reports are older than stale. It is a pure function.
+// if all reports are older than the constant stale. It is a pure function.
 func merge(clients []heard, of int, now time.Time) (Figure, bool) {
 	clients = slices.DeleteFunc(slices.Clone(clients), func(h heard) bool { return now.Sub(h.at) > stale })
 	if len(clients) == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/cephtune/cephtune/internal/settings"
 )
 
-// Logs follows the log of a container from its last line on. The stream ends when the context is done
-// or the container has ended.
+// Logs follows the log of a container from its last line on. The stream ends when the context is done,
+// the container has ended, or the connection breaks.
 type Logs func(ctx context.Context, namespace, pod, container string) (io.ReadCloser, error)
 
 // Subject is the benchmark whose clients to follow.
@@ -38,8 +38,8 @@ type Follower struct {
 	Logs Logs
 	// Every is the interval between figures. Look is the interval between searches for pods.
 	Every, Look time.Duration
-	// Patience is how long all clients may be silent before an error of the logs is reported. A missing
-	// permission is reported without this delay.
+	// Patience is how long all clients may be silent before an error of the logs, or of the search for pods,
+	// is reported. A missing permission is reported without this delay.
 	Patience time.Duration
 	Now      func() time.Time
 }
@@ -50,7 +50,8 @@ func New(pods client.Reader, logs Logs) *Follower {
 }
 
 // Follow reports the clients' rate periodically until the context is done. Before each report, it calls
-// subject to learn which benchmark to follow. It passes that benchmark and the figure to tell.
+// the function subject to learn which benchmark to follow. To report, it calls the function tell with that
+// benchmark and the figure.
 func (f *Follower) Follow(ctx context.Context, subject func() Subject, tell func(Subject, Figure)) {
 	s := &session{Follower: f, clients: map[string]*follower{}}
 	defer s.drop()

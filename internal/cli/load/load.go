@@ -48,7 +48,7 @@ type Flags struct {
 	dataset      string
 
 	size   *resource.Quantity // the parsed blockSize
-	volume *resource.Quantity // the parsed volumeSize
+	volume *resource.Quantity // the parsed volumeSize, its default, or the size that Fit chose
 	fitted bool               // whether volume is a size that a class offers
 }
 
@@ -79,7 +79,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
-		// The call fails only if the flag does not exist, which a test would show.
+		// The call fails only if the flag does not exist or already has completions, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -99,8 +99,8 @@ func (*Flags) Given(flags *pflag.FlagSet) []string {
 // Engines returns the engines that a phase may name.
 func Engines() []string { return []string{"rados", "rbd", "fio"} }
 
-// Check validates the flags without a cluster, and fills in the flags that were not given. needsFio
-// says that another option of the command, such as a percentile, requires fio.
+// Check validates the flags without a cluster, and chooses the engine and the mode if no flag sets them.
+// needsFio says that another option of the command, such as a percentile, requires fio.
 func (l *Flags) Check(needsFio bool) error {
 	if len(l.classes) > 0 {
 		l.storageClass = l.classes[0]
@@ -269,7 +269,7 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 	}, nil
 }
 
-// datasetSize returns --dataset or, by default, 40 % of a volume; "" without a volume. The remaining
+// datasetSize returns --dataset or, by default, 40 % of a volume; "" if both are missing. The remaining
 // room is for the file system and for the data of writes, which are separate from the data of reads.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {

@@ -51,10 +51,10 @@ func Early(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// Await polls an object until look returns true. It passes nil to look once no object with the UID of o
-// exists. It retries other errors until the API server has not answered for pace.Patience, but returns
-// the error of a missing permission without a retry. If the context ends, it returns [ErrTimeout] or
-// [ErrInterrupted].
+// Await polls an object until the function look returns true. It calls look(nil) once no object with the
+// name and UID of o exists. It retries other failed requests until the API server has not answered for
+// pace.Patience, but returns the errors Forbidden and Unauthorized without a retry. If the context ends, it
+// returns [ErrTimeout] or [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()

@@ -175,14 +175,14 @@ func (s State) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Ended reports whether the run that the spec requests has ended, with or without results.
+// Ended reports whether the benchmark or sweep has ended for the run ID in spec, with or without results.
 func (s State) Ended() bool {
 	over := s.condition(v1alpha1.ConditionComplete).Status == metav1.ConditionTrue || s.Failed()
 	return over && s.Idle() && s.RunID == s.ObservedRunID
 }
 
-// Failed reports whether the run in status has failed: it has no results, or a verdict that
-// spec.failOn lists.
+// Failed reports whether the benchmark or sweep has failed for the run ID in status: it has no results, or a
+// verdict that spec.failOn lists.
 func (s State) Failed() bool {
 	return s.condition(v1alpha1.ConditionFailed).Status == metav1.ConditionTrue
 }

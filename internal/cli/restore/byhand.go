@@ -53,7 +53,7 @@ func byHand(e tuning.Entry) string {
 }
 
 // poolValue returns the argument of `osd pool set` that restores an option of a pool. For an option
-// that was unset, it returns the value that unsets the option.
+// that was unset, it returns the value that unsets the option, if Ceph has one.
 func poolValue(option string, was cephvalue.Value) string {
 	if value, possible := ceph.UnsetBy(option); !was.Set && possible {
 		return value

@@ -90,7 +90,8 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 	return all, nil
 }
 
-// pages calls read with each page of a list. Every page is a new list, and read may keep its items.
+// pages calls the function read with each page of a list. Every page is a new list, so that function may keep
+// its items.
 func pages[T any, L interface {
 	*T
 	client.ObjectList
@@ -109,7 +110,8 @@ func pages[T any, L interface {
 }
 
 // SessionsOf returns the ConfigMaps with the sessions of a sweep's run ID; nil for a sweep with the
-// design Blocks. ConfigMaps that were deleted because of the sweep's historyLimit are missing.
+// design Blocks, or without a plan. ConfigMaps that were deleted because of the sweep's historyLimit are
+// missing.
 func SessionsOf(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuningSweep) ([]corev1.ConfigMap, error) {
 	if !sweepspec.IsInterleaved(sweep.Status.Plan) {
 		return nil, nil
@@ -135,7 +137,7 @@ func KeptSessions(ctx context.Context, reader client.Reader, benchmark *v1alpha1
 	return listMaps(ctx, reader, benchmark, archive.Labels(benchmark.Name))
 }
 
-// InSession returns the ConfigMaps among maps that belong to one session: the session in status or,
+// InSession returns those of the given ConfigMaps that belong to one session: the session in status or,
 // with a run ID, the latest session of that ID.
 func InSession(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.ConfigMap) []corev1.ConfigMap {
 	label, value := archive.LabelSession, archive.Session(benchmark)
@@ -193,8 +195,8 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
 }
 
-// nothing returns an error that says why there is no run to show. runs counts the kept runs that
-// --run excludes.
+// nothing returns an error that says why there is no run to show. The parameter runs is the number of kept
+// runs; --run excludes all of them.
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:

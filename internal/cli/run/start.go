@@ -35,7 +35,7 @@ type Start struct {
 	live    bool
 }
 
-// AddFlags adds the flags to a command. verdicts lists the values of --expect.
+// AddFlags adds the flags to a command. The parameter verdicts lists the values of --expect.
 func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "", "name of the object (default that of the file, or a generated one)")
@@ -46,7 +46,7 @@ func (o *Start) AddFlags(cmd *cobra.Command, verdicts []string) {
 	AddDryRun(flags, &o.dryRun)
 	kube.AddOutput(cmd, &o.output, "table", "json", "yaml")
 	for name, values := range map[string][]string{"dry-run": dryRuns(), "expect": verdicts} {
-		// The call fails only if the flag does not exist, which a test would show.
+		// The call fails only if the flag does not exist or already has completions, which a test would show.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -169,7 +169,7 @@ func (o *Start) judge(ended client.Object) error {
 	return exit.UnexpectedErrorf("the verdict on %s %s is %s, expected %s", state.Kind.Name, client.ObjectKeyFromObject(ended), verdict, strings.Join(expected, " or "))
 }
 
-// failedOnVerdict reports whether a run has results and failed because of them.
+// failedOnVerdict reports whether a benchmark or sweep has ended with a verdict that spec.failOn lists.
 func failedOnVerdict(ended client.Object) bool {
 	return ended != nil && object.StateOf(ended).Ready().Reason == v1alpha1.ReasonFailedOnVerdict
 }

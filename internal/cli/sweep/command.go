@@ -182,7 +182,7 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkObjective checks the objective and the flags of the load, and sets the metric to compare.
+// checkObjective checks the budget, the objective and the flags of the load, and sets the metric to compare.
 func (o *options) checkObjective() error {
 	if o.budget < 0 {
 		return exit.UsageErrorf("--budget %v: want a time such as 4h", o.budget)

@@ -17,7 +17,7 @@ type design struct {
 	quick bool
 
 	// notSwitched says why --quick compares runs and does not switch settings; "" if it switches
-	// settings.
+	// settings, or if --design blocks rules that out.
 	notSwitched string
 }
 

@@ -95,7 +95,8 @@ func (s setting) value(text string) (v1alpha1.ParameterValue, error) {
 	return v1alpha1.ParameterValue(text), nil
 }
 
-// isConfig reports, by its prefix, whether an option is of Ceph's configuration and not of a pool.
+// isConfig reports whether an option is of Ceph's configuration and not of a pool, judged by the option's
+// prefix.
 func isConfig(name string) bool {
 	return slices.ContainsFunc([]string{"osd_", "bluestore_", "bluefs_", "bdev_", "ms_", "rocksdb_", "kstore_", "objecter_", "throttler_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)

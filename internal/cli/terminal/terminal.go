@@ -11,7 +11,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// These are the escape sequences of ECMA-48 for colors that every terminal supports.
+// These are the escape sequences of ECMA-48 for colors that nearly every terminal supports.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -38,7 +38,7 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 // also matches the states of doctor's findings, except note.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
-// Colored returns text with its verdicts and outcomes colored.
+// Colored returns text with all matches of the pattern words colored.
 func Colored(text string) string {
 	return words.ReplaceAllStringFunc(text, func(word string) string { return of(word) + word + reset })
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/cephtune/cephtune/internal/version"
 )
 
-// timeout bounds all requests together; --request-timeout bounds each request.
+// timeout bounds all requests together, except the one for the version of Kubernetes; --request-timeout bounds
+// each request.
 const timeout = 30 * time.Second
 
 const longHelp = `Show the versions of this program, of Kubernetes, of the operator and of the Ceph clusters, for a

@@ -49,8 +49,8 @@ type kubernetes interface {
 	ServerVersion() (string, error)
 }
 
-// read reads all versions. It fails only if the cluster does not answer; it records other errors in
-// Unknown.
+// read reads all versions. It fails only if it cannot connect, if the API server does not return its version,
+// or if the context ends; it records other errors in Unknown.
 func (v *versions) read(ctx context.Context, from cluster, operator string) error {
 	c, _, err := from.Connect()
 	if err != nil {

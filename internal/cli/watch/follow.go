@@ -26,7 +26,7 @@ type pace struct {
 	patience time.Duration
 	// each is how long one watch lasts. This limits how long a dead connection stays unnoticed.
 	each time.Duration
-	// unseen is how long the operator may ignore an object before ask reports that.
+	// unseen is how long the operator may ignore an object before the method ask reports that.
 	unseen time.Duration
 }
 
@@ -52,7 +52,8 @@ type follower struct {
 	asked    bool // whether the user was asked to check the operator
 }
 
-// follow passes each state of the object to show. When show returns true, follow returns the object.
+// follow calls the function show with each state of the object. When show returns true, follow returns the
+// object.
 func (f *follower) follow(ctx context.Context, show func(view) (bool, error)) (client.Object, error) {
 	f.heard()
 	for {
@@ -140,8 +141,9 @@ func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// watch passes changes since a version of the object to show. It returns the object once show returns
-// true. Otherwise it returns the error of the watch; nil if the watch has only reached its time limit.
+// watch calls the function show with each change of the object since a version. It returns the object once
+// show returns true. Otherwise it returns the error of the watch; nil if the watch has only ended, for example
+// at its time limit.
 func (f *follower) watch(ctx context.Context, version string, show func(view) (bool, error)) (client.Object, error) {
 	seconds := int64(f.pace.each.Seconds())
 	events, err := f.client.Watch(ctx, f.kind.NewList(), client.InNamespace(f.key.Namespace),
@@ -179,7 +181,7 @@ func (f *follower) watch(ctx context.Context, version string, show func(view) (b
 	}
 }
 
-// event passes one change to show. It returns the object, and whether show returned true.
+// event calls the function show with one change. It returns the object, and whether show returned true.
 func (f *follower) event(event apiwatch.Event, show func(view) (bool, error)) (client.Object, bool, error) {
 	if event.Type == apiwatch.Error {
 		return nil, false, apierrors.FromObject(event.Object) // For example, the resource version has expired.

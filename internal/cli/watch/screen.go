@@ -39,7 +39,7 @@ func newOutput(w io.Writer) output {
 const liveEvery = 10 * time.Second
 
 // screen shows successive views, and the clients' rate between them. Its methods may be
-// called concurrently, except those that require mu.
+// called concurrently, except explain and draw: their callers hold mu.
 type screen struct {
 	to  output
 	now func() time.Time

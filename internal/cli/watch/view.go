@@ -30,8 +30,8 @@ type view struct {
 	clients live.Subject
 	// live is the clients' rate as text.
 	live string
-	// unseen says that the operator has not reacted yet. asks says that message asks the user to check
-	// the operator.
+	// unseen says that the operator has not reacted yet. If asks is true, the text of message asks the user
+	// to check the operator.
 	unseen, asks bool
 }
 
@@ -71,8 +71,8 @@ func (v view) liveLine(now time.Time) string {
 	return strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  ")
 }
 
-// until returns when the object is expected to end: the time of day, with the date unless it ends
-// today.
+// until returns the expected end of the object: the time of day, with the date unless it ends today. It
+// returns "" if the end is unknown or the object has ended.
 func (v view) until(now time.Time) string {
 	if v.ends.IsZero() || v.end != endNone {
 		return ""

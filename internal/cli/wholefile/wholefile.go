@@ -11,7 +11,7 @@ import (
 )
 
 // Write writes a temporary file in the same folder, and renames it. If it fails, the existing file is
-// unchanged. A target that is not a regular file, such as a pipe, cannot be replaced, so Write writes
+// unchanged. A file that is not a regular file, such as a pipe, cannot be replaced, so Write writes
 // into it. A link to an existing file stays a link.
 func Write(path string, text []byte) error {
 	mode := fs.FileMode(0o666) // The umask applies.

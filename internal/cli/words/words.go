@@ -27,8 +27,8 @@ func metrics() map[string]v1alpha1.Metric {
 	}
 }
 
-// Metric returns the metric that a word names: a metric of the API, ignoring case, or a short
-// name such as p99.
+// Metric returns the metric that a word names: a metric of the API except those of outages, ignoring case, or
+// a short name such as p99.
 func Metric(word string) (v1alpha1.Metric, bool) {
 	for _, m := range []v1alpha1.Metric{
 		v1alpha1.MetricBandwidth, v1alpha1.MetricIOPS, v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyMax,

@@ -18,8 +18,8 @@ const (
 	// All steps of a task together may take stepsSeconds, plus stepSeconds for each step. A step may wait for
 	// an image's lock, which Ceph keeps for half a minute after the client with the lock was killed.
 	stepsSeconds, stepSeconds = 120, 2
-	// maxMapBlocks limits fio's map of visited blocks, which has one bit for each block. A random copy of a
-	// job with more blocks runs without the map.
+	// maxMapBlocks limits fio's map of visited blocks, which has one bit for each block. A random copy whose
+	// data has more blocks runs without the map.
 	maxMapBlocks = 1 << 28
 )
 
@@ -73,7 +73,7 @@ func (f *phase) Namespaces(p place.Place) []string {
 	return nil
 }
 
-// Tidy implements load.Load. It returns no commands, because a run only overwrites datasets.
+// Tidy implements load.Load. It returns no commands, because a run writes no data outside of datasets.
 func (*phase) Tidy(place.Place, load.Run) []task.Command { return nil }
 
 // Datasets implements load.Load.
@@ -182,8 +182,9 @@ const (
 	maxLoggedSeconds = 1800
 )
 
-// logOptions returns the options of the logs. If run requests a log of every operation and that log is small
-// enough, fio writes only this log. Otherwise fio writes logs with a mean for each second.
+// logOptions returns the options of the logs. If the run requests a log of every operation and that log is
+// small enough, fio writes only latency logs, with a line for each operation. Otherwise fio writes logs with a
+// mean for each second.
 func (f *phase) logOptions(run load.Run) []string {
 	if operations, limited := f.offered(); run.EveryOperation && limited && operations <= maxLogged && f.seconds <= maxLoggedSeconds {
 		return []string{"--write_lat_log=" + run.ID, "--per_job_logs=1"}
@@ -240,7 +241,7 @@ func (f *phase) medium(p place.Place) prefill.Medium {
 	return prefill.File
 }
 
-// engineName returns fio's name of the engine, or an error if the engine cannot use the place.
+// engineName returns fio's name of the engine, or an error if the engine is unknown or cannot use the place.
 func (f *phase) engineName(p place.Place) (string, error) {
 	name := map[v1alpha1.FioEngine]string{
 		v1alpha1.FioEngineRBD:     "rbd",

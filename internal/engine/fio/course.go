@@ -76,7 +76,7 @@ func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]resul
 			continue
 		}
 		if len(own) == 0 {
-			continue // The job did nothing in this direction.
+			continue // The job did nothing in this direction, or for less than one window.
 		}
 		var err error
 		if sum, err = result.AddLatencyWindows(sum, own); err != nil {

@@ -82,7 +82,8 @@ func withPartial(err error, partial *result.Result) error {
 }
 
 // selectGroup returns the jobs of the requested group. Without a request, the output must have only one
-// group: groups that a stonewall separates run one after another, so their rates cannot be added up.
+// group: groups that fio's option stonewall separates run one after another, so their rates cannot be added
+// up.
 func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	groups := map[int]bool{}
 	var selected []*job
@@ -189,8 +190,9 @@ func (j *job) check(res *result.Result, options parse.Options) error {
 	return nil
 }
 
-// endedByItself reports whether a job may have ended before its runtime because its work was done. It ignores
-// the option time_based, which makes a job last for its whole runtime.
+// endedByItself reports whether a job may have ended before its runtime because its work was done, or because
+// of another limit, such as a steady state or the end of another job. It ignores the option time_based, which
+// makes a job last for its whole runtime.
 func (j *job) endedByItself(done int64) bool {
 	for _, limit := range []string{"number_ios", "steadystate", "ss", "exitall", "loops", "exit_what"} {
 		if _, ok := j.options[limit]; ok {
@@ -251,7 +253,8 @@ func parseSeconds(text string) float64 {
 }
 
 // parseBytes reads the value of a size option, such as "64M". It takes "k", "kb" and "kib" as 1024, although
-// fio takes "kib" as 1000 with its default kb_base=1024. It returns 0 for a value in another form.
+// fio takes "kib" as 1000 with its default kb_base=1024. It returns 0 for a value in another form, and for a
+// size of 2⁶² bytes or more.
 func parseBytes(text string) int64 {
 	number, unit := cutUnit(text)
 	value, ok := parse.Float([]byte(number))

@@ -67,8 +67,8 @@ func (d *documents) warnings() []result.Warning {
 	return noted.Warnings
 }
 
-// check returns err, or an error that only the text outside of complete documents shows: a signal stopped
-// fio, or a later report was cut off.
+// check returns err, or an error that follows from fio's messages or from the end of the output: a signal
+// stopped fio, or a later report was cut off.
 func (d *documents) check(res *result.Result, err error) error {
 	var incomplete *parse.IncompleteError
 	if err != nil && !errors.As(err, &incomplete) {
@@ -257,7 +257,7 @@ func (d *decoder) report(r *report) error {
 	return err
 }
 
-// nothingElse returns an error if more text follows a document on the same line.
+// nothingElse returns an error if more text follows the object of a document, as on the same line.
 func (d *decoder) nothingElse() error {
 	value, err := d.ReadValue()
 	switch {
@@ -269,8 +269,8 @@ func (d *decoder) nothingElse() error {
 	return d.unexpected("the end of the document", value)
 }
 
-// options reads an object of options and their values. fio prints "" or null for an option without a value,
-// and options omits null.
+// options reads an object of options and their values. fio prints "" or null for an option without a value.
+// Values that are not strings, such as null, are omitted.
 func (d *decoder) options(into map[string]string) error {
 	return d.object(func(name []byte) error {
 		key := string(name)
@@ -358,8 +358,8 @@ func (d *decoder) direction(into *direction) error {
 	})
 }
 
-// latency reads the figures of one latency, and leaves into unset if the latency has no samples. fio prints
-// zeros for such a latency, for example with gtod_reduce.
+// latency reads the figures of one latency. If the latency has no samples, *into remains nil. fio prints zeros
+// for such a latency, for example with gtod_reduce.
 func (d *decoder) latency(into **result.Latency) error {
 	var count int64
 	var mean, stddev, minimum, maximum float64

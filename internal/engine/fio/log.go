@@ -48,7 +48,7 @@ func KindOfLog(fileName string) (LogKind, bool) {
 // LogOptions holds facts about a log that its text lacks.
 type LogOptions struct {
 	// WindowMilliseconds is log_avg_msec (log_hist_msec for a histogram log). If it is 0, ParseLog uses the
-	// shortest step between the times in the log.
+	// shortest step between the times in the log, including the step from 0 to the first time.
 	WindowMilliseconds int64
 }
 
@@ -138,8 +138,8 @@ type logSeconds struct {
 	latencySeconds    float64
 }
 
-// columns reads as many fields of a line such as "1000, 96904, 0, 0, 0" as into has elements. It returns the
-// rest of the line.
+// columns fills a slice with the first fields of a line such as "1000, 96904, 0, 0, 0". It returns the rest of
+// the line.
 func (p *logParser) columns(line []byte, into []int64) ([]byte, error) {
 	for i := range into {
 		var field []byte
@@ -339,7 +339,7 @@ func (p *logParser) log() (*Log, error) {
 }
 
 // windowMilliseconds returns the length of a window: the caller's value, or the shortest step between the
-// times in the log.
+// times in the log, including the step from 0 to the first time.
 func (p *logParser) windowMilliseconds() int64 {
 	if p.options.WindowMilliseconds > 0 {
 		return p.options.WindowMilliseconds
@@ -418,9 +418,9 @@ func (p *logParser) windowSeries(windows []logWindow, length int64) *result.Seri
 	return s
 }
 
-// windowStart returns the start of the window that ends at end, in milliseconds. Windows end a few
-// milliseconds late. The start is therefore the end of the previous window (last), unless windows are missing
-// in between.
+// windowStart returns the start of a window from its end and its nominal length, all in milliseconds. Windows
+// end a few milliseconds late. The start is therefore the end of the previous window (last), unless windows are
+// missing in between.
 func windowStart(last, end, length int64) int64 {
 	if start := end - length; start-last >= length/2 {
 		return start
@@ -453,8 +453,8 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 
 // AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one kind second by
 // second, and joins the sums of different kinds as columns, in the order bandwidth, operations, latency. It
-// omits a kind that lacks a second of the first kind. From windowed logs of several jobs it omits latencies,
-// because a latency log lacks the operations that weight them.
+// omits a kind that lacks a second which the first of these kinds with a log has. From windowed logs of several
+// jobs it omits latencies, because a latency log lacks the operations that weight them.
 func AttachSeries(res *result.Result, logs ...*Log) {
 	for _, d := range res.Directions() {
 		var kinds []*result.Series
@@ -475,8 +475,9 @@ func AttachSeries(res *result.Result, logs ...*Log) {
 	}
 }
 
-// joinWithoutLoss joins b to a if b has all seconds of a; otherwise it returns a. A log of latencies lacks
-// the seconds of a stall. Joining such a log would drop these seconds from the series.
+// joinWithoutLoss joins b to a if b has all seconds of a; otherwise it returns a, aligned to whole seconds. If
+// a covers no whole second, it returns b. A log of latencies lacks the seconds of a stall. Joining such a log
+// would drop these seconds from the series.
 func joinWithoutLoss(a, b *result.Series) *result.Series {
 	if a = a.PerSecond(); a == nil {
 		return b

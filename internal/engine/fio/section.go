@@ -253,7 +253,8 @@ func (s *slot) share(i, n int, writes bool) {
 }
 
 // limit sets offset and size to the i-th stretch of the given length. It rounds the length down to whole
-// blocks, and limits the size to that of the phase, if the phase sets one.
+// blocks, and limits the size to that of the phase, if the phase sets one. A copy that works on objects gets at
+// least one whole object, even if the phase sets a smaller size.
 func (s *slot) limit(i, length int64) {
 	length -= length % s.job.largestBlock
 	s.offset = s.data.OffsetBytes(s.part) + i*length

@@ -152,7 +152,7 @@ func (s *snapshot) since(before *snapshot) (*parse.Counted, bool) {
 
 // done returns the work between two counts of one direction; false if fio reset its counters in between. It
 // counts only operations with a recorded latency, so that operations and latencies match: fio's total of
-// operations may differ from that number by a few. Without latencies, done counts all operations.
+// operations may differ from its number of latencies by a few. Without latencies, done counts all operations.
 func done(before, after direction) (*result.Done, bool) {
 	d := &result.Done{Operations: float64(after.Operations - before.Operations), Bytes: float64(after.Bytes - before.Bytes)}
 	begun := before.Latency == nil && before.Operations > 0 && after.Latency != nil // fio records no latencies during the ramp.
@@ -176,8 +176,8 @@ func done(before, after direction) (*result.Done, bool) {
 	return d, ok
 }
 
-// subtract returns the bins of after minus those of before; nil if no bins are left. It returns false if a
-// bin has a larger count in before than in after.
+// subtract returns the bins of the later histogram minus those of the earlier one; nil if no bins are left. It
+// returns false if a bin has a larger count in the earlier histogram.
 func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 	if after == nil {
 		return nil, before == nil
@@ -214,7 +214,7 @@ func subtract(after, before *result.Histogram) (*result.Histogram, bool) {
 // keeper implements [parse.Keeper]. It holds at most two reports: the last complete one and the one that is
 // being written.
 type keeper struct {
-	around io.Writer // gets the lines outside of reports; Write ignores its errors
+	around io.Writer // gets the lines that are not part of a report; Write ignores its errors
 
 	line, open, last []byte
 	inside, tooLong  bool

@@ -55,7 +55,7 @@ type jobReport struct {
 	*job
 	pid        string // distinguishes jobs with the same name and group
 	directions map[result.DirectionName]*printedDirection
-	issued     *issued // nil until the line with these numbers was read
+	issued     *issued // nil until the line "issued" was read
 }
 
 // A printedDirection is the printed report of a direction, with rounded numbers.
@@ -444,7 +444,7 @@ func (p *textParser) incomplete(partial *result.Result) error {
 }
 
 // complete sets the options and the figures of a job from its head and its report. It adds warnings about
-// rounded figures to noted.
+// rounded figures to the given result.
 func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	h := p.heads[jobKey{j.name, j.group}]
 	if h != nil {
@@ -505,9 +505,9 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 }
 
 // bytes returns operations times block size, which is exact, if that product agrees with the printed, rounded
-// sum. It returns the printed sum, with a warning, if operations differ in size, were short or were dropped.
-// It does the same if product and sum differ by at most about 1 %, for example because of an incomplete
-// block. A larger difference is an error.
+// sum. It returns the printed sum, with a warning, if operations differ in size or have an unknown size, were
+// short or were dropped. It does the same if product and sum differ by at most about 1 %, for example because
+// of an incomplete block. A larger difference is an error.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)

@@ -1,4 +1,4 @@
-// Package load defines the interfaces that each engine implements. The main one is Load, which makes the
+// Package load defines the interfaces that engines implement. The main one is Load, which makes the
 // command lines of a phase for one client. Package engine cannot define these interfaces, because it imports
 // the engines.
 package load
@@ -25,8 +25,8 @@ type Load interface {
 	Tidy(p place.Place, run Run) []task.Command
 	// Timing returns how long the measurement takes.
 	Timing() Timing
-	// Namespaces returns the RADOS namespaces in which the phase or its datasets have objects;
-	// "" is the default namespace.
+	// Namespaces returns the RADOS namespaces in which the phase or its datasets have objects outside of
+	// images; "" is the default namespace.
 	Namespaces(p place.Place) []string
 }
 
@@ -45,7 +45,7 @@ type Piloted interface {
 	PilotTask(p place.Place, run Run, bytes int64) (task.Task, error)
 }
 
-// Growing is a Load that writes new objects for as long as it runs. The free space may limit it.
+// Growing is a Load that may write new objects for as long as it runs. The free space may limit it.
 type Growing interface {
 	Load
 	// BoundByRoom reports whether the free space holds fewer objects than the phase may write, so that the
@@ -60,7 +60,7 @@ type Pilot struct {
 	Seconds float64
 }
 
-// Run is one execution of a phase.
+// Run is one execution of a phase. In other packages, a run is one execution of all phases.
 type Run struct {
 	// ID is unique in a session. It has at most 48 lower-case letters, digits and dashes, and no dash at
 	// either end.
@@ -68,8 +68,8 @@ type Run struct {
 	// IOTotalBytes is the number of bytes that rbd bench moves if the phase does not set one.
 	IOTotalBytes int64
 	// EveryOperation requests a log with the latency of each operation, instead of a mean for each second. An
-	// engine ignores the request if it has no such log, or if the phase's rates and duration would make the
-	// log too large.
+	// engine ignores the request if it has no such log, if a job has no rate limit, or if the phase's rates
+	// and duration would make the log too large.
 	EveryOperation bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.
@@ -94,7 +94,7 @@ func CheckWord(name, word string) error {
 }
 
 // Dataset is data that is written before the runs, without being measured. Any number of runs then read it or
-// overwrite it in place.
+// overwrite it in place. If all clients share one image, only client 0 has Bytes and commands.
 type Dataset struct {
 	// Key identifies the data. It consists of lower-case letters, digits and dashes.
 	Key string
@@ -106,12 +106,14 @@ type Dataset struct {
 	Bytes int64
 	// Commands write the dataset. They can be repeated.
 	Commands []task.Command
-	// Rollback returns the data to the state after Commands. It is nil if the place does not request
-	// rollbacks, or if runs do not overwrite the dataset. It can be repeated.
+	// Rollback returns the data to the state after Commands. It is nil if the dataset does not consist of
+	// images, if the place does not request rollbacks, or if runs do not overwrite the dataset. It can be
+	// repeated.
 	Rollback []task.Command
 	// Warm reads the whole dataset once; nil if the engine cannot do that.
 	Warm []task.Command
-	// Remove removes the dataset. The commands can be repeated, and succeed if the dataset does not exist.
+	// Remove removes the dataset; nil for a block device, on which the data stays. The commands can be
+	// repeated, and succeed if the dataset does not exist.
 	// Ceph counts an image as open for half a minute after its client was killed. In that time the commands
 	// fail, and have to be repeated.
 	Remove []task.Command

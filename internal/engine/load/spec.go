@@ -28,13 +28,15 @@ type Spec interface {
 	Traits() Traits
 	// Words describes the load for users, without its duration.
 	Words() []string
-	// Field returns the value of a field that a sweep may vary; false if it is unset or unknown.
+	// Field returns the value, or else the default, of a field that a sweep may vary. It returns false if the
+	// field has neither, or if the engine does not have the field.
 	Field(field v1alpha1.WorkloadField) (value string, ok bool)
 	// SetField sets a field that a sweep may vary. It ignores a field that the engine does not have, because
 	// admission refuses such a field.
 	SetField(field v1alpha1.WorkloadField, value FieldValue)
-	// Lengthen multiplies the duration and the ramp by the factor, up to the API's maxima. The ramp is
-	// included because a run that did not become steady also needs a longer warm-up.
+	// Lengthen multiplies the duration and the ramp by the factor, up to the API's maxima. It also multiplies
+	// the total bytes of rbd bench, if set. The ramp is included because a run that did not become steady
+	// also needs a longer warm-up.
 	Lengthen(factor int)
 	// RunFor sets the duration. It returns false if the engine cannot run for a given time.
 	RunFor(duration time.Duration) bool
@@ -45,7 +47,7 @@ type Spec interface {
 }
 
 // Endless is the duration of a load that runs until it is stopped. Most runs are shorter, but the API allows
-// up to 16 days: 16 phases of a day each.
+// more than 16 days: 16 phases of a day each, with their ramps and rests.
 const Endless = 7 * 24 * time.Hour
 
 // FieldValue is the value of a field that a sweep varies: a number or a size.
@@ -59,15 +61,16 @@ func (v FieldValue) Count() int32 { return int32(min(max(v.Number, 0), math.MaxI
 
 // Traits are the properties of a load that other packages need to know.
 type Traits struct {
-	// BlockBytes is the size of an operation in the phase. OperationBytes is that size in the first job,
-	// which may set its own.
+	// BlockBytes is the phase's field blockSize or ioSize. It ignores fio's blockSizeMax and blockSizeSplit.
+	// OperationBytes is the blockSize of the first job if that job sets one, and otherwise BlockBytes.
 	BlockBytes, OperationBytes int64
 	// Ramp is the time at the beginning that is not measured.
 	Ramp time.Duration
-	// Reads says that the load reads data.
+	// Reads says that the load reads data, or that the pattern of a fio phase does, even if all its jobs
+	// replace that pattern.
 	Reads bool
 	// WriteShare is the share of the load's operations that write, from 0 to 1. With several jobs, it is the
-	// largest share of any job.
+	// largest share of any job, computed from the readPercent of the phase, not from that of the job.
 	WriteShare float64
 	// NewObjectBytes is the object size of a load that keeps writing new objects, and so needs more space the
 	// longer it runs. It is 0 for any other load.
@@ -81,12 +84,14 @@ type Traits struct {
 	// rate. The percentiles of such a load improve when fewer operations are in flight.
 	ClosedLoop bool
 	// Windows says that the engine reports its work each second and runs as long as requested, so that its
-	// run can be divided into windows. Percentiles says that the engine also reports latencies each second.
+	// run can be divided into windows. Percentiles says that the engine also reports a histogram of latencies
+	// each second.
 	Windows, Percentiles bool
 }
 
-// WriteShare returns [Traits.WriteShare] of a load. writes says that the load writes; mixed says that it also
-// reads. Without readPercent, half of the operations of a mixed load write.
+// WriteShare returns [Traits.WriteShare] of a load. The argument writes is true for a load that writes, and the
+// argument mixed for a load that both reads and writes. Without readPercent, half of the operations of a mixed
+// load write.
 func WriteShare(writes, mixed bool, readPercent *int32) float64 {
 	const percent = 100
 	switch {

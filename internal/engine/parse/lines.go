@@ -100,8 +100,8 @@ func (l *Lines) readLong(piece []byte) ([]byte, error) {
 	return l.long, err
 }
 
-// trimLine removes the end of a line. It also removes text before a carriage return, which a terminal would
-// have overwritten: fio ends progress lines with a carriage return alone.
+// trimLine removes the line ending. It also removes text before a carriage return, which a terminal would have
+// overwritten: fio ends progress lines with a carriage return alone.
 func trimLine(line []byte) []byte {
 	line = trimEnd(line)
 	if bytes.IndexByte(line, '\r') < 0 { // IndexByte is much faster than LastIndexByte.
@@ -118,7 +118,7 @@ func trimEnd(line []byte) []byte {
 	return line[:end]
 }
 
-// Bytes returns the current line without its end. A reader from [NewLines] also removes text that
+// Bytes returns the current line without its line ending. A reader from [NewLines] also removes text that
 // a terminal would have overwritten. The line is valid until the next call of Next.
 func (l *Lines) Bytes() []byte { return l.trim(l.line) }
 
@@ -165,7 +165,7 @@ func Excerpt(line []byte) string {
 }
 
 // Quote returns the Excerpt of a line in quotation marks, for the field Found of a [SyntaxError]. For an
-// empty line it returns "nothing" without them.
+// empty line it returns the word nothing without quotation marks.
 func Quote(line []byte) string {
 	if len(line) == 0 {
 		return "nothing"

@@ -7,7 +7,7 @@ import (
 )
 
 // Rate is the speed of an engine during a run. Rates are shown to people, but never become results: they
-// may be rounded, or include the ramp.
+// may be rounded, or include the ramp. Results of switched settings come from Counted.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 	// MeanLatencySeconds is 0 if unknown.
@@ -24,7 +24,7 @@ type Counted struct {
 	// engine printed the line.
 	Taken time.Time
 	result.Done
-	Read, Write *result.Done // nil unless the engine counts reads and writes separately
+	Read, Write *result.Done // nil unless the engine did both, and counts reads and writes separately
 }
 
 // maxDelay is the longest plausible time between the end of an interval and the reading of its line.
@@ -41,6 +41,6 @@ func (c *Counted) Delay(now time.Time) time.Duration {
 
 // Live reads the standard output of an engine during one run.
 type Live interface {
-	// Line takes the next line, without its end. It returns false for a line without a rate.
+	// Line takes the next line, without its line ending. It returns false if the line yields no rate.
 	Line(line []byte) (Rate, bool)
 }

@@ -33,7 +33,7 @@ func Float(field []byte) (float64, bool) {
 	return f, err == nil && f >= 0 && f <= math.MaxFloat64
 }
 
-// isDecimal refuses three forms that strconv accepts: hexadecimal numbers, underscores and "Inf".
+// isDecimal refuses four forms that strconv accepts: hexadecimal numbers, underscores, "Inf" and "NaN".
 func isDecimal(field []byte) bool {
 	for _, c := range field {
 		switch {

@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// RequestedSeconds is how long the engine was asked to run. It excludes fio's ramp, but includes the
 	// ramp of rados bench, which is cut from the time series later. It is 0 if unknown, or if the run had
-	// another limit. The parser then checks the duration that the output mentions, unless another limit may
-	// have ended the run.
+	// another limit. The parser then uses the requested time that the output names, if any, unless another
+	// limit may have ended the run.
 	RequestedSeconds float64
 	// RequestedBytes is how many bytes the engine was asked to move; 0 if unknown, or if the run had
 	// another limit.
@@ -41,18 +41,18 @@ type Format struct {
 	// Detect reports whether an output has this format. Its argument is the first [HeadBytes] bytes of the
 	// output, or all of a shorter output.
 	Detect func(head []byte) bool
-	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the format. It is
-	// an [*IncompleteError] if the output has the format, but the run must not be compared with other runs.
-	// Any other error comes from the reader.
+	// Parse reads one output. The error is a [*SyntaxError] if the output does not have the format, or if
+	// its figures are impossible. It is an [*IncompleteError] if the output has the format, but the run must
+	// not be compared with other runs. Any other error comes from the reader.
 	Parse func(r io.Reader, options Options) (*result.Result, error)
 	// NewLive returns a reader of the output during one run. It is nil for a format that cannot be read
 	// before the run ends.
 	NewLive func() Live
 	// NewKeeper returns a [Keeper] for one run that prints cumulative reports. The Keeper writes all other
-	// lines to around. NewKeeper is nil for a format without such reports.
+	// lines to the given writer. NewKeeper is nil for a format that has no Keeper.
 	NewKeeper func(around io.Writer) Keeper
-	// AttachLogs adds the rows of log files to a result. The log files are in dir, and their names begin
-	// with prefix. AttachLogs is nil for a format without log files.
+	// AttachLogs adds the time series of log files to a result. The log files are in dir, and their names
+	// begin with prefix. AttachLogs is nil for a format whose log files, if any, are not read.
 	AttachLogs func(to *result.Result, dir fs.FS, prefix string) error
 }
 
@@ -67,7 +67,7 @@ type Keeper interface {
 // HeadBytes is how many bytes of an output suffice to recognise its format.
 const HeadBytes = 64 << 10
 
-// SyntaxError is the error for an output that does not have the expected format.
+// SyntaxError is the error for an output that does not have the expected format, or has impossible figures.
 type SyntaxError struct {
 	// Line is the number of the line, from 1; 0 if the error concerns the whole output.
 	Line int
@@ -89,10 +89,11 @@ type Reason string
 const (
 	// Truncated means that the output ends before the end of the engine's summary.
 	Truncated Reason = "Truncated"
-	// Killed means that a signal stopped the engine.
+	// Killed means that a signal stopped the engine. For rbd bench, which does not report signals, it means
+	// that the run moved fewer bytes than requested.
 	Killed Reason = "Killed"
-	// EndedEarly means that the run was much shorter than requested, or moved fewer bytes than requested.
-	// For example, a sequential read ran out of objects.
+	// EndedEarly means that the run was much shorter than requested, moved fewer bytes than requested, or
+	// did not last a millisecond. For example, a sequential read ran out of objects.
 	EndedEarly Reason = "EndedEarly"
 	// NoIO means that the engine reports no I/O.
 	NoIO Reason = "NoIO"
@@ -109,7 +110,7 @@ type IncompleteError struct {
 	Line int
 	// Detail describes the fault that the output shows.
 	Detail string
-	// Partial holds the measurements up to the fault; nil if the output has no usable measurements. They
+	// Partial holds the measurements up to the fault; nil if the parser found no usable measurements. They
 	// must not be compared with measurements of other runs.
 	Partial *result.Result
 }

@@ -57,8 +57,8 @@ type Place struct {
 
 // Image describes RBD images.
 type Image struct {
-	// SizeBytes is the largest size of an image. An image is only as large as its prefilled data, so phases
-	// never read unwritten parts.
+	// SizeBytes is the largest size of an image; 0 for no limit. An image is only as large as its prefilled
+	// data, so phases never read unwritten parts.
 	SizeBytes int64
 	// ObjectSizeBytes is the size of an image's objects: a power of two, or 0 for the cluster's default.
 	ObjectSizeBytes int64
@@ -100,7 +100,7 @@ func featureName(feature v1alpha1.ImageFeature) string {
 	case v1alpha1.ImageFeatureJournaling:
 		return "journaling"
 	}
-	return string(feature) // Validate refuses it.
+	return string(feature) // Admission refuses it, and so does Validate unless it is in lower case.
 }
 
 // ObjectPool returns the pool for objects outside of images: the pool that stores the data.
@@ -111,7 +111,7 @@ func (p Place) ObjectPool() string {
 	return p.Pool
 }
 
-// Name returns a name for something that this client creates: Owner, the client's index, and what.
+// Name returns a name for something that this client creates: Owner, the client's index, and the given word.
 func (p Place) Name(what string) string {
 	return p.Owner + "-" + strconv.Itoa(p.Client) + "-" + what
 }

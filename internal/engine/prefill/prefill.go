@@ -1,8 +1,8 @@
 // Package prefill makes the data that phases work on: RBD images, RADOS objects, files, or parts of a block
-// device. Even phases that only write use prefilled data. In a new image, the first write to an object
-// allocates it; in a new file, the first write to a block allocates it. Runs on fresh data would measure
-// these allocations, which become rarer as the run proceeds. Overwriting costs the same in every run, and
-// is what applications mostly do.
+// device. Phases of rados bench prefill their objects themselves. Even phases of fio and rbd bench that only
+// write use prefilled data. In a new image, the first write to an object allocates it; in a new file, the first
+// write to a block allocates it. Runs on fresh data would measure these allocations, which become rarer as the
+// run proceeds. Overwriting costs the same in every run, and is what applications mostly do.
 //
 // Images that are rolled back before each run have a snapshot, and are filled once more after it. On the
 // first write to an object after a snapshot, Ceph copies the old data. Without the second filling, only the
@@ -30,8 +30,8 @@ const (
 	Device  Medium = "device"
 )
 
-// Use says what phases do with the data. Data to read is separate from data to overwrite, so that
-// overwriting does not change the layout of the data to read.
+// Use says what phases do with the data. Except on a device, data to read is separate from data to overwrite,
+// so that overwriting does not change the layout of the data to read.
 type Use string
 
 // These are the uses.
@@ -161,7 +161,7 @@ func (s Set) OffsetBytes(part int) int64 {
 	return 0
 }
 
-// deviceBytes returns the size of the prefilled part of a device. It does not depend on the number of
+// deviceBytes returns the size of the region of a device that is prefilled. It does not depend on the number of
 // parts.
 func (s Set) deviceBytes() int64 {
 	s.Parts = 1
@@ -286,8 +286,8 @@ func (s Set) create(part int) task.Command {
 	return task.Command{Argv: argv, Accept: []int{exists}}
 }
 
-// fill returns a command that writes a whole part. It uses fio for all media, because `rbd bench` fills
-// every block with one repeated byte.
+// fill returns a command that writes a whole part. It uses fio for all media, because `rbd bench` before
+// Tentacle fills every block with one repeated byte.
 func (s Set) fill(part int) task.Command {
 	argv := s.throughout("fill", "write")
 	switch s.Medium {
@@ -388,8 +388,8 @@ func (s Set) CheckObjects(part int) task.Command {
 	return task.Command{Argv: []string{"rados", "--id=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "stat", last}}
 }
 
-// RemoveObjects returns a command that removes the objects of a namespace whose names begin with prefix.
-// The prefix must begin with [place.ObjectPrefix]. The namespace "" is the default namespace.
+// RemoveObjects returns a command that removes all objects with names that have the given prefix from a
+// namespace. The prefix must begin with [place.ObjectPrefix]. The namespace "" is the default namespace.
 //
 // If `rados cleanup` finds the metadata object of a rados bench run, it does not list objects. It computes
 // their names from this host's name and the process ID in the metadata object, even if no such objects

@@ -37,10 +37,11 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. These objects
-// are removed after each run. rados bench names objects by host name and process ID, but records only the
-// process ID. In a shared namespace, two clients could mistake each other's objects for their own. Separate
-// namespaces also make it possible to remove the objects of a killed run, which leaves no metadata object.
+// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. Phases with a
+// runName have their own namespace. The objects of a run are removed after the run. rados bench names objects
+// by host name and process ID, but records only the process ID. In a shared namespace, two clients could
+// mistake each other's objects for their own. Separate namespaces also make it possible to remove the objects
+// of a killed run, which leaves no metadata object.
 //
 // The phase requests the plain output. In all versions up to Tentacle, messages interrupt the JSON output,
 // and some of its values for stalled seconds are undefined.

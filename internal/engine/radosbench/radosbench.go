@@ -6,7 +6,8 @@
 // MB/s" is a mean that includes the stalled seconds. "Average IOPS" is truncated to a whole number, and the
 // JSON form prints "stddev_iops" with the wrong format of printf. The package computes rates from
 // operations and seconds instead. It computes the latency of a second from the change of the running mean
-// "avg lat". Only the bandwidth shown during a run comes from "cur MB/s".
+// "avg lat". Only the bandwidth during a run comes from "cur MB/s". It is shown to people, and counted for the
+// windows of switched settings.
 package radosbench
 
 import (
@@ -194,8 +195,8 @@ func (b *bench) result(options parse.Options, line int) (*result.Result, error) 
 }
 
 // partial returns a result from the rows of a stopped run, whose output lacks a summary. It returns nil if
-// no operation has finished, or if operationBytes is 0. The caller passes operationBytes, because a read
-// prints the size of its operations only in the summary.
+// no operation has finished, if no second has passed, if operationBytes is 0, or if the figures are impossible.
+// The caller passes operationBytes, because a read prints the size of its operations only in the summary.
 func (b *bench) partial(operationBytes int64) *result.Result {
 	if len(b.rows) == 0 || operationBytes <= 0 {
 		return nil

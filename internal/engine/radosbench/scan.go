@@ -82,8 +82,8 @@ func scanLast(line []byte, at int) (f float64, ok bool) {
 	return float64(digits) / scale, text[whole] == '.' && whole > 0 && scale > 1
 }
 
-// scanInt reads a whole number of up to 18 digits, with spaces before it and one after it. behind is the
-// index of that last space.
+// scanInt reads a whole number of up to 18 digits, with spaces before it and one after it. It also returns the
+// index of the character after the digits, which is a space if ok is true.
 func scanInt(line []byte, at int) (n int64, behind int, ok bool) {
 	start := at
 	for i, c := range line[at:] {

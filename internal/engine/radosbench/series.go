@@ -75,7 +75,8 @@ func (b *bench) setLatencies(s *result.Series) {
 }
 
 // latencyBetween returns the mean latency of the operations that completed between two rows. It returns
-// false if the digits of the running means do not suffice.
+// false if no operation completed, if a running mean is unknown, or if the digits of the running means do not
+// suffice.
 func (b *bench) latencyBetween(from, to row) (float64, bool) {
 	before, behind := float64(from.finished), float64(to.finished)
 	sum := to.averageLatency*behind - from.averageLatency*before
@@ -107,7 +108,8 @@ func (b *bench) rowTimes() ([]float64, result.Boundaries) {
 			t = float64(r.finished) * float64(*b.operationBytes) / mebibyte / r.averageMiBPerSecond
 		}
 		// A row is never early, and slightly late because of rados bench's loop. A delay of more than a
-		// second shows that the mean has too few digits, or that the machine was suspended.
+		// second, plus 1 % of the time since the start, shows that the mean has too few digits, or that the
+		// machine was suspended.
 		late := t - float64(r.second)
 		if t < previous || late < -0.01 || late > 1+0.01*float64(r.second) {
 			measured = false

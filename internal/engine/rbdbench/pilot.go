@@ -3,8 +3,9 @@ package rbdbench
 import "github.com/cephtune/cephtune/internal/engine/load"
 
 const (
-	// pilotSeconds is the shortest pilot (a short run before the measurement) whose rate is trusted. In the
-	// first seconds, a run fills caches or waits for connections.
+	// pilotSeconds is the shortest pilot (a short run before the measurement) whose rate is trusted. If no
+	// further pilot is allowed, the last pilot is trusted even if it is shorter. In the first seconds, a run
+	// fills caches or waits for connections.
 	pilotSeconds = 5
 	// aimedSeconds is the intended duration of the next pilot. It exceeds pilotSeconds, so that a pilot
 	// that is faster than expected is still trusted.

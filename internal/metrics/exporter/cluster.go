@@ -165,7 +165,7 @@ func orEmpty(j *tuning.Journal, err error) (*tuning.Journal, error) {
 	return j, err
 }
 
-// fsidOf returns the FSID of a CephCluster; "" if no FSID has been known so far. If the FSID cannot be read,
+// fsidOf returns the FSID of a CephCluster; "" if the FSID was never known. If the FSID cannot be read,
 // fsidOf returns the last known FSID, because the lock and the journal with that FSID still matter.
 func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (string, error) {
 	c.mu.Lock()

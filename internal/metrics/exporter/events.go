@@ -84,8 +84,8 @@ func histogram(name string, buckets ...float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}
 }
 
-// SweepRecorded counts the runs that became invalid and the restores that ended between two statuses of a
-// sweep.
+// SweepRecorded counts the runs that became invalid, the sessions that became void, and the restores that
+// ended, between two statuses of a sweep.
 func (e *Events) SweepRecorded(before, after *v1alpha1.CephTuningSweepStatus) {
 	if e == nil {
 		return
@@ -110,8 +110,8 @@ func (e *Events) BenchmarkRecorded(before, after *v1alpha1.CephBenchmark, why st
 	}
 }
 
-// RestoreEnded counts a failed attempt to restore settings, or the end of a restore of orphaned settings,
-// which no status shows.
+// RestoreEnded counts a failed attempt to restore settings, or the end of a restore of orphaned settings.
+// SweepRecorded does not count these.
 func (e *Events) RestoreEnded(outcome string) {
 	if e != nil {
 		e.restores.WithLabelValues(outcome).Inc()
@@ -163,7 +163,8 @@ func validityOf(line v1alpha1.SweepRun) string {
 }
 
 // newInvalidBenchmarkRuns returns the reasons of runs that are newly invalid or failed. The argument why is
-// the reason of an invalid run. A failed run has the reason of the condition Failed.
+// the reason of an invalid run. A failed run has the reason of the condition Failed, or "Failed" without this
+// condition.
 func newInvalidBenchmarkRuns(before, after *v1alpha1.CephBenchmarkStatus, why string) []string {
 	known := map[int32]v1alpha1.RunState{}
 	if before.ObservedRunID == after.ObservedRunID {
@@ -211,8 +212,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// OfSidecar measures the requests to the sidecar that next sends. The last element of a request's path is its
-// verb.
+// OfSidecar returns a RoundTripper that sends requests to the sidecar through the given one, and measures
+// them. The last element of a request's path is its verb.
 func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		verb, began := path.Base(r.URL.Path), time.Now()
@@ -226,7 +227,8 @@ func (e *Events) OfSidecar(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// OfAPI measures the requests to the API server that next sends, until the answer begins.
+// OfAPI returns a RoundTripper that sends requests to the API server through the given one. It measures the
+// time until the answer begins.
 func (e *Events) OfAPI(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		began := time.Now()

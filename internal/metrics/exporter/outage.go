@@ -14,7 +14,7 @@ import (
 const (
 	OutageMeasured = "Measured"
 	OutageRefused  = "Refused" // no OSD was stopped
-	OutageFailed   = "Failed"  // the run is invalid
+	OutageFailed   = "Failed"  // the run is invalid or failed
 )
 
 // outages holds the metrics of the costs of outages.

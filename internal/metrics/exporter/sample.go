@@ -22,7 +22,7 @@ type Sample struct {
 	Value  float64
 }
 
-// maxText is the maximum length of the label summary, in bytes.
+// maxText is the maximum length of the value of [metrics.LabelSummary], in bytes.
 const maxText = 512
 
 func sample(name string, value float64, labels ...string) Sample {

@@ -17,18 +17,19 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// Script defines the course and the result of a task. With the zero value, preparation and measurement take
-// no time and succeed.
+// Script defines how a task proceeds, and its result. With the zero value, preparation and measurement take
+// no time and succeed, unless the task runs until it is cancelled.
 type Script struct {
 	// Preparing and Measuring are the times that the task spends in these states. A task that runs until it
-	// is cancelled fails after a positive Measuring; with 0, it does not end by itself.
+	// is cancelled fails after a positive Measuring; with 0 and without Failure, it does not end by itself.
 	Preparing, Measuring time.Duration
 	// StepsFailure makes the preparation fail. Failure makes the measurement fail; with the
 	// reason NotStarted, it makes Start fail.
 	StepsFailure, Failure *task.Failure
 	// Result is the result of the measurement; nil for [DefaultResult].
 	Result *result.Result
-	// Course has the engine's work second by second. All rows are available from the start.
+	// Course has the engine's work second by second. All rows are available as soon as the engine has
+	// started.
 	Course []result.Second
 	// Usage and Output are copied into the report.
 	Usage  task.Usage
@@ -60,7 +61,8 @@ type entry struct {
 
 var _ runner.Client = (*Runner)(nil)
 
-// New returns the runner of the client with this index, from 0. Without a Script, all its tasks succeed.
+// New returns the runner of the client with this index, from 0. Without a Script, all its tasks succeed, but
+// a task that runs until it is cancelled does not end by itself.
 func New(client int) *Runner {
 	return &Runner{client: client, changed: make(chan struct{}), scripts: map[string]Script{}}
 }
@@ -127,8 +129,9 @@ func (r *Runner) Finished() bool {
 // result has this duration no matter when the task is cancelled. The duration is longer than any test.
 const endlessSeconds = 600
 
-// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts as long as the task
-// requests, or else 10 s. For a task that runs until it is cancelled, it lasts endlessSeconds.
+// DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts for the whole seconds that
+// the task requests, or 10 s if the task requests less than a second or no time. For a task that runs until
+// it is cancelled, it lasts endlessSeconds.
 func DefaultResult(t task.Task) *result.Result {
 	seconds := int64(10)
 	if t.Measure != nil && t.Measure.RequestedSeconds >= 1 {
@@ -251,7 +254,7 @@ func (r *Runner) change() {
 	r.changed = make(chan struct{})
 }
 
-// after calls next after a delay, unless the task has ended by then. The caller holds the mutex.
+// after calls the function next after a delay, unless the task has ended by then. The caller holds the mutex.
 func (r *Runner) after(e *entry, delay time.Duration, next func(*entry)) {
 	if delay <= 0 {
 		next(e)
@@ -360,7 +363,8 @@ func (r *Runner) Fail(id string, f *task.Failure) {
 	}
 }
 
-// cancel ends a task, unless the task has ended. A task that measures until it is cancelled is then Done.
+// cancel ends a task, unless the task has ended. If a task that measures until it is cancelled is measuring,
+// it is then Done. Any other task is Cancelled.
 func (r *Runner) cancel(e *entry) {
 	switch {
 	case e.status.State.Ended():

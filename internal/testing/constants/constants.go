@@ -15,9 +15,10 @@ import (
 // Constant is a string constant. Type is "" if the declaration has no type.
 type Constant struct{ Name, Type, Value string }
 
-// Of returns the string constants of files, in order. It fails the test if it finds no constant. It also
-// fails the test for a value that is an expression with strings, because only a compiler can evaluate
-// expressions.
+// Of returns the string constants of files, in order. It omits constants inside functions, and those whose
+// declaration has no string of its own, such as a copy of another constant. It fails the test if it finds no
+// constant. It also fails the test for a value that is an expression with strings, because only a compiler
+// can evaluate expressions.
 func Of(t testing.TB, files ...string) []Constant {
 	t.Helper()
 	var all []Constant
@@ -60,7 +61,7 @@ func ofGroup(t testing.TB, group *ast.GenDecl) []Constant {
 	return all
 }
 
-// textOf returns the value of a constant, and whether it is a string.
+// textOf returns the value of a constant, and whether the value is a string literal.
 func textOf(t testing.TB, name string, value ast.Expr) (text string, is bool) {
 	t.Helper()
 	literal, written := value.(*ast.BasicLit)

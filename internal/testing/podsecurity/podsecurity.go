@@ -89,7 +89,7 @@ func problemsOf(c corev1.Container) []string {
 	return problems
 }
 
-// hasToken reports whether a container mounts a token for the API server.
+// hasToken reports whether a container mounts a projected volume with a token for the API server.
 func hasToken(spec *corev1.PodSpec, c corev1.Container) bool {
 	return slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
 		mounted := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })

@@ -28,7 +28,8 @@ import (
 
 const (
 	account = "cephtune-manager"
-	// roleOfBenchmarks is the name of a Role and of its binding. They make a namespace one for benchmarks.
+	// roleOfBenchmarks is the name of a Role and of its binding. They make a namespace a namespace for
+	// benchmarks.
 	roleOfBenchmarks = "cephtune-benchmarks"
 	// roleOfManager is the name of a Role and of its binding. They have the manager's other rights in a
 	// namespace for benchmarks.
@@ -72,7 +73,7 @@ func Manager(t testing.TB, admin *rest.Config, namespace string) *rest.Config {
 	return config
 }
 
-// Take removes the rights that make a namespace one for benchmarks. The returned function grants them
+// Take removes the rights that make a namespace a namespace for benchmarks. The returned function grants them
 // again. Both functions return when the API server applies the change.
 func Take(t testing.TB, admin client.Client, manager *rest.Config, namespace string) (giveBack func()) {
 	t.Helper()

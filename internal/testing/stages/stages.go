@@ -76,7 +76,7 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// text returns an object as YAML, without the fields that only the API server sets.
+// text returns an object as YAML. It adds apiVersion, which the objects of the tests lack.
 func text(object runtime.Object) ([]byte, error) {
 	plain, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph/cephtest"
 )
 
-// Pool is the pool that the rounds change. It must be replicated over the OSDs 0, 1 and 2, have
+// Pool is the pool that the rounds (see Round) change. It must be replicated over the OSDs 0, 1 and 2, have
 // 16 PGs and the autoscaler off, and contain Object and Image.
 const (
 	Pool   = "cephtune-scratch-e2e-replay"
@@ -135,7 +135,7 @@ func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
 	return who
 }
 
-// answer returns an error without Ceph's message, because messages differ between versions.
+// answer names an error, but without Ceph's message, because messages differ between versions.
 func answer(err error) string {
 	if err == nil {
 		return ""
@@ -149,7 +149,8 @@ func answer(err error) string {
 	return err.Error()
 }
 
-// Look returns the present values of the settings that a round changes.
+// Look reads what the calls of a round can change, such as the central configuration, the OSD map or a key, and
+// returns the present values.
 func (w World) Look(ctx context.Context, round Round) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTime)
 	defer cancel()
@@ -171,7 +172,8 @@ func (w World) Look(ctx context.Context, round Round) (map[string]string, error)
 	return shows, nil
 }
 
-// looksAt maps each verb that changes something to the verb that reads the result.
+// looksAt maps each verb that changes something to the verb that reads the result, or to "nothing" if no verb
+// reads it.
 func looksAt() map[string]string {
 	return map[string]string{
 		"SetConfig": "ConfigDump", "RemoveConfig": "ConfigDump",
@@ -212,7 +214,8 @@ func (w World) lookAt(ctx context.Context, what string, shows map[string]string)
 	return nil
 }
 
-// lookAtConfig records the values that are set, and the values that OSD 0 runs with if it is up.
+// lookAtConfig records those entries of Touched that are set, and the values of their options that OSD 0 runs
+// with, if it is up.
 func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error {
 	entries, err := w.ConfigDump(ctx, w.At)
 	if err != nil {
@@ -233,7 +236,7 @@ func (w World) lookAtConfig(ctx context.Context, shows map[string]string) error 
 	if err != nil {
 		return err
 	}
-	// The field Ignored is not recorded: ceph-mgr of 20.2.4 reported it in one run and not in another.
+	// The field Ignored is not recorded: ceph-mgr of 20.2.4 reported it in one replay and not in another.
 	for _, option := range running[0].Options {
 		shows["osd.0 runs with "+option.Name] = strings.TrimSpace(fmt.Sprintf("%s from %s", option.Value, option.Source))
 	}

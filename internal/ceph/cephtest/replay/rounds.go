@@ -13,7 +13,7 @@ type At struct {
 	Option string
 }
 
-// Touched lists the entries that rounds change, so that a test can restore them.
+// Touched lists the entries that rounds change or try to change, so that a test can restore them.
 func Touched() []At {
 	var all []At
 	for _, round := range slices.Concat(Rounds(), MClock()) {
@@ -31,7 +31,8 @@ func Touched() []At {
 	return all
 }
 
-// Who returns the section and the mask of an entry, with the class and the host of this cluster.
+// Who returns the section and the mask of an entry. If the mask stands for the class or the host of OSD 0, Who
+// replaces it by the mask with the name of that class or host.
 func (w World) Who(at At) ceph.ConfigWho { return w.who(at.Who) }
 
 func osds() ceph.ConfigWho { return ceph.ConfigWho{Section: "osd"} }

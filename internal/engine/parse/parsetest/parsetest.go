@@ -125,8 +125,8 @@ func decode(t *testing.T, data []byte) any {
 }
 
 // Check verifies properties that hold for every output. The parser returns either a valid result or an
-// error that describes the fault. However the reader splits the output, the parser returns the same result
-// or fails each time.
+// error that describes the fault. The parser returns the same result, or fails each time, regardless of how the
+// reader splits the output.
 func Check(t testing.TB, parser Parser, data []byte) {
 	t.Helper()
 	res, err := parser(bytes.NewReader(data), parse.Options{})
@@ -211,7 +211,7 @@ func Fuzz(f *testing.F, parser Parser, patterns ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { Check(t, parser, data) })
 }
 
-// Rates checks which rate each line yields. In want, nil means that the line yields no rate.
+// Rates checks which rate each line yields. The map want has nil for a line that yields no rate.
 func Rates(t *testing.T, of func(line []byte) (parse.Rate, bool), want map[string]*parse.Rate) {
 	t.Helper()
 	for line, rate := range want {
