@@ -25,9 +25,9 @@ func variesRate(spec *Spec, phase v1alpha1.PhaseName) bool {
 	})
 }
 
-// ClosedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a verdict. It
+// closedLoopNote returns a warning about the figures of ClosedLoop, for readers of a plan or a verdict. It
 // returns "" if there are no such figures.
-func ClosedLoopNote(spec *Spec) string {
+func closedLoopNote(spec *Spec) string {
 	figures := ClosedLoop(spec)
 	if len(figures) == 0 {
 		return ""

@@ -29,7 +29,7 @@ func TestClosedLoopNote(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ClosedLoopNote(&specOf(t, c.patch).Spec)
+			got := closedLoopNote(&specOf(t, c.patch).Spec)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || !strings.Contains(got, c.more) {
 				t.Errorf("got %q, want one with %q and %q", got, c.want, c.more)
 			}

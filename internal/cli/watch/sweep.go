@@ -113,7 +113,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	for _, refusal := range plan.Refusals {
 		fmt.Fprintf(out, "Refused: %s\n", refusal)
 	}
-	writeClosedLoop(out, s)
+	writeNotes(out, s)
 }
 
 // runsOf returns the row with the number of runs, or of sessions.
@@ -151,9 +151,9 @@ func designOf(plan *v1alpha1.SweepPlan) string {
 	return "Blocks: each configuration has its own runs"
 }
 
-// writeClosedLoop names the figures, if any, that look better when a configuration does less work.
-func writeClosedLoop(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
-	if note := sweepspec.ClosedLoopNote(&s.Spec); note != "" {
+// writeNotes writes the warnings about the meaning of the sweep's figures, each on a line.
+func writeNotes(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
+	for _, note := range sweepspec.Notes(&s.Spec) {
 		out.WriteString(note + "\n")
 	}
 }
@@ -174,7 +174,7 @@ func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledg
 	}
 	out.WriteString("\n")
 	terminal.WriteTable(out, []string{"CONFIGURATION", "RUNS", strings.ToUpper(report.FigureName(objective.MetricReference)), "RATIO TO BASELINE", "INTERVAL", "VERDICT", "REASON"}, rows)
-	writeClosedLoop(out, s)
+	writeNotes(out, s)
 }
 
 // writeSessions writes the sessions of a sweep that switches settings under a load.

@@ -1,0 +1,57 @@
+package sweepspec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cephtune/cephtune/api/v1alpha1"
+)
+
+// Notes returns warnings about the meaning of a sweep's figures, for readers of a plan or a verdict.
+func Notes(spec *Spec) []string {
+	var notes []string
+	for _, note := range []string{closedLoopNote(spec), compressionNote(spec)} {
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// compressionNote returns a warning if a sweep compares settings of compression with data that consists of
+// one repeated byte; "" if it does not.
+func compressionNote(spec *Spec) string {
+	if !variesCompression(spec) {
+		return ""
+	}
+	var phases []string
+	for _, p := range spec.Template.Phases {
+		if repeatsOneByte(p) {
+			phases = append(phases, string(p.Name))
+		}
+	}
+	if len(phases) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Compression: the data of phase %s is one byte over and over, which compression removes almost entirely. "+
+		"Use fio with compressiblePercent to measure data like yours.", strings.Join(phases, ", "))
+}
+
+// variesCompression reports whether a sweep varies an option of a pool or of OSDs that controls compression.
+func variesCompression(spec *Spec) bool {
+	for _, p := range spec.Parameters {
+		switch {
+		case p.PoolOption != nil && strings.HasPrefix(string(p.PoolOption.Option), "compression_"):
+			return true
+		case p.Config != nil && strings.HasPrefix(string(p.Config.Option), "bluestore_compression_"):
+			return true
+		}
+	}
+	return false
+}
+
+// repeatsOneByte reports whether the data of a phase is one repeated byte. rados bench also prefills the data
+// of its reads. Source: ObjBencher in Ceph's src/common/obj_bencher.cc, which fills its buffer with "z".
+func repeatsOneByte(p v1alpha1.Phase) bool {
+	return p.RadosBench != nil || p.RBDBench != nil && p.RBDBench.DataPattern == v1alpha1.RBDBenchRepeatedByte
+}
