@@ -33,7 +33,7 @@ import (
 // program was called.
 func Run(args []string, stdout, stderr io.Writer) int {
 	root := NewRoot(displayName(args[0]))
-	root.SetArgs(analyze.SpreadLists(args[1:]))
+	root.SetArgs(argsOf(root, args[1:]))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteC()
@@ -45,6 +45,15 @@ func Run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
 	}
 	return code
+}
+
+// argsOf returns the arguments of a command line. Only "analyze" has lists that a shell expands: other
+// commands have a flag --baseline, too, and may have arguments after it.
+func argsOf(root *cobra.Command, args []string) []string {
+	if cmd, _, err := root.Find(args); err == nil && cmd.Name() == "analyze" {
+		return analyze.SpreadLists(args)
+	}
+	return args
 }
 
 // displayName returns the command that the user typed: kubectl runs "kubectl cephtune" as a

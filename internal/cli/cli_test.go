@@ -316,6 +316,21 @@ func TestVerdictsAndMetricsAreCompleted(t *testing.T) {
 	}
 }
 
+// Only analyze has lists. In other commands, an argument after --baseline stays an argument.
+func TestOnlyAnalyzeSpreadsLists(t *testing.T) {
+	root := NewRoot("kubectl cephtune")
+	for line, want := range map[string]string{
+		"analyze --candidate a b":                       "analyze --candidate a --candidate=b",
+		"-n x analyze --baseline a b":                   "-n x analyze --baseline a --baseline=b",
+		"sweep --baseline pg_num=32 pg_num=32,64":       "sweep --baseline pg_num=32 pg_num=32,64",
+		"sweep pg-num --baseline pg_num=32 size=2,3 -w": "sweep pg-num --baseline pg_num=32 size=2,3 -w",
+	} {
+		if got := strings.Join(argsOf(root, strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestUnknownCommandIsAUsageError(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := Run([]string{"kubectl-cephtune", "analyse"}, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "analyse") {

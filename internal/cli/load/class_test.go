@@ -80,3 +80,16 @@ func TestVolumesAreAsLargeAsTheClassHasThem(t *testing.T) {
 		})
 	}
 }
+
+func TestLoadWithoutClientsIsRefused(t *testing.T) {
+	for _, line := range []string{"--clients 0", "--storage-class local --clients -1"} {
+		l, cmd := &Flags{}, &cobra.Command{}
+		l.Add(cmd)
+		if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Check(false); err == nil || !strings.Contains(err.Error(), "want at least 1") {
+			t.Errorf("%s: error %v, want one that says what to write", line, err)
+		}
+	}
+}

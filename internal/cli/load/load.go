@@ -124,6 +124,8 @@ func (l *Flags) checkWords() error {
 		return exit.UsageErrorf("--mode %q: want one of %s", l.mode, strings.Join(words.Modes(), ", "))
 	case l.cluster != "" && strings.Count(l.cluster, "/") != 1:
 		return exit.UsageErrorf("--ceph-cluster %q: want NAMESPACE/NAME, such as rook-ceph/my-cluster", l.cluster)
+	case l.clients < 1:
+		return exit.UsageErrorf("--clients %d: want at least 1", l.clients)
 	case l.duration <= 0:
 		return exit.UsageErrorf("--duration: want a time such as 60s")
 	}
