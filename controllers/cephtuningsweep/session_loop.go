@@ -261,7 +261,7 @@ func (p loopPlan) enough(e session.Evidence, l *loop) (bool, error) {
 	}
 	summary, has, err := e.Summarize(p.question)
 	if err != nil || !has {
-		return false, err
+		return spent, err
 	}
 	found, err := session.Judge(p.question, []session.Summary{summary}, nil)
 	if err != nil {
