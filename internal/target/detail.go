@@ -37,13 +37,16 @@ func describeBackground(spec *v1alpha1.BackgroundLoad) string {
 	return string(text)
 }
 
-// imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools. The key ""
-// has the image of any other container, such as an injected one.
+// imagesOf returns the images that the clients' containers actually run, by purpose: runner or tools. It leaves
+// out containers that others inject, such as the proxy of a service mesh.
 func imagesOf(pods []corev1.Pod) map[string]string {
+	purposes := map[string]string{"install": "runner", "client": "tools"}
 	images := map[string]string{}
 	for i := range pods {
 		for _, container := range slices.Concat(pods[i].Status.InitContainerStatuses, pods[i].Status.ContainerStatuses) {
-			images[map[string]string{"install": "runner", "client": "tools"}[container.Name]] = container.ImageID
+			if purpose, ours := purposes[container.Name]; ours {
+				images[purpose] = container.ImageID
+			}
 		}
 	}
 	return images
