@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -37,6 +38,8 @@ type about struct {
 
 	// empty is the text that a panel shows without data. It says why data are missing.
 	empty string
+	// rows has a result for each row of a table, if the table's first query has not; "" otherwise.
+	rows string
 
 	// width is in columns; a dashboard has 24. height is in rows of about 38 pixels.
 	width, height uint32
@@ -256,7 +259,7 @@ const narrowest = 80
 func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) *table.PanelBuilder {
 	a.unit = noUnit
 	if len(queries) > 1 {
-		queries = append(queries, reason(a.empty, columns, queries[0]))
+		queries = append(queries, reason(a.empty, columns, cmp.Or(a.rows, expressionOf(queries[0]))))
 		columns = append(slices.Clone(columns), column{field: valueOf(reasonID), hidden: true})
 	}
 	builder := begin(table.NewPanelBuilder(), a).
@@ -288,13 +291,18 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 const reasonID = "why_empty"
 
 // reason returns a query that says in the first column why a table has no rows. It has a result only while
-// the first query has no result, so the first query must have all rows. Without this query, Grafana shows
-// the text only for tables with a single query.
-func reason(why string, columns []column, first *prometheus.DataqueryBuilder) *prometheus.DataqueryBuilder {
+// rows, an expression that has a result for each row, has none. Without this query, Grafana shows the text only
+// for tables with a single query.
+func reason(why string, columns []column, rows string) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
-	query, _ := first.Build() // Build cannot fail for a query with one expression.
-	asked, _ := query.(prometheus.Dataquery)
-	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, asked.Expr))
+	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, rows))
+}
+
+// expressionOf returns the expression of a query.
+func expressionOf(query *prometheus.DataqueryBuilder) string {
+	built, _ := query.Build() // Build cannot fail for a query with one expression.
+	asked, _ := built.(prometheus.Dataquery)
+	return asked.Expr
 }
 
 // arrange orders and renames the visible columns, and hides the hidden ones and the time.

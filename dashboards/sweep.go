@@ -198,7 +198,8 @@ func configurations() *table.PanelBuilder {
 	return rowsOf(about{
 		title:       "Configurations",
 		description: "The ratio of each configuration to the baseline, with its interval and its verdict, and the figure of its latest valid run. A ratio of 1 means no difference. Only the interval proves a difference; a single run does not.",
-		empty:       "No figures of runs: none has ended yet, or the design is Interleaved", width: 12, height: 10,
+		empty:       "No figures yet: no run or session has ended", width: 12, height: 10,
+		rows: one(metrics.SweepConfigurationLatest) + " or " + one(metrics.SweepConfigurationRatio), // The design Interleaved has only ratios.
 	}, columns,
 		instant("latest", latest(one(metrics.SweepConfigurationLatest), metrics.LabelConfiguration)),
 		instant("ratio", latest(one(metrics.SweepConfigurationRatio), metrics.LabelConfiguration, metrics.LabelVerdict)),
