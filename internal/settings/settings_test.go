@@ -201,6 +201,7 @@ func TestLoadRefuses(t *testing.T) {
 		"a mask that there is not":           {old: "class:ssd", new: "rack:a", wantField: "clusters[0].options[0].mask", wantHint: "class:CLASS"},
 		"a bound that is no number":          {old: `min: "16"`, new: "min: few", wantField: "clusters[0].options[1].min", wantHint: "4Gi"},
 		"a mask that Ceph's commands refuse": {old: "class:ssd", new: "host:" + strings.Repeat("n", 64), wantField: "clusters[0].options[0].mask", wantHint: "at most 63 characters"},
+		"a fraction with a unit":             {old: `min: "16"`, new: "min: 0.5Gi", wantField: "clusters[0].options[1].min", wantHint: "such as 64, 0.5 or 4Gi"},
 		"memory without an end":              {old: "osd_mclock_profile, mask: \"class:ssd\", values: [balanced, high_client_ops]", new: "osd_memory_target, min: 1Gi", wantField: "clusters[0].options[0].max: Required", wantHint: "the limit of its pod"},
 		"an option twice":                    {old: "name: osd_mclock_profile,", new: "name: osd_x}\n  - {name: osd_x}\n  - {name: osd_y,", wantField: "clusters[0].options[1]: Duplicate"},
 		"no image of the tools":              {old: "tools: example.org/tools:1", new: `tools: ""`, wantField: "images.tools: Required", wantHint: "ghcr.io/cephtune/tools"},

@@ -90,7 +90,7 @@ func (o Option) validate(at *field.Path, c Cluster) field.ErrorList {
 		problems = append(problems, field.Required(at.Child("max"), why))
 	}
 	for _, bound := range []struct{ name, value string }{{"min", o.Min}, {"max", o.Max}} {
-		if bound.value != "" && !regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([KMGTPE]i?)?$`).MatchString(bound.value) {
+		if bound.value != "" && !regexp.MustCompile(`^-?[0-9]+(\.[0-9]+|[KMGTPE]i?)?$`).MatchString(bound.value) {
 			problems = append(problems, field.Invalid(at.Child(bound.name), bound.value, "write a number as Ceph takes it, such as 64, 0.5 or 4Gi"))
 		}
 	}
