@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,7 +228,7 @@ func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)
 	name := s.Name
 	if most := maxChildName - len(suffix); len(name) > most {
-		name = name[:most]
+		name = strings.TrimRight(name[:most], ".") // A part of an object's name must not begin with "-".
 	}
 	return name + suffix
 }

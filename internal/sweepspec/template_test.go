@@ -219,6 +219,13 @@ func TestNamesOfChildren(t *testing.T) {
 	if len(first) > maxChildName || len(validation.IsDNS1123Subdomain(first)) > 0 {
 		t.Errorf("%s is no name", first)
 	}
+	for i := range 10 { // Every character may be the last before the suffix.
+		s.Name = strings.Repeat("x", i) + strings.Repeat("long.name-", 20)
+		if name := ChildName(s, 400); len(validation.IsDNS1123Subdomain(name)) > 0 {
+			t.Errorf("%s is no name", name)
+		}
+	}
+	s.Name = strings.Repeat("long.name-", 20)
 	if errs := validation.IsValidLabelValue(SweepLabel(s)); len(errs) > 0 {
 		t.Error(errs)
 	}
