@@ -63,6 +63,18 @@ func TestTraits(t *testing.T) {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Pattern: v1alpha1.FioRandRead, BlockSize: size, NumJobs: 2, RateIOPS: ptr.To[int64](10), Ramp: ramp}},
 			Traits{BlockBytes: 4096, OperationBytes: 4096, Ramp: time.Second, Reads: true, OnImages: true, OfferedIOPS: 20, Windows: true, Percentiles: true},
 		},
+		"fio has jobs that write": {
+			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioRead, BlockSize: size, Jobs: []v1alpha1.FioJob{
+				{Name: "w", Pattern: v1alpha1.FioWrite},
+			}}},
+			Traits{BlockBytes: 4096, OperationBytes: 4096, WriteShare: 1, ClosedLoop: true, Windows: true, Percentiles: true},
+		},
+		"fio has a job with a mix of its own": {
+			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioRandReadWrite, BlockSize: size, Jobs: []v1alpha1.FioJob{
+				{Name: "mix", ReadPercent: ptr.To[int32](90)},
+			}}},
+			Traits{BlockBytes: 4096, OperationBytes: 4096, Reads: true, WriteShare: 0.1, ClosedLoop: true, Windows: true, Percentiles: true},
+		},
 		"fio has jobs": {
 			v1alpha1.Phase{Fio: &v1alpha1.Fio{Engine: v1alpha1.FioEngineRADOS, Pattern: v1alpha1.FioWrite, BlockSize: size, Jobs: jobs}},
 			Traits{BlockBytes: 4096, OperationBytes: 1 << 20, Reads: true, WriteShare: 1, ClosedLoop: true, Windows: true, Percentiles: true},

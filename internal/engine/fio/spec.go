@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,12 +53,11 @@ func (s phaseSpec) Traits() load.Traits {
 			traits.OfferedBytesPerSecond = copies * float64(s.RateBandwidth.Value())
 		}
 	}
-	for _, p := range s.patterns() {
-		traits.WriteShare = max(traits.WriteShare, load.WriteShare(writes(p), mixes(p), s.ReadPercent))
+	for _, job := range s.kinds() {
+		p := job.Pattern
+		traits.WriteShare = max(traits.WriteShare, load.WriteShare(writes(p), mixes(p), job.ReadPercent))
+		traits.Reads = traits.Reads || p != "" && (mixes(p) || !writes(p))
 	}
-	traits.Reads = slices.ContainsFunc(append(s.patterns(), s.Pattern), func(p v1alpha1.FioPattern) bool {
-		return p != "" && (mixes(p) || !writes(p))
-	})
 	return traits
 }
 
@@ -80,19 +80,19 @@ func (s phaseSpec) isClosedLoop() bool {
 	})
 }
 
-func (s phaseSpec) patterns() []v1alpha1.FioPattern {
+// kinds returns the pattern and the share of reads of each kind of job. A job inherits both from the phase.
+func (s phaseSpec) kinds() []v1alpha1.FioJob {
 	if len(s.Jobs) == 0 {
-		return []v1alpha1.FioPattern{s.Pattern}
+		return []v1alpha1.FioJob{{Pattern: s.Pattern, ReadPercent: s.ReadPercent}}
 	}
-	var patterns []v1alpha1.FioPattern
-	for _, job := range s.Jobs {
-		pattern := job.Pattern
-		if pattern == "" {
-			pattern = s.Pattern
+	kinds := make([]v1alpha1.FioJob, len(s.Jobs))
+	for i, job := range s.Jobs {
+		kinds[i].Pattern, kinds[i].ReadPercent = cmp.Or(job.Pattern, s.Pattern), s.ReadPercent
+		if job.ReadPercent != nil {
+			kinds[i].ReadPercent = job.ReadPercent
 		}
-		patterns = append(patterns, pattern)
 	}
-	return patterns
+	return kinds
 }
 
 // Words implements [load.Spec].

@@ -20,12 +20,8 @@ func specOf(phase *v1alpha1.Phase) load.Spec {
 	return phaseSpec{phase.RBDBench}
 }
 
-const (
-	// maxIOTotal, in bytes, is the most to which Lengthen raises a total. No run can write that much.
-	maxIOTotal = 1 << 50
-	// endlessBytes is the amount for a load that runs until it is stopped. At 186 GB/s, it lasts a week.
-	endlessBytes = 100 << 50
-)
+// endlessBytes is the amount for a load that runs until it is stopped. At 186 GB/s, it lasts a week.
+const endlessBytes = 100 << 50
 
 type phaseSpec struct{ *v1alpha1.RBDBench }
 
@@ -76,7 +72,7 @@ func (s phaseSpec) Lengthen(factor int) {
 	s.Duration = load.LongerDuration(s.Duration, factor)
 	if s.IOTotal != nil {
 		total := s.IOTotal.Value()
-		total = max(total, min(int64(factor)*min(total, maxIOTotal), maxIOTotal))
+		total = max(total, min(int64(factor)*min(total, maxTotal), maxTotal))
 		s.IOTotal = resource.NewQuantity(total, resource.BinarySI)
 	}
 }
