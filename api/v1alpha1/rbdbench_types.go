@@ -44,7 +44,7 @@ const (
 // no latency. To measure latency, use fio with engine RBD.
 //
 // `rbd bench` stops after a number of bytes, not after a time. It uses the whole prefilled image.
-// The size of the image is that of `dataset`, but at most `image.size`.
+// The image is as large as the dataset of the clients that use it, but at most `image.size`.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || self.ioType == 'ReadWrite'",message="readPercent is for ioType ReadWrite"
 // +kubebuilder:validation:XValidation:rule="self.dataPattern == 'Incompressible' || self.ioType != 'Read'",message="dataPattern is for ioTypes that write"

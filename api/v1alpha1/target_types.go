@@ -86,8 +86,8 @@ type OSDSelection struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count int32 `json:"count"`
 
-	// seed is the seed of the draw. The same seed draws the same OSDs as long as the cluster has the same
-	// OSDs. With a smaller count, it draws only the first ones of these OSDs. If seed is unset, a
+	// seed is the seed of the draw. The same seed draws the same OSDs as long as the same OSDs are up and
+	// in. With a smaller count, it draws only the first ones of these OSDs. If seed is unset, a
 	// CephBenchmark uses 0. A CephTuningSweep uses a different seed for each attempt at a block, or for
 	// each session; all runs of an attempt use the same seed.
 	// +optional

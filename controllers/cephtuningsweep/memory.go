@@ -73,8 +73,8 @@ type memory struct {
 	lock     *lock.Grant
 	lockedAt time.Time
 	// askedCeph reports that Ceph was searched for a journal after the lock was taken. askedAhead is the time
-	// of the last search while the sweep waited for the lock. unrestoredInCeph is another sweep's journal
-	// if Ceph has it and Kubernetes does not, otherwise nil.
+	// of the last search while the sweep waited for the lock. unrestoredInCeph is the journal of
+	// another sweep that such a search found; nil if there was none.
 	askedCeph        bool
 	askedAhead       time.Time
 	unrestoredInCeph *tuning.Journal

@@ -60,8 +60,8 @@ func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, erro
 	return effect{}, nil
 }
 
-// unrestoredInCeph returns another sweep's open journal that exists only in Ceph. Such a journal belongs to
-// another Kubernetes cluster, or its copy here was deleted. A sweep searches once after it has taken the
+// unrestoredInCeph returns another sweep's open journal. Usually it exists only in Ceph, because it belongs to
+// another Kubernetes cluster, or because its copy here was deleted. A sweep searches once after it has taken the
 // lock, because a search starts a process. Before that, it searches only while the lock is free (see ahead):
 // while another holder has the lock, the journal's sweep may be running.
 func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.Journal, error) {
@@ -76,8 +76,9 @@ func (r *Reconciler) unrestoredInCeph(ctx context.Context, seen facts) (*tuning.
 	return left, nil
 }
 
-// ahead names the objects that have waited longer than this sweep for the same cluster. If such objects exist
-// but the lock is free, ahead also searches Ceph for unrestored settings.
+// ahead names the objects that come before this sweep in the queue of the same cluster: those that have the
+// lock or wait for it, in the order in which they began. If such objects exist but the lock is free, ahead also
+// searches Ceph for unrestored settings.
 func (r *Reconciler) ahead(ctx context.Context, seen facts) ([]string, error) {
 	place, waits := queue.OfSweep(seen.sweep)
 	if !waits || seen.memory.lock != nil {
@@ -129,6 +130,6 @@ func (r *Reconciler) release(ctx context.Context, seen facts) error {
 			return err
 		}
 	}
-	seen.memory.lock = nil // Also if another process took the lock: before the sweep requests the lock again, it waits in the queue.
+	seen.memory.lock = nil // Another process may have the lock already. Without this grant, ahead checks the queue again.
 	return nil
 }

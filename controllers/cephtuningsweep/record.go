@@ -106,7 +106,7 @@ func mark(s *v1alpha1.CephTuningSweep, p plan, e effect, o kstatus.Outcome) {
 	conditions := &s.Status.Conditions
 	switch {
 	case e.finished && p.then == endsDeleted: // The object is gone.
-	case e.finished && slices.Contains([]ending{endsReplaced, endsClosed, endsVoid}, p.then): // The sweep waits until a user removes the abandon annotation.
+	case e.finished && slices.Contains([]ending{endsReplaced, endsClosed, endsVoid}, p.then): // Only an abandoned restore finishes so. The sweep waits until a user removes the annotation that abandoned it.
 		kstatus.MarkStalled(conditions, s.Generation, stillAbandoned(s))
 	case p.step == stepAcknowledge, e.finished && p.then != endsPaused:
 		kstatus.JudgeAgain(conditions, s.Generation, s.Status.Verdict, s.Spec.FailOn, s.Status.Summary)
@@ -135,7 +135,8 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 }
 
 // setRestored records the outcome of the restore of the changed settings. The parameter unrestarted names the
-// OSDs that may still run with the sweep's values; "" if no OSD does.
+// OSDs that may still run with the sweep's values, or says that they are unknown. It is "" if no such OSD is
+// known.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left, kept := report.LeftAlone(), report.Kept()
 	messages := messagesOf(slices.Concat(left, kept))
@@ -171,9 +172,9 @@ func messagesOf(entries []tuning.Entry) []string {
 	return messages
 }
 
-// recordsLeftAlone reports whether status has the original values of the settings that were left alone. It
-// compares at most the first maxMessage/2 bytes of the text, because the condition Restored may have no room
-// for the rest.
+// recordsLeftAlone reports whether the message of condition Restored lists the original values of all settings
+// that were not restored, for whatever reason. If this list is longer than maxMessage/2 bytes, the message need
+// only have the first maxMessage/2 bytes, because it may have no room for the rest.
 func recordsLeftAlone(s *v1alpha1.CephTuningSweepStatus, report tuning.Report) bool {
 	text := strings.Join(messagesOf(report.LeftAlone()), " ")
 	restored := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionRestored)

@@ -114,7 +114,8 @@ type HealthCheck struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"` // HEALTH_WARN or HEALTH_ERR
 	Summary  string `json:"summary"`
-	// Count is the number of pools, OSDs or placement groups concerned; 0 if the check has no such number.
+	// Count is the number of things that the check is about, such as pools, OSDs, placement groups or keys; 0 if
+	// the check has no such number.
 	Count int  `json:"count,omitempty"`
 	Muted bool `json:"muted,omitempty"`
 }

@@ -120,10 +120,10 @@ func isCR(o runtime.Object, scheme *runtime.Scheme) bool {
 	return err != nil || kind.Group == v1alpha1.GroupVersion.Group
 }
 
-// NewCache returns a cache that treats a terminating namespace as empty if the API server refuses a list in
-// it and onlyGoneRefuse agrees. It is meant for ctrl.Options.NewCache. When a manager starts and when a watch
-// fails, it lists all objects that it watches. With an ordinary cache, one refused list would make the manager
-// wait forever, and do nothing in any namespace.
+// NewCache returns a cache that takes a terminating namespace for empty if the API server refuses lists only in
+// namespaces that are deleted or being deleted. It is meant for ctrl.Options.NewCache. A manager that starts
+// lists all objects that it watches. With an ordinary cache, one refused list would end the manager before it
+// does anything in any namespace. A watch that fails lists its objects again, with the same problem.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	direct, err := client.New(config, client.Options{HTTPClient: options.HTTPClient, Scheme: options.Scheme, Mapper: options.Mapper})
 	if err != nil {

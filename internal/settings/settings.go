@@ -107,8 +107,8 @@ const (
 // IsScratchPool reports whether a pool has the name of a scratch pool.
 func IsScratchPool(name string) bool { return name == ScratchPool || name == ScratchDataPool }
 
-// The labels of benchmark pods, and their values. A NetworkPolicy selects pods by these labels, so
-// Pods.Labels cannot change them.
+// The labels of benchmark pods, and their values. NetworkPolicies and cephtune itself select pods by these labels,
+// so Pods.Labels cannot change them.
 const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"

@@ -179,9 +179,9 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	return figure.Decimal(b.Low), figure.Decimal(b.High)
 }
 
-// reasonOf returns one word, usually the verdict's first reason. If the configuration broke a constraint, was
-// beaten before it had a verdict, or has a verdict without reasons, the word says how it left the race; "" if
-// it is still in the race.
+// reasonOf returns one word, usually the verdict's first reason. If the configuration left the race because it
+// broke a constraint, or was beaten before it had a verdict, the word is how it left the race. So it is if the
+// verdict has no reasons; then it may be "", because a configuration may not have left.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid

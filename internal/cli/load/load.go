@@ -49,7 +49,7 @@ type Flags struct {
 
 	size   *resource.Quantity // the parsed blockSize
 	volume *resource.Quantity // the parsed volumeSize, its default, or the size that Fit chose
-	fitted bool               // whether volume is a size that a class offers
+	fitted bool               // whether Fit chose volume, a size that a class offers
 }
 
 // Add registers the flags on a command.
@@ -115,7 +115,7 @@ func (l *Flags) Check(needsFio bool) error {
 	return l.checkSizes()
 }
 
-// checkWords validates the engine and the mode, and the forms of the cluster and the duration.
+// checkWords validates the engine, the mode, the form of the cluster, the number of clients and the duration.
 func (l *Flags) checkWords() error {
 	switch {
 	case !slices.Contains(Engines(), l.engine):
@@ -272,7 +272,8 @@ func (l *Flags) Template() (v1alpha1.BenchmarkTemplate, error) {
 }
 
 // datasetSize returns --dataset or, by default, 40 % of a volume; "" if both are missing. The remaining
-// room is for the file system and for the data of writes, which are separate from the data of reads.
+// room is for the file system and for the data of writes, which are separate from the data of reads; a block
+// volume needs less room, but has the same default.
 func (l *Flags) datasetSize() string {
 	if l.dataset != "" || l.volume == nil {
 		return l.dataset

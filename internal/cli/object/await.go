@@ -52,9 +52,9 @@ func Early(ctx context.Context) error {
 }
 
 // Await polls an object until the function look returns true. It calls look(nil) once no object with the
-// name and UID of o exists. It retries other failed requests until the API server has not answered for
-// pace.Patience, but returns the errors Forbidden and Unauthorized without a retry. If the context ends, it
-// returns [ErrTimeout] or [ErrInterrupted].
+// name and UID of o exists. It returns the errors Forbidden and Unauthorized. After any other error, it
+// tries again, unless no request has succeeded for pace.Patience. If the context ends, it returns [ErrTimeout]
+// or [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()

@@ -29,7 +29,8 @@ const (
 	fillBytes = 64 << 20
 	// fillDepth is how many operations of a prefill are in flight at most.
 	fillDepth = 64
-	// allocation is the smallest space, in bytes, that an OSD allocates for its chunk of an object.
+	// allocation is the smallest space, in bytes, that an OSD allocates for its chunk of an object, if the OSD was
+	// created with Ceph 16 or later.
 	// objectOverhead is the size of that chunk's metadata, rounded up.
 	allocation     = 4 << 10
 	objectOverhead = 4 << 10
@@ -37,8 +38,8 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. Phases with a
-// runName have their own namespace. The objects of a run are removed after the run. rados bench names objects
+// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. A phase whose
+// spec has a runName has a namespace of its own. The objects of a run are removed after the run. rados bench names objects
 // by host name and process ID, but records only the process ID. In a shared namespace, two clients could
 // mistake each other's objects for their own. Separate namespaces also make it possible to remove the objects
 // of a killed run, which leaves no metadata object.
