@@ -37,7 +37,7 @@ func kinds() []kind {
 		{"config", "Ceph's central configuration", regexp.MustCompile(`^config `)},
 		{"initial-state", "initial state of the data, and of the OSDs' caches", regexp.MustCompile(`^initial state |^OSD caches `)},
 		{"images", "images of the clients", regexp.MustCompile(`^image `)},
-		{"nodes", "nodes of the clients", regexp.MustCompile(`^node `)},
+		{"nodes", "nodes of the clients and of the background load", regexp.MustCompile(`^node `)},
 		{"phases", "specs of phases, clients, data and outage", regexp.MustCompile(`^phase `)},
 		{"background-load", "the background load", regexp.MustCompile(`^background:`)},
 	}
