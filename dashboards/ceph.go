@@ -30,7 +30,7 @@ const (
 )
 
 // Performance counters of OSDs. Since Reef, ceph-exporter reports them instead of the mgr. Clusters without
-// ceph-exporter lack them.
+// ceph-exporter lack them, unless they set mgr/prometheus/exclude_perf_counters to false.
 const (
 	cephOSDSize = "ceph_osd_stat_bytes"
 	cephOSDUsed = "ceph_osd_stat_bytes_used"
@@ -186,7 +186,7 @@ func osdPanels() []cog.Builder[dashboard.Panel] {
 // rateOf returns a query for the rate of a counter of Ceph.
 func rateOf(counter string) string { return fmt.Sprintf("rate(%s[$__rate_interval])", ofCeph(counter)) }
 
-// byOSD returns a figure with one series for each OSD, independent of the mgr that reports the OSD. A
+// byOSD returns a figure with one series for each OSD, independent of the mgr or exporter that reports it. A
 // figure is a function that returns a query. Its argument window is a format: "%s" for the series itself,
 // or a function of Prometheus over a range, such as "max_over_time(%s[1h])".
 func byOSD(series string) func(window string) string {

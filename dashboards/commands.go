@@ -16,8 +16,8 @@ const (
 
 // commands returns a table of commands: to write the report, to print the object, and to list the changes
 // that are still to be restored. Links cannot replace these commands, because a report is a file, and the
-// API server requires credentials. The argument changed names the things in Ceph that objects of this kind
-// change: OSDs or settings.
+// API server requires credentials. The third argument says which things in Ceph objects of the given kind
+// change: "OSDs" or "Settings".
 func commands(kind, info, changed, empty string) *table.PanelBuilder {
 	of := latest(one(info), metrics.LabelName)
 	command := func(what, text string) string {

@@ -69,8 +69,9 @@ const (
 	restoreEnded  = metrics.LabelOutcome + `!="Failed"`
 )
 
-// zeroWhileReporting is a query for the value 0 while a manager reports metrics. Otherwise its result is
-// empty, because the number is then unknown.
+// zeroWhileReporting is a query for the value 0 while a manager reports metrics. Panels with a number show
+// this value if their own query has no series. Without a manager, the result is empty, because the panel's
+// number is then unknown.
 const zeroWhileReporting = "0 * max(" + metrics.CollectionErrors + ")"
 
 func atAGlance() []cog.Builder[dashboard.Panel] {

@@ -38,7 +38,8 @@ type about struct {
 
 	// empty is the text that a panel shows without data. It says why data are missing.
 	empty string
-	// rows has a result for each row of a table, if the table's first query has not; "" otherwise.
+	// rows is an expression that has a result whenever the table has rows. It is "" if the table's first query
+	// has such an expression.
 	rows string
 
 	// width is in columns; a dashboard has 24. height is in rows of about 38 pixels.
@@ -290,9 +291,9 @@ func rowsOf(a about, columns []column, queries ...*prometheus.DataqueryBuilder) 
 // reasonID is the id of the query that says why a table is empty.
 const reasonID = "why_empty"
 
-// reason returns a query that says in the first column why a table has no rows. It has a result only while
-// rows, an expression that has a result for each row, has none. Without this query, Grafana shows the text only
-// for tables with a single query.
+// reason returns a query that says in the first visible column why a table is empty. The last argument is an
+// expression that has a result whenever the table has rows. The query has a result only while that expression
+// has no result. Without this query, Grafana shows the text only for tables with a single query.
 func reason(why string, columns []column, rows string) *prometheus.DataqueryBuilder {
 	label := columns[slices.IndexFunc(columns, func(c column) bool { return !c.hidden })].field
 	return instant(reasonID, fmt.Sprintf(`label_replace(vector(1), %q, %q, "", "") unless on () (%s)`, label, why, rows))

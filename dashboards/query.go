@@ -17,7 +17,8 @@ func dataSource() common.DataSourceRef {
 	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 }
 
-// instant queries the end of the time range. The result is a table with a column for each label.
+// instant returns a query for the end of the time range. Its result is a table with a column for each label,
+// and one for the value.
 func instant(id, expression string) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().
 		RefId(id).
@@ -84,7 +85,7 @@ func dataSourceVariable() cog.Builder[dashboard.VariableModel] {
 }
 
 // labelVariable is the variable with which users choose among the values that a label of Prometheus has in
-// some series. The argument of is the name of that label, and the argument label is the variable's caption.
+// some series. The last argument is the name of that label. The second argument is the variable's caption.
 func labelVariable(name, label, series, of string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
@@ -113,7 +114,7 @@ type annotation struct {
 }
 
 // mark returns an annotation. Its step is a usual scrape interval, 30 s. A longer step would miss short
-// runs.
+// runs. Grafana uses a longer one if the time range is several days.
 func mark(name, color, expression, title, text string) annotation {
 	const step = "30s"
 	source := dataSource()

@@ -152,7 +152,7 @@ type Expectation struct {
 	// reference is the name of another CephBenchmark in the same namespace. It must have measured the same
 	// workload on the same target. All runs with one run ID are a session. The comparison uses the sessions
 	// whose results the reference keeps, up to its latest 60 runs: set historyLimit of the reference to 3
-	// or more. A latest session that is unfinished or Failed does not count. If the reference has sessions
+	// or more. The latest session does not count if it is unfinished or Failed. If the reference has sessions
 	// on at least three days, the interval of the ratio includes the differences between days. Otherwise
 	// only the latest session that counts is used, and the outcome holds for the current hour only.
 	// +optional

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CephTuningSweep changes settings of a Ceph cluster between or during measurements, and decides which
-// configurations are better than the baseline. At the end it restores the settings, except those of a
-// winner if onCompletion is KeepBest.
+// CephTuningSweep changes settings of a Ceph cluster between or during measurements, or varies the load or
+// the target between measurements. It decides which configurations are better than the baseline. At the end
+// it restores the settings, except those of a winner if onCompletion is KeepBest.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -155,8 +155,8 @@ type CephTuningSweepSpec struct {
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
-	// parameters are the settings that are varied. Every combination of their values is a
-	// configuration, unless you list configurations or use search LatinHypercube.
+	// parameters say what the sweep varies, such as options of Ceph or the load. Every combination of their
+	// values is a configuration, unless you list configurations or use search LatinHypercube.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -182,8 +182,8 @@ type CephTuningSweepSpec struct {
 	// +required
 	Objective Objective `json:"objective"`
 
-	// constraints are figures that must not get worse. A configuration wins only if its intervals
-	// show that it keeps all constraints.
+	// constraints are limits for further figures, such as a latency. A configuration wins only if its
+	// intervals show that it keeps all constraints.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

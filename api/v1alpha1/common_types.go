@@ -179,9 +179,9 @@ type HealthCode string
 // Quiescence says when a cluster is quiet enough to be measured, and what follows from a disturbance during
 // a run. HEALTH_ERR and inactive placement groups always abort the run. Placement groups that
 // template.outage makes inactive for some seconds are an exception. An OSD that goes up, down, in or out
-// always makes the run invalid, unless template.outage takes it down. If another OSD goes down or out
-// during an outage, the run is aborted. In a sweep with the design Interleaved, a disturbance with the action
-// Invalidate voids only the groups of windows that it touches.
+// makes the run invalid, except during the outage of template.outage. During that outage, the run is aborted
+// if another OSD goes down or out. In a sweep with the design Interleaved, an OSD that goes up, down, in or
+// out, or a disturbance with the action Invalidate, voids only the groups of windows that it touches.
 type Quiescence struct {
 	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the benchmark
 	// fails. A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot

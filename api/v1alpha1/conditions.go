@@ -32,7 +32,8 @@ const (
 	// ConditionRestored is False while Ceph may still have values of the sweep. The message then says why,
 	// and names the settings that are not restored. The condition is True once all original values were
 	// read back, the cluster has settled, and no OSD still runs with the sweep's values. Settings of a
-	// winner that is kept, and settings that another client has changed, do not count.
+	// winner that is kept, settings that another client has changed, and settings whose pool or OSD no
+	// longer exists do not count.
 	ConditionRestored = "Restored"
 )
 
@@ -49,8 +50,8 @@ const (
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
-	// ReasonSettling says that the settings of a configuration are being applied, or that the cluster has
-	// not settled since they were applied.
+	// ReasonSettling says that the settings of a configuration are being applied, or that since then the
+	// cluster has not settled or daemons have not reported the values that they run with.
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
@@ -88,22 +89,23 @@ const (
 	// some restored settings only when they start, and these OSDs have not restarted since.
 	ReasonOSDsNotRestarted = "OSDsNotRestarted"
 	// ReasonAbandoned says that the restore was abandoned, or that its journal was removed. It is also the
-	// reason if the sweep does not begin because the object still has AnnotationAbandonRestore.
+	// reason if the sweep does not begin or continue because the object still has AnnotationAbandonRestore.
 	ReasonAbandoned = "Abandoned"
 )
 
 // These are reasons of CephBenchmark. If Ready is True, its reason is Complete. If the benchmark has
 // failed, the reason of Stalled and Failed says why.
 const (
-	// ReasonPreparing says that the operator checks the cluster, or creates the objects that the benchmark
-	// needs.
+	// ReasonPreparing says that the operator checks the cluster, creates the objects that the benchmark
+	// needs, or prepares the data of the first run.
 	ReasonPreparing = "Preparing"
 	// ReasonQueued says that another benchmark or sweep has the lock of the Ceph cluster, is ahead in the
 	// queue for the lock, or still has to restore settings.
 	ReasonQueued = "Queued"
 	// ReasonWaitingForQuiescence says that the Ceph cluster is not healthy or quiet enough.
 	ReasonWaitingForQuiescence = "WaitingForQuiescence"
-	// ReasonRunning says that phases are running.
+	// ReasonRunning says that phases are running, or that the data of a run after the first is being
+	// prepared. In a sweep, it says that the benchmark of a run or session exists or is about to be created.
 	ReasonRunning = "Running"
 	// ReasonTearingDown says that the pods, pools, images and objects of the benchmark are being removed.
 	ReasonTearingDown = "TearingDown"

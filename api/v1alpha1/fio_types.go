@@ -162,8 +162,9 @@ type FioJob struct {
 }
 
 // Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system or block
-// device of a PersistentVolumeClaim. The phase has every metric. Each option of fio is a separate field. A
-// job file is not accepted, because it could name a program to run.
+// device of a PersistentVolumeClaim. The phase has every metric, but those of an outage, such as
+// TimeToClean, only if template.outage names the phase. Each option of fio is a separate field. A job file is
+// not accepted, because it could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -243,7 +244,8 @@ type Fio struct {
 
 	// size is how much of the image, objects, device or file each copy of a job works on. It is at most the
 	// amount that `dataset` prefills for the copy; if unset, it is that amount. Data that a phase
-	// overwrites is prefilled, too: the copies that write share `dataset.size` equally.
+	// overwrites is prefilled, too: the copies that write share `dataset.size` equally. With engine RADOS,
+	// size is rounded down to whole objects, but is at least one object.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=24

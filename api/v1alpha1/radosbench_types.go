@@ -51,8 +51,8 @@ const (
 // without an image. It has Bandwidth, IOPS, LatencyMean and LatencyMax, but no percentiles.
 //
 // Reads never use the objects of a write phase, because their number would depend on the speed of the
-// writes. Reads use prefilled objects instead, with `dataset.size` of data for each client. The prefill is
-// not measured.
+// writes. Reads use prefilled objects instead: for each client, `dataset.size` of data in whole objects, but
+// at least enough objects for the operations in flight. The prefill is not measured.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.destination == 'Object'",message="destination is for mode Write; rados bench reads plain objects only"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Write' || self.allocationHints == 'Send'",message="allocationHints is for mode Write"
@@ -137,7 +137,7 @@ type RadosBench struct {
 
 	// reuseObjects makes a Write phase overwrite objects instead of creating new ones. The objects are
 	// prefilled as for reads. Without maxObjects, a run is Invalid if the phase has overwritten all of its
-	// objects before its duration is over: raise `dataset.size`.
+	// objects before 95 % of its duration is over: raise `dataset.size`.
 	// +optional
 	// +kubebuilder:default=false
 	ReuseObjects bool `json:"reuseObjects,omitempty"`

@@ -322,8 +322,8 @@ const (
 	SweepRunDisturbed SweepRunValidity = "Disturbed"
 	// SweepRunChanged means that another client changed a setting of the sweep.
 	SweepRunChanged SweepRunValidity = "Changed"
-	// SweepRunFailed means that the benchmark failed, could not begin or lacks a figure, or that the cluster
-	// did not settle.
+	// SweepRunFailed means that the benchmark failed or could not begin, that a figure of the objective or of
+	// a constraint is missing or 0, or that the cluster did not settle.
 	SweepRunFailed SweepRunValidity = "Failed"
 	// SweepRunDiscarded means that the block of the run was interrupted, or that the sweep ended in the
 	// middle of the block.
@@ -343,7 +343,11 @@ const (
 //	    metrics, with up to six digits; a dash for a run without figures.
 //	  - 75s: the duration of the run, from the change of settings to the entry.
 //	  - 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, or why the run is invalid: see SweepRunValidity.
+//	  - Valid, or why the run is invalid. NotSteady: a rate did not become steady in the first half of the
+//	    measured time. Drifted: runs of the baseline in the block differ too much or are missing. Inert: the
+//	    daemons did not run with the setting, or did not report it. Disturbed: the run's benchmark calls the
+//	    run Invalid. Changed: another client changed a setting. Failed: the run has no usable figures, or
+//	    the cluster did not settle. Discarded: the block was not completed.
 //
 // In the design Interleaved, an entry has eleven words: the figures of one candidate in one session. A
 // candidate is a configuration other than the baseline.
@@ -356,10 +360,14 @@ const (
 //	  - 0.693147, 0.012345: the mean and the standard deviation, over groups, of
 //	    ln(candidate ÷ baseline), or of ln(candidate) for a constraint with atMost or atLeast.
 //	  - 0.0008: the p-value of the randomisation test against "no increase".
-//	  - -0.51, 1.22: the normal scores of the two tests for carry-over. The first compares late with
-//	    early halves of windows. The second compares windows after different settings.
+//	  - -0.51, 1.22: the normal scores of the two tests for carry-over, which is an effect of the previous
+//	    setting in the next window. The first test compares late with early halves of windows. The second
+//	    test compares windows after different settings.
 //	  - 260s: the duration of the session. 4096Mi: the bytes that were written, in MiB.
-//	  - Valid, Constraint or Dwells, or why the session is void: see SweepSessionValidity.
+//	  - Valid; Constraint, for the figures of a constraint; Dwells, for settings that stayed applied for
+//	    minutes; or why the session is void. Interrupted: the manager was restarted, or the settings were
+//	    restored. Failed: the session broke off. TooShort: too few groups of windows count. Uneven: windows
+//	    of one setting were void more often than chance allows.
 //
 // +kubebuilder:validation:MaxLength=84
 // +kubebuilder:validation:Pattern=`^[0-9]+ ([0-9]+\.[0-9]+\.[0-9]+ [0-9]+ (-|[0-9.e,-]+)|[0-9]+ [0-9]+( -?[0-9.]+){5}) [0-9]+s [0-9]+Mi [A-Za-z]+$`

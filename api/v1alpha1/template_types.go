@@ -45,7 +45,7 @@ type BenchmarkTemplate struct {
 	// previous run left it. Fresh removes it and prefills it again. Rollback rolls RBD images that
 	// phases overwrite back to a snapshot of their prefilled state. None of that is measured. In a
 	// CephTuningSweep with Keep, the runs of a block share prefilled data if they can: see
-	// status.plan.datasetPer. With Fresh, each run prefills its own data.
+	// status.plan.datasetPer. With Fresh or Rollback, each run prefills its own data.
 	// +optional
 	// +kubebuilder:default=Keep
 	InitialState InitialState `json:"initialState,omitempty"`
@@ -258,8 +258,8 @@ type Dataset struct {
 	// that is only read is separate from data that is overwritten. With Auto, the data of all clients
 	// together is twice as large as the OSDs' caches, but at most 10 % of the free space (5 % with
 	// initialState Rollback), and at least 1Mi for each client. Auto is not possible if the size of the
-	// caches is unknown. If the data of all clients is less than twice as large as the caches, phases that
-	// read it have the mark Cached.
+	// caches is unknown. If that size is unknown, or the data of all clients is less than twice as large as
+	// the caches, phases that read the data have the mark Cached.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:MinLength=1

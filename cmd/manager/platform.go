@@ -31,10 +31,10 @@ const startTimeout = 30 * time.Second
 type platform struct {
 	// namespace is the manager's own namespace, which contains its locks, its key and its journals.
 	namespace string
-	// direct reads Secrets, Rook's objects, locks and journals without a cache. It writes locks, journals and
-	// the key, creates and deletes Rook's objects for scratch pools, and deletes pods of OSDs. In a namespace
-	// that is being deleted, a request may be "forbidden". direct returns that error unchanged, because "not
-	// found" would make a journal look missing.
+	// direct reads Secrets, Rook's objects, locks and journals without a cache. It writes locks, journals, the
+	// key, and Rook's objects for scratch pools, and it deletes pods of OSDs. In a namespace that is being
+	// deleted, a request may be "forbidden". direct returns that error unchanged, because "not found" would
+	// make a journal look missing.
 	direct client.Client
 	// benchmarks reads the objects of both controllers without a cache. In a namespace that is being
 	// deleted, it returns "not found" instead of "forbidden", except for CRs.

@@ -34,7 +34,7 @@ type effect struct {
 	// invalid says in one word, for metrics, why the run that the step concluded is invalid; "" if it is
 	// valid.
 	invalid string
-	// outage is the outcome of that run's outage, for metrics.
+	// outage is the outcome of the concluded run's outage, for metrics.
 	outage outageEnd
 }
 

@@ -26,8 +26,8 @@ type backgroundFacts struct {
 	tasks   workload.Tasks // nil if the runner has not answered yet
 }
 
-// backgroundIndex is the index of the background load's runner in a map that also has the clients' runners,
-// from 0.
+// backgroundIndex is the index of the background load's runner in a map that also has the clients' runners.
+// The indexes of those begin at 0.
 const backgroundIndex = -1
 
 func (f facts) hasBackground() bool { return f.spec.Template.BackgroundLoad != nil }

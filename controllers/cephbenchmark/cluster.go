@@ -85,7 +85,7 @@ func (f facts) betweenRuns() (between, strays bool) {
 	return !f.runAtWork() && !f.tearingDown(), quiescence.WaitsForRemoval(f.spec.Quiescence)
 }
 
-// runAtWork reports whether the wait for quiescence before the current run is over. It is if the run has
+// runAtWork reports whether the wait for quiescence before the current run is over: that is so if the run has
 // begun, all runs have ended, or a client's pod has ended. A standalone client never waits.
 func (f facts) runAtWork() bool {
 	return f.job != nil && (f.begun(f.currentRun()) || f.allRunsEnded() || f.standalone() || len(f.logs) > 0)

@@ -102,7 +102,7 @@ func (f facts) concluded(run int32) conclusion.Session {
 
 // outageEnd is the outcome of a run's outage, in one word, and the outage's measured cost.
 type outageEnd struct {
-	outcome string          // "" if the manager neither tried to stop OSDs nor refused to
+	outcome string          // "" if this process neither tried to stop OSDs in the run nor refused to
 	cost    *archive.Outage // nil unless the outage was measured
 }
 

@@ -130,8 +130,8 @@ func New(o Options) *Reconciler {
 	return r
 }
 
-// Course returns the figures of a benchmark's clients for each second of a phase in the first run. For
-// client i, they begin at row from[i].
+// Course returns the figures of a benchmark's clients in a phase of the first run, with one row for each
+// second. For client i, it leaves out the rows 0 to from[i]-1.
 func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
 	return r.live.Course(ctx, benchmark, phase, from)
 }

@@ -58,7 +58,7 @@ const (
 // plan is the decision of a pass, with a message for the user.
 type plan struct {
 	rule    string // the name of the rule that made the plan
-	subrule string // the name of the rule that chose the part in the field preparing or tearing
+	subrule string // the name of the rule that chose preparing.Part or tearing.Part
 	step    step
 	outcome kstatus.Outcome
 	// progress describes the current work in a few words.
@@ -201,7 +201,7 @@ const (
 	concludeWithin = 15 * time.Minute
 )
 
-// atMost limits the wait of p. The parameter what is the name of the wait. If the wait takes longer than the
+// atMost limits the wait of p, and gives it the name in the parameter what. If the wait takes longer than the
 // time in the parameter within, the benchmark fails with the outcome in the parameter late.
 func (p plan) atMost(within time.Duration, what string, late kstatus.Outcome) plan {
 	p.patience = reconcile.Patience{For: what, Within: within, Late: late}

@@ -18,18 +18,18 @@ import (
 )
 
 // memory holds knowledge of a session that only this process has. A restart of the manager loses it, and
-// with it the proof that clients started together. The current run is then invalid if it has several
-// clients. remember, observeOutage and readLogs store observations in memory, and act records the steps
-// that it carries out. Rules only read memory.
+// with it the proof that clients started together. The current run is then invalid if one of its phases has
+// started on several clients. remember, observeOutage and readLogs store observations in memory, and act
+// records the steps that it carries out. Rules only read memory.
 type memory struct {
 	// noted holds the manager's observations of the clients' tasks.
 	noted workload.Notes
 	// gathering holds the clients' reports of the run that is being concluded.
 	gathering conclusion.Gathering
-	// runs holds the outcomes of this session's runs.
+	// runs holds the outcomes of the runs that this process has concluded.
 	runs map[int32]conclusion.Run
-	// waits is what the last pass waited for. trouble is the latest error or message during that
-	// wait.
+	// waits is what the last pass waited for; passes that only take or renew the lock do not count. trouble
+	// is the latest error or message during that wait.
 	waits   reconcile.Waiting
 	trouble string
 	// removal is the latest wait for OSDs to remove the PGs of deleted pools.

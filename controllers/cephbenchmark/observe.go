@@ -50,8 +50,8 @@ type facts struct {
 
 	job     *batchv1.Job
 	jobLost bool // the Job was created and is gone, but not because a standalone client replaces it
-	// jobMismatch says how the Job differs from the one that the manager created. The manager
-	// ignores the annotations of a Job that differs, and leaves a Job of another owner alone.
+	// jobMismatch says how the Job differs from the one that the manager created. The manager ignores the
+	// spec that is stored in such a Job, and leaves a Job of another owner alone.
 	jobMismatch clientjob.Mismatch
 	pods        []corev1.Pod
 	// orphans holds the session's pods whose Job is gone. Only a teardown observes them, because they may
@@ -218,7 +218,7 @@ func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error
 	return err
 }
 
-// observeCluster observes Rook's CephCluster, the lock, and Ceph.
+// observeCluster observes Rook's CephCluster and, except during a teardown, the lock and Ceph.
 func (r *Reconciler) observeCluster(ctx context.Context, seen *facts) {
 	info, err := r.rook.Cluster(ctx, seen.spec.ClusterRef)
 	if err != nil {

@@ -32,7 +32,7 @@ func (f *facts) observeOutage() {
 	f.memory.outage.State, f.outage = state.Observe(plan, f.memory.noted.StartedAt[id], over, f.Samples, f.now)
 }
 
-// outageCluster returns the facts from the survey and Rook that outages depend on.
+// outageCluster returns the facts about Ceph and Rook that outages depend on.
 func (f facts) outageCluster() outage.Cluster {
 	return outage.Cluster{
 		OSDMap: f.Survey.OSDMap, PGs: f.target().PGs(), Config: f.Survey.Config,

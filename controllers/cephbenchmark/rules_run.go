@@ -48,8 +48,8 @@ func concludeRunWithoutMore(seen facts) (plan, bool) {
 	return conclude(seen.currentRun(), seen.misplaced), !seen.allRunsEnded() && seen.next.Kind == workload.MoveEnd
 }
 
-// conclude returns the plan that concludes a run. The parameter wrong is why the run is invalid; "" if it
-// is valid.
+// conclude returns the plan that concludes a run. The parameter called wrong has the reason if the rules
+// found the run invalid; if it is "", the step decides whether the run is valid.
 func conclude(run int32, wrong string) plan {
 	p := plan{step: stepConcludeRun, run: run, wrong: wrong}
 	return p.atMost(concludeWithin, fmt.Sprintf("results of run %d", run), kstatus.Outcome{

@@ -21,8 +21,10 @@ import (
 )
 
 // writtenBytes returns the number of bytes that the clients and the background load of a benchmark wrote,
-// including the prefill. Without readable results, it returns the plan's estimate, or else the size of the
-// prefill. If results exist but cannot be read, it also returns why.
+// including the prefill, but without pilots (short test runs that determine the size of a phase). The prefill
+// counts even if an earlier run of the block wrote that data. Without readable results, writtenBytes returns
+// the plan's estimate, or else the size of the prefill. If results exist but cannot be read, it also returns
+// why.
 func (r *Reconciler) writtenBytes(ctx context.Context, seen facts, child *v1alpha1.CephBenchmark) (bytes int64, why string, err error) {
 	prefilled := int64(0)
 	if size, err := resource.ParseQuantity(child.Spec.Template.Dataset.Size); err == nil { // The size is Auto only if nothing is prefilled.
@@ -110,7 +112,8 @@ func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// notedNodes returns the words that noteNodes has written for the run ID; nil if it has written none.
+// notedNodes returns the words that noteNodes has written after the run ID; nil if it has written none for
+// the run ID in spec.
 func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {

@@ -23,8 +23,8 @@ const (
 	stepStall step = "Stall"
 	// stepAcknowledge records a change of the spec that does not change the run ID.
 	stepAcknowledge step = "Acknowledge"
-	// stepWait waits for the CephCluster or for the window, or records that the observation failed. It changes
-	// only status.
+	// stepWait waits for the CephCluster or until spec.window opens, or records that the observation failed. It
+	// changes only status.
 	stepWait step = "Wait"
 	// stepBegin begins the run ID in the spec, or continues a suspended or stalled run ID.
 	stepBegin step = "Begin"
@@ -93,7 +93,7 @@ const (
 	endsComplete ending = "Complete" // the sweep ends with a verdict
 	endsFailed   ending = "Failed"   // the sweep ends without a verdict
 	endsPaused   ending = "Paused"   // the sweep waits until it is resumed
-	endsClosed   ending = "Closed"   // the sweep waits until the window opens
+	endsClosed   ending = "Closed"   // the sweep waits until spec.window opens
 	endsVoid     ending = "Void"     // the session is void, and the next one begins
 	endsReplaced ending = "Replaced" // another run ID begins
 	endsDeleted  ending = "Gone"     // the object is deleted
@@ -103,7 +103,7 @@ const (
 type rule = reconcile.Rule[facts, plan]
 
 // rules returns the rules in order: the first rule that applies decides. The list describes the whole
-// behaviour of a sweep. The last rule always applies.
+// behaviour of a sweep, except for waits that take too long (see orGiveUp). The last rule always applies.
 func rules() []rule {
 	return []rule{
 		{Name: "leaveDeletedAlone", Func: leaveDeletedAlone},     // the finalizer is gone, normally after the restore
@@ -127,8 +127,8 @@ func rules() []rule {
 		{Name: "failAfterTrouble", Func: failAfterTrouble},       // steps have failed for too long
 		{Name: "failAfterUpgrade", Func: failAfterUpgrade},       // runs before and after an upgrade are not comparable
 		{Name: "makePlanOnly", Func: makePlanOnly},               // a plan changes nothing and needs no lock
-		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // the window has closed, and no run is being measured
-		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins outside the window
+		{Name: "restoreOutOfWindow", Func: restoreOutOfWindow},   // spec.window has closed, and no run is being measured
+		{Name: "waitForWindow", Func: waitForWindow},             // nothing begins while spec.window is closed
 		{Name: "yieldToOther", Func: yieldToOther},               // another sweep needs the lock to restore
 		{Name: "takeLock", Func: takeLock},                       // one holder at a time per Ceph cluster
 		{Name: "restoreOrphaned", Func: restoreOrphaned},         // another sweep has left changes and does not restore them

@@ -66,7 +66,7 @@ func (r *Reconciler) endsFor(ctx context.Context, seen facts, why kstatus.Outcom
 }
 
 // watch checks the cluster and guardrails.foreignClients while the benchmark runs. It also records the nodes
-// of the clients.
+// of the clients and of the background load.
 func (r *Reconciler) watch(ctx context.Context, seen facts) (effect, error) {
 	if err := r.noteNodes(ctx, seen); err != nil {
 		return effect{}, err

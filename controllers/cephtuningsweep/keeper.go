@@ -194,7 +194,7 @@ func (k *keeper) factsOf(cluster settings.Cluster, info rook.ClusterInfo, of tun
 const busyFor = 2 * time.Minute
 
 // restoreOrphan restores a journal under the lock of the Ceph cluster, unless another holder has the lock. It
-// keeps the lock while it waits for pending changes of an earlier manager, or for the removal of the sweep's
+// keeps the lock while it waits for changes that Ceph may still execute, or for the removal of the sweep's
 // scratch pool.
 func (k *keeper) restoreOrphan(ctx context.Context, seen facts, known *kept) error {
 	if _, err := k.restorer(ctx, seen); err != nil {

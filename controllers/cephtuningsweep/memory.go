@@ -87,7 +87,7 @@ type memory struct {
 	// cannotKeep reports that the winner's settings could not be kept.
 	cannotKeep bool
 	// pauses is set during a restore after which the sweep continues. It says why the restore has begun: a
-	// suspension, the end of the window, or a session that does not count. The restore runs to its end even if
+	// suspension, a closed spec.window, or a session that does not count. The restore runs to its end even if
 	// its reason is gone.
 	pauses ending
 	// restoring is the progress of the current restore.
@@ -112,7 +112,7 @@ type memory struct {
 // slotMemory is the memory of the next or current run.
 type slotMemory struct {
 	run int
-	// since is the start of the run. Earlier waits, for the lock or a window, do not count.
+	// since is the start of the run. Earlier waits, for the lock or for spec.window, do not count.
 	since time.Time
 	// want has the values that Ceph must have during the run; nil until the run's values are known.
 	want []tuning.Change

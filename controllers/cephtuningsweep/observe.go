@@ -53,9 +53,9 @@ type facts struct {
 	// otherIsThere reports that another sweep has to restore the journal, and still runs.
 	otherIsThere bool
 
-	// planner is the planner of the sweep's plan. next is its decision after a replay of the ledger; in an
-	// interleaved sweep, next comes from sessions. Both are zero without a usable plan and ledger, and after an
-	// edit of the spec or its run ID.
+	// planner is the planner of the sweep's plan; nil after an edit or a change of the run ID, and without a
+	// usable plan and a readable ledger. next is its decision after a replay of the ledger; in an interleaved
+	// sweep, next comes from sessions. next is zero if planner is nil or the ledger cannot be replayed.
 	planner *sweep.Planner
 	// edited reports that the spec differs, in an input of the verdict, from the spec for which the plan was
 	// made.
@@ -63,8 +63,7 @@ type facts struct {
 	ledger  []sweepspec.Entry
 	next    sweep.Decision
 	planErr error
-	// sessions is the state of an interleaved sweep's sessions; nil before its plan exists, and for the design
-	// Blocks.
+	// sessions is the state of an interleaved sweep's sessions; nil if next is zero, and for the design Blocks.
 	sessions      *sweepspec.Sessions
 	sessionLedger []sweepspec.SessionEntry
 
@@ -75,7 +74,7 @@ type facts struct {
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
 
-	open    bool // the window for changes is open
+	open    bool // spec.window is open, so changes may start
 	opens   time.Time
 	openErr error
 }
@@ -334,7 +333,7 @@ func (f facts) failing() *metav1.Condition {
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
 // mustRestore reports whether the sweep has to stop and restore its changes, for another reason than its
-// verdict. A window that has just closed counts only from the next pass on.
+// verdict. If spec.window has just closed, that counts only from the next pass on.
 func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil

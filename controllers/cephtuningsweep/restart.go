@@ -79,8 +79,8 @@ func (m *restartMemory) awaits(l restartLook) bool {
 	return m.stopped(l) > 0 || m.so.Started > 0 && slices.Contains(l.due, m.so.Last)
 }
 
-// overdue reports whether the last restarted OSD has been down for too long. The new value may keep the OSD
-// from starting.
+// overdue reports whether the last restarted OSD has not come up in time after its restart began. The new
+// value may keep the OSD from starting.
 func (m *restartMemory) overdue(now time.Time, l restartLook) bool {
 	return m.awaits(l) && now.Sub(m.startedAt) > m.within
 }
@@ -148,7 +148,7 @@ func (r *Reconciler) restartForRun(ctx context.Context, seen facts) (effect, err
 }
 
 // takenAtStart returns the changes that OSDs take only when they start. The changes may come from another
-// sweep or an earlier spec, so it also reads help that the survey does not have.
+// sweep or an earlier spec, so it also reads `ceph config help` of options that the survey does not have.
 func (r *Reconciler) takenAtStart(ctx context.Context, seen facts, changes []tuning.Change) ([]tuning.Change, error) {
 	options := tuning.HelpFor(tuning.SettingsOf(changes))
 	if len(options) == 0 {
@@ -325,8 +325,8 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	return waits, "", err
 }
 
-// unrestarted names the OSDs that have not restarted since the restore, and so may still run with the sweep's
-// values. It returns "" if OSDs take all restored values while they run.
+// unrestarted names the OSDs that may still run with the sweep's values, because they may not have restarted
+// since the restore: all OSDs. It returns "" if OSDs take all restored values while they run.
 func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {

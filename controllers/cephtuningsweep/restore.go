@@ -56,7 +56,7 @@ func (r *Reconciler) restoreAndRelease(ctx context.Context, seen facts, p plan) 
 	return came, nil
 }
 
-// noteRestore records the start of the restore. If the sweep pauses or the window has closed, it also records
+// noteRestore records the start of the restore. If the sweep pauses or spec.window has closed, it also records
 // this reason. It discards the preparation of the next run.
 func (f facts) noteRestore(then ending) {
 	m := f.memory
@@ -278,7 +278,8 @@ func back(report tuning.Report) []tuning.Change {
 }
 
 // settledAgain says why the cluster has not settled after the restore; "" if it has. It also returns "" if
-// waiting is useless: the time limit has passed, the cluster is in danger, or a value was changed again.
+// waiting is useless: the time limit has passed, the cluster is in danger, or a value was changed again or is
+// unknown.
 func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning.Report) (string, error) {
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))

@@ -69,14 +69,14 @@ func failAfterUpgrade(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonClusterChanged, change+": earlier and later runs cannot be compared. Change runID to start over after the upgrade."), true
 }
 
-// outOfWindow reports whether the closed window keeps a run from beginning. A run whose benchmark exists
+// outOfWindow reports whether a closed spec.window keeps a run from beginning. A run whose benchmark exists
 // continues to its end.
 func (f facts) outOfWindow() bool {
 	return !f.open && f.child == nil && f.next.Action != sweep.Conclude && f.sweep.Spec.Mode != v1alpha1.SweepModePlan
 }
 
-// underWay reports whether the sweep has anything that must not last until the next window: changed settings,
-// the lock, or a partly measured block.
+// underWay reports whether the sweep has anything that must not last until spec.window opens again: changed
+// settings, the lock, or a partly measured block.
 func (f facts) underWay() bool {
 	_, begun := sweepspec.Interrupt(f.next)
 	return f.changedCeph() || f.memory.lock != nil || begun

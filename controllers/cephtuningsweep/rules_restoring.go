@@ -35,8 +35,8 @@ type restoring struct {
 	since time.Time
 	// done has the parts that are complete.
 	done map[part]bool
-	// report is the tuner's latest report that was done. unrestarted names the OSDs that could not be restarted;
-	// "" if all have restarted or no OSD needs a restart.
+	// report is the tuner's latest report whose field Done is true. unrestarted names the OSDs that could not be
+	// restarted; "" if all have restarted or no OSD needs a restart.
 	report      tuning.Report
 	unrestarted string
 	settling    tuning.Settling
@@ -75,8 +75,8 @@ func restoreParts() []reconcile.Rule[facts, part] {
 func endSwitching(seen facts) (part, bool) { return partEndSwitching, seen.switches }
 
 // childrenFirst is the time that benchmarks have for their teardown before settings are restored. It is
-// limited, because a teardown may wait in vain. For example, a node may no longer exist, or an OSD may not
-// start with the sweep's value.
+// limited, because a teardown may wait in vain. For example, a node may no longer exist, or the sweep's value
+// may keep an OSD from starting.
 const childrenFirst = 5 * time.Minute
 
 // endBenchmarks applies while benchmarks have to be removed, until childrenFirst has passed. If Ceph has no

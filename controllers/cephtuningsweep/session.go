@@ -25,8 +25,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses returns the clients' courses, with one row of figures for each second. The parameter from has the
-// first row to return for each client.
+// Courses returns the clients' courses, with one row of figures for each second. The parameter from has, for
+// each client, the index of the first row to return.
 type Courses interface {
 	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
 }
@@ -153,7 +153,8 @@ func waitingForLoad(phase v1alpha1.PhaseName, err error) string {
 	return "Waiting for the load: " + err.Error() + "."
 }
 
-// watchSession checks the cluster, and starts the loop once the load has warmed up.
+// watchSession checks the cluster, and starts the loop once the load has warmed up. If the benchmark has
+// ended, it stops the loop.
 func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, error) {
 	s := &seen.memory.switching
 	if s.loop != nil && (hasOutcome(seen.child) || childHasEnded(seen.child)) {
@@ -182,7 +183,7 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	return effect{edit: seen.expects(eta)}, nil
 }
 
-// warm returns the latest time at which a client may have begun.
+// warm returns the latest time at which a client may have begun its load.
 func warm(courses []runner.Course) time.Time {
 	var last time.Time
 	for _, c := range courses {

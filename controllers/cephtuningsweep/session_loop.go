@@ -143,7 +143,7 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session ends, except in a quick session
+	pairs    int      // number of pairs after which a session ends, unless question.Quick is set
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster
@@ -151,8 +151,8 @@ type loopPlan struct {
 	quiet    *quiet
 	failure  func() error // returns the error of the last switch or try
 	clients  int
-	// course reads the clients' courses, with one row of figures for each second. The parameter from has the
-	// first row to read for each client.
+	// course reads the clients' courses, with one row of figures for each second. The parameter from has, for
+	// each client, the index of the first row to read.
 	course func(ctx context.Context, from []int) ([]runner.Course, error)
 }
 

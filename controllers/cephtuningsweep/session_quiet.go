@@ -38,7 +38,8 @@ type quiet struct {
 	samples []quiescence.Sample
 }
 
-// quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window.
+// quietOf returns a sampler for a sweep. The sampler takes at least two samples in each window, unless samples
+// fail or take too long.
 func quietOf(c ceph.Client, at ceph.Connection, spec *v1alpha1.CephTuningSweepSpec, window time.Duration) *quiet {
 	q := &quiet{ceph: c, at: at, spec: spec.Quiescence, pools: workload.Pools(spec.Template.Target), every: min(quietEvery, window/2), claim: spec.Template.Target.PersistentVolumeClaim != nil}
 	if spec.Template.Target.ScratchPool != nil {

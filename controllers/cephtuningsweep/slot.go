@@ -224,8 +224,9 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 // normally knows these values some seconds after a change.
 const unprovenFor = 30 * time.Second
 
-// prove reads back the values that daemons run with. It returns evidence if settings are inert or were
-// changed, and nil if they have taken effect. It returns false while that is not known.
+// prove reads back the values in Ceph, and the values that OSDs run with. It returns evidence if settings are
+// inert, were changed, or are still unproven after unprovenFor, and nil if they have taken effect. It returns
+// false while that is not known.
 func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change) (*sweepspec.Evidence, bool, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
 	if len(want) == 0 {
@@ -257,9 +258,9 @@ func (r *Reconciler) prove(ctx context.Context, seen facts, want []tuning.Change
 	return &evidence, true, nil
 }
 
-// asksAgain drops the survey if a setting was reverted, because Rook's custom resources may have been edited
-// since the survey. It keeps a survey that was read in the current pass. It reports whether it has dropped
-// the survey.
+// asksAgain drops the survey if a setting was reverted by an unknown client. That client may be Rook, if Rook's
+// custom resources were edited since the survey. asksAgain keeps a survey that was read in the current pass. It
+// reports whether it has dropped the survey.
 func (f facts) asksAgain(inert []tuning.Inert) bool {
 	changed := slices.ContainsFunc(inert, func(i tuning.Inert) bool { return i.Reason == tuning.InertReverted })
 	if !changed || f.memory.survey == nil || !f.memory.survey.at.Before(f.now) {
@@ -269,7 +270,7 @@ func (f facts) asksAgain(inert []tuning.Inert) bool {
 	return true
 }
 
-// inertEvidence returns the evidence against a run with inert settings. If other clients have changed a
+// inertEvidence returns the evidence against a run with inert settings. If an unknown client has changed a
 // setting, the evidence is Changed instead of Inert.
 func inertEvidence(inert []tuning.Inert) sweepspec.Evidence {
 	var messages []string

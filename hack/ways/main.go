@@ -1,6 +1,7 @@
 // Command ways counts the files that a value crosses on its way through the program. A way is a series of
 // named functions, connected by chains of calls. Of all chains between two functions, the command takes the
-// one that changes files least often. It prints the files of each way, and fails if a way crosses too many.
+// one that goes from one file to another least often. It prints the files of each way, and fails if a way
+// crosses too many.
 //
 //	cd hack/ways && go run . ../..
 package main

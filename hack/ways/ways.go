@@ -93,8 +93,8 @@ type graph struct {
 // function is a function of the program: its name within the package, and its file.
 type function struct{ short, file string }
 
-// shortest returns the chain of calls between two functions that changes files least often. If several
-// chains change files equally often, it returns a short one.
+// shortest returns the chain of calls between two functions that goes from one file to another least often.
+// If several chains do so equally often, it returns a short one.
 func (g *graph) shortest(from, to string) ([]function, error) {
 	for _, name := range []string{from, to} {
 		if _, known := g.functions[name]; !known {
@@ -102,7 +102,7 @@ func (g *graph) shortest(from, to string) ([]function, error) {
 		}
 	}
 	before := map[string]string{from: from}
-	// A frontier has the functions whose chains from the start change files equally often.
+	// A frontier has the functions whose chains from the start go from one file to another equally often.
 	for frontier := []string{from}; len(frontier) > 0; {
 		var next []string
 		for i := 0; i < len(frontier); i++ { // The frontier grows by callees in the same file.

@@ -152,8 +152,9 @@ type OSDLatency struct {
 }
 
 // OSDIO is the client I/O of one OSD as primary, for all pools. Each figure is the median of the
-// answers of `ceph osd status` during a phase. Answers of the first ten seconds, and answers in which
-// the OSD did nothing, do not count. The figures exclude replica writes, recovery and scrubs.
+// answers of `ceph osd status` during a phase. Answers of the first ten seconds do not count. Answers with
+// only zeros do not count either, unless all answers are such. The figures exclude replica writes, recovery
+// and scrubs.
 type OSDIO struct {
 	ID                       int     `json:"id"`
 	ReadOperationsPerSecond  float64 `json:"readOperationsPerSecond"`
@@ -276,8 +277,8 @@ func (p Phase) WrittenBytes() int64 {
 	return total
 }
 
-// validate checks the schema version and the number of a run, and the results of its clients and
-// observations.
+// validate checks the schema version and the number of a run, the results of the phases' clients, and the
+// results of all observations.
 func (r *Run) validate() error {
 	switch {
 	case r.SchemaVersion != SchemaVersion:

@@ -89,8 +89,8 @@ func (e *ForeignError) Error() string {
 }
 
 // Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another client
-// may have created a ConfigMap with such a name. Of returns a [*ForeignError] for a ConfigMap with
-// another owner, and for a document of another benchmark.
+// may have created a ConfigMap with such a name. Of returns a [*ForeignError] for a ConfigMap that the
+// benchmark does not own, and for a document of another benchmark.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
 	if !metav1.IsControlledBy(cm, benchmark) {

@@ -54,7 +54,7 @@ type WindowName string
 
 // These are the windows, in chronological order. For the clients' figures, each window except WindowAfter ends
 // two seconds early, because a client's time series may begin up to two seconds later than planned. So the
-// first second of an outage never counts for WindowBefore. If the outage does not progress, its current window
+// first second of an outage never counts for WindowBefore. If the phase ends before a window does, the window
 // lasts to the end of the phase.
 const (
 	// WindowBefore lasts until the OSDs are marked down.
@@ -81,9 +81,11 @@ type OutageWindow struct {
 	IOPS v1alpha1.Decimal `json:"iops,omitempty"`
 
 	// LatencyP50 and LatencyP99 are the median and the 99th percentile of the operations' latencies, in
-	// seconds. They cover the spans of five seconds that end in the window. They are absent if the phase has
-	// no rate limit, or if it measures for more than 30m. They are also absent if the rate allows a client
-	// more than two million operations in a direction, or if a client could not report them.
+	// seconds. They cover the spans of five seconds that end in the window. They are absent if the phase or
+	// one of its jobs has no rate limit, if the phase measures for more than 30m, or if the rate allows a
+	// client more than two million operations in a direction. They are also absent if a client could not
+	// report them, and if no operation completed in these spans. A percentile with only a lower bound is
+	// absent too.
 	LatencyP50 v1alpha1.Decimal `json:"latencyP50,omitempty"`
 	LatencyP99 v1alpha1.Decimal `json:"latencyP99,omitempty"`
 

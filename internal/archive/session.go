@@ -40,9 +40,9 @@ type SwitchedSession struct {
 	// Evidence holds the switches of settings and the clients' figures.
 	Evidence session.Evidence `json:"evidence"`
 	// Counted holds the windows from which the verdict is computed, with their values of the objective.
-	// If the sweep has looks (interim evaluations), these are the windows up to the latest look.
+	// If the session has looks (interim evaluations), these are the windows up to the latest look.
 	// Counted is kept even if the clients' figures of each second do not fit. It is nil for a void
-	// session, and before the first look.
+	// session, for a session that ended before its first look, and if the windows could not be computed.
 	Counted *switchback.Session `json:"counted,omitempty"`
 	// Dropped lists the parts that did not fit, in the order in which they were dropped.
 	Dropped []SessionPart `json:"dropped,omitempty"`

@@ -18,13 +18,13 @@ type CLI struct {
 	conversations *conversations
 	// programs is the folder that contains ceph, rbd and rados. Empty means to search PATH.
 	programs string
-	// permit is the function that Ask set; nil permits everything.
+	// permit is the function that Ask set. If it is nil, no permission is needed.
 	permit Permit
 }
 
 var _ Client = (*CLI)(nil)
 
-// NewCLI returns a CLI that keeps keys in files below folder. It removes the files that an earlier process
+// NewCLI returns a CLI that keeps keys in files below folder. It removes the keys that an earlier process
 // left there.
 func NewCLI(folder string) (*CLI, error) {
 	kept, err := newConnections(folder)
@@ -200,7 +200,8 @@ func (c *CLI) Images(ctx context.Context, at Connection, pool, prefix string) ([
 }
 
 // RemoveImage implements Client. It fails with EBUSY while a client has the image open, and for up to 30
-// seconds after a client died with the image open. It also removes the snapshots of the image.
+// seconds after a client died with the image open. It also removes the snapshots of the image, but fails with
+// EBUSY if one of them is protected.
 func (c *CLI) RemoveImage(ctx context.Context, at Connection, pool, image string) error {
 	if err := OwnImage(pool, image); err != nil {
 		return err

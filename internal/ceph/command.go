@@ -144,8 +144,8 @@ func environment(environ []string) []string {
 	return kept
 }
 
-// failure returns an *Error, unless the context has ended, the command could not be executed, or its output
-// could not be read.
+// failure returns an *Error, unless the context has ended, the command could not be executed, or the command
+// succeeded but its output could not be read.
 func failure(ctx context.Context, verb string, err error, stderr string, stdout []byte) error {
 	message := withoutLog(stderr)
 	if message == "" {

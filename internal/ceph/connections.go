@@ -14,8 +14,9 @@ import (
 // idleFor is how long the files of a connection are kept after their last use.
 const idleFor = 10 * time.Minute
 
-// connections keeps a ceph.conf and a keyring for each connection in use. Only the user of this process may
-// read their folder. The folder should be in memory, because keyrings hold keys.
+// connections keeps a ceph.conf and a keyring for each connection, until the connection is unused for idleFor.
+// Only the Unix user that runs this process may read their folder. The folder should be in memory, because
+// keyrings hold keys.
 type connections struct {
 	folder string
 

@@ -146,8 +146,8 @@ func (t *conversation) ask(ctx context.Context, question string, open func() (*i
 	return answer, nil
 }
 
-// endUnused ends the process. While a question is being asked, endUnused does nothing: the question then
-// sets a new timer, or ends the process.
+// endUnused ends the process. It does nothing while another goroutine uses the conversation. If that goroutine
+// asks a question, it then sets a new timer, or ends the process.
 func (t *conversation) endUnused() {
 	select {
 	case t.turn <- struct{}{}:

@@ -8,9 +8,9 @@ import (
 )
 
 // The verbs list and remove only images whose names begin with ownPrefix, and objects whose RADOS namespace
-// or name begins with ownPrefix. They access only keys that begin with ownPrefix. So cephtune removes only
-// what it created. The name of an object may have benchPrefix before ownPrefix, because rados bench removes
-// only objects whose names begin with benchPrefix.
+// or name begins with ownPrefix. They access only entries of config-key whose names begin with ownPrefix. So
+// cephtune removes only what it created. The name of an object may have benchPrefix before ownPrefix, because
+// rados bench removes only objects whose names begin with benchPrefix.
 const (
 	ownPrefix   = "cephtune"
 	benchPrefix = "benchmark_data_"
@@ -27,13 +27,13 @@ var (
 	optionName = regexp.MustCompile(`^[a-z][a-z0-9_/]{0,127}$`)
 	userName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	monHost    = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9\[\]:.,/ _-]*$`)
-	// poolOptionName matches the options that may be changed. It allows no slash, because only options of
-	// manager modules have one, and no verb changes these options.
+	// poolOptionName matches the name of an option that is to be changed: an option of a pool or of OSDs. It
+	// allows no slash, because only options of manager modules have one, and no verb changes these options.
 	poolOptionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,127}$`)
 	maskForm       = regexp.MustCompile(`^(class|host):[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 	fsidForm       = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	// A value may begin with a minus only if a digit follows. Ceph would take other values with a minus for
-	// flags.
+	// flags of the command line.
 	valueForm = regexp.MustCompile(`^(-[0-9]|[A-Za-z0-9/_.])[A-Za-z0-9._:,+/=-]*$`)
 	// neverOption matches options that endanger data or access. They concern credentials, monitors,
 	// connections, logs, paths and allocation, or decide when an OSD is full or dead.

@@ -55,8 +55,8 @@ func (s PGState) IsScrubbing() bool { return s.has("scrubbing") }
 // IsTrimming reports whether snapshots of the placement group are being trimmed.
 func (s PGState) IsTrimming() bool { return s.has("snaptrim") }
 
-// IsRecovering reports whether Ceph moves data of the placement group, or is about to. In some unclean
-// states, such as inconsistent and peering, Ceph moves no data.
+// IsRecovering reports whether Ceph moves data of the placement group, or will move data as soon as it can. In
+// some unclean states, such as inconsistent and peering, Ceph moves no data.
 func (s PGState) IsRecovering() bool {
 	for word := range strings.SplitSeq(string(s), "+") {
 		switch word {

@@ -75,8 +75,8 @@ type Fence struct {
 	// Epoch is the epoch in which the lock is held. A verb is refused if an earlier verb had a higher epoch.
 	Epoch int64
 	// Until is the deadline of the change. It counts from the request for the lock, not from the request for
-	// the change. So the change of a process that was paused between the two requests is refused: the lock
-	// may have a new holder by then.
+	// the change. So the change of a process that was paused too long between the two requests is refused: the
+	// lock may have a new holder by then.
 	Until time.Time
 	// Restores says that the change restores the original from the journal. Restoring must always be
 	// possible, so Permit is not called, and options that are otherwise never changed are allowed.
@@ -224,15 +224,16 @@ type Balancer struct {
 
 // Stop is the result of `ceph osd ok-to-stop`.
 type Stop struct {
-	// OK reports whether all PGs stay available without these OSDs. Ceph reports true for an OSD that does
-	// not exist, too.
+	// OK reports whether all PGs stay available without the OSDs in the field OSDs. Ceph reports true for an OSD
+	// that does not exist, too.
 	OK bool `json:"ok"`
 	// OSDs lists the OSDs that the answer is about.
 	OSDs []int `json:"osds"`
 	// Reason is Ceph's explanation if OK is false.
 	Reason string `json:"reason,omitempty"`
 	// PGs counts the placement groups on these OSDs that stay available. BadPGs counts the placement groups
-	// that do not. If Ceph answers with an error, both are 0, and only Reason names placement groups.
+	// that do not. If Ceph answers with an error, both are 0, and only Reason says how many
+	// placement groups do not stay available.
 	PGs    int `json:"pgs"`
 	BadPGs int `json:"badPGs"`
 }

@@ -172,8 +172,8 @@ func (c *CLI) UnsetPoolOption(ctx context.Context, at Connection, fence Fence, p
 }
 
 // UnsetBy returns the value with which `osd pool set` removes an option, or false if a pool always has the
-// option. The value is "unset" for options that take words, and "0" for options that take numbers. csum_type
-// takes words, although Ceph stores it as a number.
+// option. The value is "unset" for options that take words, and "0" for all other options. csum_type takes
+// words, although Ceph stores it as a number.
 func UnsetBy(option string) (string, bool) {
 	switch option {
 	case "pg_num", "pgp_num", "pg_autoscale_mode", "size", "min_size", "crush_rule":
@@ -279,9 +279,9 @@ func (m *OSDMap) Place(pool string, pgs []PGPlacement) (*Pool, error) {
 	return &m.Pools[found], nil
 }
 
-// takes returns an error if the pool does not have the placement group, or if the placement does not name as
-// many different OSDs as the pool has copies or chunks. Ceph would refuse such a placement, or would accept and
-// then drop it.
+// takes returns an error if the pool does not have the placement group, if the ID of an OSD is negative, or if
+// the placement does not name exactly as many OSDs, all different, as the pool has copies or chunks. Ceph
+// would refuse such a placement, or would accept and then drop it.
 func (p Pool) takes(pg PGPlacement) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(pg.OSDs)))
 	switch {

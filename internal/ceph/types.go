@@ -48,7 +48,7 @@ func (e *Error) Denied() bool {
 	return syscall.Errno(e.Errno) == syscall.EACCES && !strings.Contains(e.Message, "error connecting to the cluster")
 }
 
-// InvalidError reports a call that was refused before anything was changed, mostly because of its
+// InvalidError reports a request that was refused before it changed anything, mostly because of its
 // arguments.
 type InvalidError struct{ Message string }
 
@@ -88,9 +88,9 @@ type Status struct {
 	QuorumNames []string `json:"quorumNames"`
 }
 
-// DownInOSDs returns the number of OSDs that are in but not up. The difference of the counts is too
-// small if an OSD is up but out, and the health check OSD_DOWN comes some seconds later, so the larger
-// number counts.
+// DownInOSDs returns the number of OSDs that are in but not up: the larger of two numbers. The
+// difference of InOSDs and UpOSDs is too small if an OSD is up but out. The count of the health check OSD_DOWN
+// is too small for some seconds after an OSD went down.
 func (s *Status) DownInOSDs() int {
 	down := s.InOSDs - s.UpOSDs
 	for _, check := range s.Health.Checks {

@@ -15,8 +15,8 @@ type permission string
 const (
 	// mayRead is for verbs that change nothing.
 	mayRead permission = "read"
-	// mayKeep is for verbs that change only the operator's own keys, images and objects, or drop the caches
-	// of OSDs.
+	// mayKeep is for verbs that change only the operator's own images, objects and entries of config-key, or
+	// drop the caches of OSDs.
 	mayKeep permission = "keep"
 	// mayChange is for verbs that change settings of Ceph. They need a Tuner, and a Fence in the request.
 	mayChange permission = "change"

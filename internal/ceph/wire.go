@@ -64,7 +64,7 @@ func (f wireFence) fence(received time.Time) Fence {
 	return Fence{FSID: f.FSID, Epoch: f.Epoch, Until: until, Restores: f.Restores}
 }
 
-// failed is the body of an answer with a status other than 200.
+// failed is the body of a Handler's answer with a status other than 200.
 type failed struct {
 	// Ceph is the error that Ceph returned, if any.
 	Ceph *Error `json:"ceph,omitempty"`

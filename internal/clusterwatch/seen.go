@@ -10,7 +10,8 @@ import (
 	"github.com/cephtune/cephtune/internal/slowosd"
 )
 
-// around is how far outside a phase a sample may lie and still count for the phase.
+// around is how far outside a phase a sample may lie and still count for the phase. For Space, it must not lie
+// before the phase.
 const around = 2 * ExtraEvery
 
 // OSDLatencies returns the latencies that OSDs reported from shortly before a phase until shortly after it.
@@ -39,9 +40,9 @@ func (v View) OSDIO() []slowosd.Look {
 	return looks
 }
 
-// Space returns the space that the pools' data took during a phase; nil if no sample shows data. It uses
-// the sample with the most stored data. Ceph's counts lag by some seconds, so earlier samples show less. A
-// run removes its data at the end, so later samples show less too.
+// Space returns the space that the pools' data took during a phase or a session; nil if no sample shows data.
+// It uses the sample with the most stored data. Ceph's counts lag by some seconds, so earlier samples may show
+// less. Data may be removed at the end of a run, so later samples may show less too.
 func (v View) Space(pools []string, start, end time.Time) *archive.Space {
 	var most *archive.Space
 	for _, x := range v.Extras {

@@ -45,7 +45,7 @@ type Watch struct {
 	hurry   chan struct{}
 
 	mu      sync.Mutex
-	between bool // no run is in progress, so queries that would disturb a measurement are allowed
+	between bool // no run or teardown is in progress, so queries that would disturb a measurement are allowed
 	strays  bool // stray PGs, which OSDs still have to remove, are queried too
 	survey  *Survey
 	// surveyedAt is when the survey was taken, and surveyAgain says that a new survey was requested.
@@ -54,7 +54,7 @@ type Watch struct {
 	samples     []quiescence.Sample
 	extras      []Extra
 	noIO        time.Time // until when the client I/O of OSDs is not queried
-	err         error     // of the last attempt to take a sample
+	err         error     // of the last attempt to take a sample, and of a survey that was due with it
 }
 
 // Survey holds facts that should not change during a session.
@@ -74,11 +74,11 @@ type Survey struct {
 type Extra struct {
 	time      time.Time
 	latencies []ceph.OSDLatency
-	// io is the client I/O of OSDs during a run; nil between runs, if Ceph did not report it, and during
-	// the pause askIOAgain after that.
+	// io is the client I/O of OSDs during a run or the teardown; nil between runs, if Ceph did not report it,
+	// and during the pause askIOAgain after that.
 	io []ceph.OSDIO
 	DF *ceph.DF
-	// OSDs is read only between runs; nil during a run.
+	// OSDs is read only between runs; nil otherwise.
 	OSDs []ceph.OSD
 }
 
@@ -112,9 +112,10 @@ func (w *Watch) Soon() {
 	}
 }
 
-// LookBetweenRuns sets whether the session is between two runs. Between runs, the Watch also queries the
-// free space of each OSD. If the parameter strays is set, it also queries stray PGs, which OSDs still have
-// to remove. Both queries are too expensive during a run: Ceph reads figures of all OSDs or PGs for them.
+// LookBetweenRuns sets whether the session is between runs, which means that neither a run nor the teardown is
+// in progress. Between runs, the Watch also queries the free space of each OSD. If the parameter strays is set,
+// it also queries stray PGs, which OSDs still have to remove. Both queries are too expensive during a run: Ceph
+// reads figures of all OSDs or PGs for them.
 func (w *Watch) LookBetweenRuns(between, strays bool) {
 	w.mu.Lock()
 	begins := between && strays && !w.strays
@@ -197,12 +198,13 @@ func (w *Watch) startSurvey() bool {
 	return due
 }
 
-// View holds the latest survey, and the samples and Extras that are kept. The slices are shared and must not be changed.
+// View holds the latest survey, and the samples and Extras that are kept. The slices are shared and must not
+// be changed.
 type View struct {
 	Survey  *Survey
 	Samples []quiescence.Sample
 	Extras  []Extra
-	Err     error // of the last attempt to take a sample
+	Err     error // of the last attempt to take a sample, and of a survey that was due with it
 }
 
 // View returns the present observations.

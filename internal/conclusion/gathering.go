@@ -37,16 +37,16 @@ type Reports struct {
 	// Background is the report on the background load. It is nil without such a load, or if the load has not
 	// ended.
 	Background *task.Report
-	// Dropped lists the parts that were removed from all reports to save memory.
+	// Dropped lists the parts that were removed from all reports on phases to save memory.
 	Dropped []archive.Part
 }
 
-// Gathering holds the clients' reports on the phases of one run.
+// Gathering holds the clients' reports on the phases and the background load of one run.
 type Gathering struct {
 	run   int32
 	tasks map[string]*Gathered
-	// dropped lists the parts that were removed from all reports. kept is the size of the remaining reports
-	// in bytes.
+	// dropped lists the parts that were removed from all reports on phases. kept is the size of these reports
+	// in bytes, without the removed parts.
 	dropped []archive.Part
 	kept    int64
 	// background is the report on the background load; nil before it was fetched.
@@ -74,9 +74,9 @@ func SlowestSeconds(ctx context.Context, clients []Reporter, id string) (slowest
 	return slowest, err
 }
 
-// eachReport fetches the reports on an ended task from the clients with an index of at least from, and passes
-// each to take. It fetches one report after the other, because all reports together may exceed the manager's
-// memory.
+// eachReport fetches the reports on an ended task from the clients in order. The parameter from is the index of
+// the first client that it asks. It passes each report to the function take. It fetches one report after the
+// other, because all reports together may exceed the manager's memory.
 func eachReport(ctx context.Context, clients []Reporter, from int, id string, take func(*task.Report) error) error {
 	ctx, cancel := context.WithTimeout(ctx, reportsTimeout)
 	defer cancel()
@@ -160,7 +160,7 @@ func (g *Gathering) take(of *Gathered, report *task.Report) {
 	g.boundMerged(of)
 }
 
-// drop removes a part from all reports.
+// drop removes a part from all reports on phases.
 func (g *Gathering) drop(part archive.Part) {
 	g.dropped, g.kept = append(g.dropped, part), 0
 	for _, of := range g.tasks {

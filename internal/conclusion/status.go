@@ -11,7 +11,8 @@ import (
 	"github.com/cephtune/cephtune/internal/kstatus"
 )
 
-// SetRun adds a run to status, or replaces the run with the same number.
+// SetRun adds a run to status, or replaces the run with the same number. If the new entry has no start time, it
+// gets that of the replaced entry.
 func SetRun(s *v1alpha1.CephBenchmarkStatus, run v1alpha1.BenchmarkRun) {
 	for i := range s.Runs {
 		if s.Runs[i].Number == run.Number {

@@ -7,7 +7,7 @@ import "strings"
 // mark replaces the omitted text. Its three bytes count towards the limit.
 const mark = "…"
 
-// Cut shortens a text at its end. The argument most is the limit of its length in bytes, and must be at
+// Cut shortens a text at its end. The last argument is the limit of its length in bytes, and must be at
 // least three.
 func Cut(text string, most int) string {
 	if len(text) <= most {

@@ -31,8 +31,8 @@ type (
 	IncompleteError = parse.IncompleteError
 )
 
-// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter than requested, or moved
-// too few bytes.
+// EndedEarly is the reason of an [IncompleteError] about a run that was much shorter than requested, moved too
+// few bytes, or did not last a millisecond.
 const EndedEarly = parse.EndedEarly
 
 func engines() []load.Engine {

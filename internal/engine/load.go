@@ -81,8 +81,8 @@ type Traces struct {
 	// Namespaces lists RADOS namespaces of the place's ObjectPool that must be empty after teardown.
 	Namespaces []string
 	// InDefault says that the default namespace of that pool may contain objects whose names begin with
-	// [place.ObjectPrefix] and the place's owner. A search for them has to list all objects in that
-	// namespace, including foreign ones.
+	// [place.ObjectPrefix] and the place's Owner or DatasetOwner. A search for them has to list all objects
+	// in that namespace, including foreign ones.
 	InDefault bool
 }
 

@@ -23,8 +23,8 @@ var ErrNoCourse = errors.New("the result has no values over time")
 // During computes the figures of one client between two moments: Bandwidth, IOPS and, if the time series has
 // latencies, LatencyMean. The moments are in seconds since the client began to measure. If they are less than
 // a second apart, During uses the second that begins at the first moment. It returns no figures if no
-// operation completed between the moments, and [ErrNoCourse] if a direction has no time series of operations
-// and bytes.
+// operation completed between the moments, and [ErrNoCourse] if a direction lacks the time series of
+// operations or that of bytes.
 func During(res *result.Result, from, to float64) ([]Figure, error) {
 	to = max(to, from+shortestPart)
 	part := &result.Result{SchemaVersion: result.SchemaVersion, Source: res.Source, Clients: res.Clients}

@@ -32,7 +32,7 @@ func MainMetric(phase *v1alpha1.Phase, figures v1alpha1.PhaseResult) v1alpha1.Me
 	return v1alpha1.MetricIOPS
 }
 
-// mainMetrics returns the metrics to show for a phase, the best first.
+// mainMetrics returns the metrics to show for a phase, the preferred one first.
 func mainMetrics(phase *v1alpha1.Phase) []v1alpha1.Metric {
 	if engine.TraitsOf(phase).OperationBytes <= smallBlock {
 		return []v1alpha1.Metric{v1alpha1.MetricIOPS, v1alpha1.MetricBandwidth}

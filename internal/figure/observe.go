@@ -34,8 +34,9 @@ type Observation struct {
 //
 // If the engine's figures include the ramp (timing.Cut), Observe cuts the ramp from each client's result
 // before it merges the results. Observe adds the mark NotSteady if the rate of all clients together was still
-// changing in the second half of the measured time, or if nothing completed after the warm-up. It adds the
-// mark Throttled above [ThrottledShare]. The caller adds all other marks with [Observation.Mark].
+// changing halfway through the measured time, or if nothing completed after the warm-up; see isSteady for
+// exceptions. It adds the mark Throttled above [ThrottledShare]. The caller adds all other marks with
+// [Observation.Mark].
 //
 // Observe fails, with a message for the user, if a client has no usable result: an incomplete run is invalid.
 func Observe(reports []task.Report, timing engine.Timing) (Observation, error) {
@@ -141,9 +142,10 @@ func throttledShare(report *task.Report) float64 {
 
 // isSteady judges the time series of all operations by MSER, the marginal standard error rule of package
 // stats. It returns true if MSER cannot decide, because the series is missing or only a few seconds long. It
-// also returns true for an engine that prints rolling averages. Such averages smear a warm-up over many rows,
-// although the time series of rbd bench comes from its counts of operations. It returns false if nothing
-// completed after the warm-up.
+// returns false if nothing completed after the warm-up. For rbd bench it always returns true, because rbd
+// bench prints rolling averages, which smear a warm-up over many rows. It does so even though the time series
+// in the result does not contain these averages: the series is computed from the counts of operations that
+// rbd bench prints.
 func isSteady(res *result.Result) (bool, error) {
 	if res.Source.Tool.HasRollingRows() {
 		return true, nil
@@ -187,8 +189,8 @@ func rowsOf(s *result.Series) []stats.Interval {
 	return rows
 }
 
-// WithoutLatencyWindows returns a copy whose result has no latency windows. It returns the argument itself if
-// that is nil or has no result.
+// WithoutLatencyWindows returns a copy whose result has no latency windows. It returns the observation itself
+// if the observation is nil or has no result.
 func (o *Observation) WithoutLatencyWindows() *Observation {
 	if o == nil || o.Result == nil {
 		return o

@@ -88,7 +88,7 @@ func MarkEnded(conditions *[]metav1.Condition, generation int64) {
 }
 
 // Judge returns the condition of an object that ends with results: Failed if failOn lists the verdict,
-// otherwise Complete. In both cases, the message contains the parameter sentence.
+// otherwise Complete. In both cases, the message contains the text in the parameter called sentence.
 func Judge[V ~string](verdict V, failOn []V, sentence string) (condition string, o Outcome) {
 	if verdict == "" || !slices.Contains(failOn, verdict) {
 		return v1alpha1.ConditionComplete, Outcome{Reason: v1alpha1.ReasonComplete, Message: sentence}
@@ -124,17 +124,18 @@ func HasEnded(conditions []metav1.Condition) bool {
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionComplete) || meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionFailed)
 }
 
-// RemoveEnds removes the conditions of a run ID that has ended, because another run ID begins.
+// RemoveEnds removes the conditions Complete, Failed and Restored of a run ID that has ended, because another
+// run ID begins.
 func RemoveEnds(conditions *[]metav1.Condition) {
 	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionFailed, v1alpha1.ConditionRestored} {
 		meta.RemoveStatusCondition(conditions, kind)
 	}
 }
 
-// OfPass returns the outcome of a pass for the user. The argument came is the outcome
-// of the step, and planned the outcome in the plan. OfPass returns came if it has a reason, otherwise planned.
-// If the step failed, the message is that of err, and the reason is the first that is set: that of planned, the
-// present one of condition Ready, or Preparing.
+// OfPass returns the outcome of a pass for the user. That is the outcome of the step (the parameter came) if
+// it has a reason, otherwise the outcome in the plan (the parameter planned). If the step failed, the message
+// is that of err, and the reason is the first of these that is set: the reason in the plan, the present reason
+// of condition Ready, or Preparing.
 func OfPass(planned, came Outcome, err error, conditions []metav1.Condition) Outcome {
 	switch {
 	case err != nil:

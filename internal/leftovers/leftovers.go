@@ -1,7 +1,7 @@
 // Package leftovers removes images and objects that the clients of a session have left in pools that
-// outlast the session. Unless clients are lost or have failed, they have tried to remove them before. If
-// OSDs are full, the package also removes objects from the session's own scratch pool. It changes only Ceph,
-// and each of its calls can be repeated.
+// outlast the session. The clients have already tried to remove this data themselves, unless they are lost or
+// have failed. If OSDs are full, the package also removes objects from the session's own scratch pool. It
+// changes only Ceph, and each of its calls can be repeated.
 package leftovers
 
 import (
@@ -136,8 +136,8 @@ func isDenied(err error) bool {
 }
 
 // Commands returns the commands with which a client removes the data of loads at its place. The commands
-// always remove images, because Rook does not delete a pool that has images. If the argument objects is
-// false, they do not remove objects: the removal of the pool removes objects much faster.
+// always remove images, because Rook does not delete a pool that has images. If the last argument is false,
+// they do not remove objects: the removal of the pool removes objects much faster.
 func Commands(p place.Place, loads []engine.Load, objects bool) []task.Command {
 	commands := engine.Cleanup(p, loads)
 	if objects {

@@ -80,9 +80,9 @@ func costOf(t reflect.Type) int64 {
 	return cost
 }
 
-// Size returns an upper estimate of the memory of a value in bytes, including the contents of its strings.
-// [Decode] counts at most this memory when it reads the value from JSON, unless the value has durations:
-// Decode counts each duration twice.
+// Size returns an upper estimate of the memory of a value in bytes, including the contents of its strings, but
+// without the unused capacity of its slices. [Decode] counts at most this memory when it reads the value from
+// JSON, unless the value has durations: Decode counts each duration twice.
 func Size(v any) int64 { return sizeOf(reflect.ValueOf(v)) }
 
 func sizeOf(v reflect.Value) int64 {

@@ -62,10 +62,11 @@ type Grant struct {
 	// Held reports whether the object that asked has the lock. After Peek, that lock may have
 	// expired.
 	Held bool
-	// Epoch is the epoch in which the lock is held now. It only rises.
+	// Epoch is the epoch in which the lock was taken most recently. Within one Kubernetes cluster, it only
+	// rises.
 	Epoch int64
-	// Holder is the lock's holder in the form of objectref.Ref.Identity, followed by its Kubernetes cluster
-	// if that is not this one.
+	// Holder is the lock's holder in the form of objectref.Ref.Identity, followed by the holder's Kubernetes
+	// cluster if that is not this one; empty if the lock was released or never taken.
 	Holder string
 	// Since is when the lock was taken. Expires is when the lock expires if it is not renewed.
 	Since, Expires time.Time

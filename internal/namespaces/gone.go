@@ -121,9 +121,10 @@ func isCR(o runtime.Object, scheme *runtime.Scheme) bool {
 }
 
 // NewCache returns a cache that takes a terminating namespace for empty if the API server refuses lists only in
-// namespaces that are deleted or being deleted. It is meant for ctrl.Options.NewCache. A manager that starts
-// lists all objects that it watches. With an ordinary cache, one refused list would end the manager before it
-// does anything in any namespace. A watch that fails lists its objects again, with the same problem.
+// namespaces that are deleted or being deleted. It does not do so for CRs. It is meant for
+// ctrl.Options.NewCache. When a manager starts, it lists all objects that it watches. With an ordinary cache,
+// one refused list would end the manager before it does anything in any namespace. After a watch fails, the
+// cache lists the objects again, with the same problem.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	direct, err := client.New(config, client.Options{HTTPClient: options.HTTPClient, Scheme: options.Scheme, Mapper: options.Mapper})
 	if err != nil {

@@ -59,9 +59,10 @@ type kept struct {
 	// since is when the journal was first seen.
 	since time.Time
 	// engine unsets noup for the OSDs in the journal; nil until it is needed. It acts for the journal's
-	// object and remembers when it first saw the journal, so each journal needs an engine.
+	// object, and remembers when it began to wait for changes of an earlier process to end. So each journal
+	// needs an engine of its own.
 	engine *tuning.Engine
-	// to has the connections that engine uses.
+	// The field to has the connections that the engine uses.
 	to tuning.Cluster
 }
 
@@ -116,7 +117,8 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	return k.restore(ctx, cluster, left, working)
 }
 
-// restore unsets noup for the OSDs in a journal, on behalf of the object that stopped them.
+// restore unsets noup for the OSDs in a journal, on behalf of the object that stopped them. Once these OSDs are
+// up, it also releases that object's lock, unless the parameter working says that the object is still running.
 func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := Names(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {
@@ -179,8 +181,8 @@ func (k *Keeper) isAtWork(ctx context.Context, of tuning.Sweep) (bool, error) {
 	return is(benchmark, benchmark.Status.Conditions) || is(sweep, sweep.Status.Conditions), nil
 }
 
-// engine returns the tuning.Engine for the journal of a cluster. It makes a new one if monitors
-// or keys have changed.
+// engine returns the tuning.Engine for the journal of a cluster. It makes a new one for a new journal, and if
+// monitors or keys have changed.
 func (k *Keeper) engine(ctx context.Context, cluster settings.Cluster, fsid string, observer ceph.Connection, holder objectref.Ref) (*tuning.Engine, error) {
 	stopper, err := k.Rook.Connection(ctx, cluster, cluster.Identities.OSDStopper)
 	if err != nil {

@@ -124,8 +124,9 @@ func after(from, to time.Time) v1alpha1.Decimal {
 }
 
 // activeFrom returns when all placement groups became active again after noup was unset. It returns zero
-// while OSDs are down or placement groups are inactive. The result is the time of the first sample after
-// the last one with inactive placement groups, but not before the OSDs came up.
+// while OSDs are down or placement groups are inactive. The result is the time of the first sample after the
+// last one with inactive placement groups. If the OSDs came up later than that, or if no sample has inactive
+// placement groups, the result is the time at which the OSDs came up.
 func activeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	if so.Up.IsZero() {
 		return time.Time{}
@@ -163,8 +164,8 @@ func degradedSeconds(samples []quiescence.Sample, so Progress) float64 {
 }
 
 // clockLag is how much later than planned a client's time series may begin, because an engine connects
-// before it measures. Windows begin earlier by this time. So the first second of an outage, which is the
-// worst, never counts for the preceding window.
+// before it measures. Each boundary between two windows is placed this much earlier. So the first second
+// of an outage, which is the worst, never counts for the preceding window.
 const clockLag = 2 * time.Second
 
 // windows divides the clients' time series at the moments of the outage.

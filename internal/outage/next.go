@@ -163,8 +163,8 @@ func (p Plan) failureOfOutage(so Progress, look Look, now time.Time) string {
 		return "an OSD came up before the outage was over: something may have unset its flag noup"
 	case p.Backfill && so.Out.IsZero() && !now.Before(so.Stop.Add(p.Duration)):
 		// Ceph waits longer than mon_osd_down_out_interval for OSDs that were down before
-		// (mon_osd_adjust_down_out_interval). It waits forever if they are all OSDs of a large CRUSH
-		// bucket.
+		// (mon_osd_adjust_down_out_interval). While all OSDs of a rack or larger CRUSH bucket are down
+		// (mon_osd_down_out_subtree_limit), Ceph does not mark them out at all.
 		return "Ceph did not mark all of the OSDs out during the outage, so it moved no data: make the outage longer, " +
 			"or check mon_osd_down_out_subtree_limit"
 	}

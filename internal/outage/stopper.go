@@ -47,7 +47,7 @@ func (o Operator) journals(observer ceph.Connection) *tuning.Mirrored {
 type Session struct {
 	State
 
-	// engine sets and unsets noup, and keeps the journal. connected has the connections that engine
+	// engine sets and unsets noup, and keeps the journal. connected has the connections that the engine
 	// uses.
 	engine    *tuning.Engine
 	connected tuning.Cluster
@@ -173,7 +173,7 @@ func (s Stopper) markDown(ctx context.Context, p Plan) error {
 	return s.Ceph.MarkOSDsDown(ctx, s.connected.Tuner, fence, p.OSDs)
 }
 
-// UnsetNoup ends the outage, so that the OSDs come back while the phase continues. If noup cannot
+// UnsetNoup ends the outage, so that the OSDs come back. Normally, the phase continues meanwhile. If noup cannot
 // be unset yet, the caller repeats the call after the returned time. The parameter abort is the reason why
 // the run must not continue; "" if it may.
 func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again time.Duration, err error) {
@@ -216,7 +216,7 @@ func (s Stopper) RestoreForeign(ctx context.Context, newHolder, hasBenchmark boo
 	})
 }
 
-// restoreExcept brings back the OSDs of a journal, unless leave returns true for the journal.
+// restoreExcept brings back the OSDs of a journal, unless the function leave returns true for the journal.
 func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*tuning.Journal) bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, newHolder && s.Cluster.Identities.OSDStopper != "")
 	if err != nil || left == nil || leave(left) {
@@ -229,8 +229,8 @@ func (s Stopper) restoreExcept(ctx context.Context, newHolder bool, leave func(*
 }
 
 // endsItself reports whether this process has already unset noup for an outage of the same holder, so that the
-// session only waits until the OSDs are up. A done journal of another process or holder does not count: it is
-// restored again, because its OSDs may still be down.
+// session only waits until the OSDs are up. A done journal, for whose OSDs noup was unset, does not count if it
+// is from another process or holder: it is restored again, because its OSDs may still be down.
 func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
@@ -245,8 +245,8 @@ func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, e
 	return s.restore(ctx)
 }
 
-// left returns the journal of an outage, which may be done; nil if none exists. It reads the copy in Ceph only
-// if inCeph is set, because that starts a process.
+// left returns the journal of an outage, even if noup was already unset for all of its OSDs; nil if no journal
+// exists. It reads the copy in Ceph only if inCeph is set, because that starts a process.
 func (s Stopper) left(ctx context.Context, inCeph bool) (*tuning.Journal, error) {
 	if !inCeph {
 		return s.Store.Load(ctx, s.FSID)

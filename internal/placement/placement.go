@@ -180,8 +180,8 @@ func candidates(all []ceph.OSDLocation, w Request) (map[string][]int, error) {
 	return w.domains(all, func(osd ceph.OSDLocation) bool { return osd.Up && osd.In })
 }
 
-// domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and for which the function
-// counts returns true.
+// domains returns, by failure domain, the OSDs that the pools' CRUSH rule can use and that satisfy the
+// condition in the parameter called counts.
 func (w Request) domains(all []ceph.OSDLocation, counts func(ceph.OSDLocation) bool) (map[string][]int, error) {
 	domains := map[string][]int{}
 	nowhere := 0
@@ -280,8 +280,9 @@ func (c Chosen) Spread(pool Pool) []ceph.PGPlacement {
 	return all
 }
 
-// leastLoaded returns OSDs from different failure domains, at most as many as the parameter count. It takes
-// the domains with the least load per OSD, and from each domain the OSD with the least load.
+// leastLoaded returns OSDs from different failure domains: as many as the parameter count says, or one from
+// each domain if the domains are fewer. It takes the domains with the least load per OSD, and from
+// each of these the OSD with the least load.
 func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	var domains []string
 	members := map[string][]int{}
@@ -305,10 +306,9 @@ func (c Chosen) leastLoaded(load map[int]int, count int) []int {
 	return osds
 }
 
-// Missing returns the placements that have to be sent to Ceph. If the OSD map has no placement of a
-// placement group, the parameter sent decides. It has the placements that this process has sent, by ID of
-// the placement group. The map is not enough, because Ceph drops a placement that equals CRUSH's own
-// choice.
+// Missing returns the placements that have to be sent to Ceph. If the OSD map has no placement of a placement
+// group, Missing uses the one that this process has sent. The parameter called sent has these, by ID of the
+// placement group. The OSD map is not enough, because Ceph drops a placement that equals CRUSH's own choice.
 func Missing(pool ceph.Pool, wanted []ceph.PGPlacement, m *ceph.OSDMap, sent map[string][]int) []ceph.PGPlacement {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p ceph.PGPlacement) bool {
 		id := p.ID(pool.ID)

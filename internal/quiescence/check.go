@@ -190,7 +190,7 @@ func osdsOut(in input) *Obstacle {
 	return waits("OSDsOut", "%d of %d OSDs are out; bring them back, purge them, or name OSD_DOWN in quiescence.allowedWarnings", out, in.Status.OSDs)
 }
 
-// ioStopped reports the flags that stopping selects. A spec cannot allow them.
+// ioStopped reports the flags that the function stopping returns. A spec cannot allow them.
 func ioStopped(in input) *Obstacle {
 	flags := stopping(in.OSDMap.Flags)
 	if len(flags) == 0 {

@@ -286,8 +286,8 @@ func osdsChanged(previous *Sample, status *ceph.Status) string {
 		was.UpOSDs, was.InOSDs, was.OSDs, status.UpOSDs, status.InOSDs, status.OSDs)
 }
 
-// gap returns the first gap that exceeds MaxGap: between two samples, or between a sample and the start or the
-// end of the phase. It returns nil without such a gap.
+// gap returns the first gap that exceeds MaxGap: between two samples, between a sample and the start or the end
+// of the phase, or between start and end if no samples exist. It returns nil without such a gap.
 func (o Observation) gap() *tally {
 	last := o.Start
 	times := make([]time.Time, 0, len(o.Samples)+1)

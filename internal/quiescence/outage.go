@@ -66,8 +66,9 @@ func (d *Outage) warnings(at time.Time) []string {
 	return OutageWarnings()
 }
 
-// remainder returns the disturbances that the outage does not explain. An unexplained change of OSDs aborts
-// the run, because another copy of the same data may be lost.
+// remainder returns the disturbances that the outage does not explain. If more OSDs are missing during the
+// outage or its recovery than the outage explains, the run is aborted, because another copy of the same data may
+// be lost.
 func (d *Outage) remainder(previous *Sample, sample Sample, all []seen) []seen {
 	at := sample.Time
 	if !d.covers(at) {

@@ -8,9 +8,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// RemovalWait is the longest time that a run waits until OSDs have removed the PGs of deleted pools. Most
-// OSDs take seconds. Slow or busy disks take minutes to hours, and a benchmark that waited for them might
-// never measure.
+// RemovalWait is the longest time that a run waits until OSDs have removed the PGs of deleted pools and of moved
+// data. Most OSDs take seconds. Slow or busy disks take minutes to hours, and a benchmark that waited for them
+// might never measure.
 const RemovalWait = 2 * time.Minute
 
 // removalCode in quiescence.allowedWarnings allows runs while OSDs remove PGs. It is not a
@@ -89,7 +89,7 @@ func (o Observation) removal(spec v1alpha1.Quiescence) *tally {
 
 // looksForRemoval returns the samples that have a count of stray PGs: the last such sample before a phase,
 // and all such samples during it. Usually, samples during a run have no count, so the last sample before
-// the run serves all of its phases. A sample during a run has a count only if the manager was restarted.
+// the run serves all of its phases. A sample during a run may have a count after the manager was restarted.
 func (o Observation) looksForRemoval() []Sample {
 	var looks []Sample
 	for _, sample := range o.Samples {

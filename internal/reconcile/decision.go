@@ -75,8 +75,8 @@ func (d *Decisions) isNews(object client.Object, decision Decision) bool {
 }
 
 // Found logs the reason that the step of the last decision has found, such as a lost lock. It logs nothing
-// if the decision has the same reason, or if this reason is the last one that Found has logged for the
-// decision. The parameter message is the text for users.
+// if the reason is empty, if the decision has the same reason, or if this reason is the last one that Found
+// has logged for the decision. The parameter message is the text for users.
 func (d *Decisions) Found(ctx context.Context, object client.Object, reason, message string) {
 	if of, is := d.finds(object, reason); is {
 		logf.FromContext(ctx).Info("Found", "object", client.ObjectKeyFromObject(object).String(),

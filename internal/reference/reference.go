@@ -42,7 +42,7 @@ type Match struct {
 	workload  Workload
 
 	runs []figure.ReferenceRun
-	// other is the first difference that excluded a valid run; "" if no valid run was excluded.
+	// other is the first result of otherWorkload that excluded a valid run; "" if no valid run was excluded.
 	other string
 	// damaged is the error about the latest run whose results cannot be read.
 	damaged error
@@ -89,8 +89,8 @@ func (m *Match) Read(cm *corev1.ConfigMap) {
 	m.Add(cm.Labels[archive.LabelSession], run)
 }
 
-// Add adds a valid run of the reference if the run's workload equals the Workload of the Match. The caller
-// adds the latest run first.
+// Add adds a valid run of the reference unless otherWorkload excludes it. It leaves out the figures of phases
+// with another digest than the Workload's. The caller adds the latest run first.
 func (m *Match) Add(session string, run *archive.Run) {
 	if run.State != v1alpha1.RunValid {
 		return
@@ -111,8 +111,9 @@ func (m *Match) Add(session string, run *archive.Run) {
 	m.runs = append(m.runs, of)
 }
 
-// otherWorkload returns the first difference between the workload of a run and the Workload of the Match; ""
-// if they are equal. It does not compare phases: Add compares their digests.
+// otherWorkload returns the first difference between the workload of a run and the Workload of the Match that
+// Workload.Ignore does not accept; "" without such a difference. If the run's environment cannot be read, it
+// returns that as the difference. It does not compare phases: Add compares their digests.
 func (m *Match) otherWorkload(run *archive.Run) string {
 	var detail quiescence.Detail
 	if err := json.Unmarshal(run.Environment, &detail); err != nil {

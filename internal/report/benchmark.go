@@ -20,7 +20,7 @@ import (
 const benchmarkMethod = `Each repetition runs all phases in order. Rates and mean latencies of all runs together are geometric means. A percentile comes from the added histograms of all runs, because percentiles cannot be averaged. Percentiles in windows of an outage are medians of the runs, because windows differ in length. LatencyMax is the longest latency of all runs. The interval is Student's 95 % interval of a typical run, on the logarithms of the runs' values; it needs three valid runs. Invalid runs are excluded. A ramp is not measured.`
 
 // Benchmark returns the report of a benchmark that has ended or is running. The argument runs has the archived
-// runs, in the order of their numbers. Without archived runs, the report uses only status.
+// runs, in the order of their numbers. Without archived runs, all figures in the report come from status.
 func Benchmark(b *v1alpha1.CephBenchmark, runs []*archive.Run) (*Document, error) {
 	yaml, err := manifest("CephBenchmark", b.ObjectMeta, b.Spec)
 	if err != nil {

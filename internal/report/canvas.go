@@ -96,7 +96,8 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
-// spanning returns a scale that spans the values, with margins at both ends.
+// spanning returns a scale that spans the values, with margins at both ends. A linear scale does not extend
+// below 0.
 func spanning(values []float64, from, to float64, log bool) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {

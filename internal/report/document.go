@@ -53,7 +53,7 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is one block of a section. At most one field is set. [Document.add] leaves out empty parts.
+// Part is one element of a section. At most one field is set. [Document.add] leaves out empty parts.
 type Part struct {
 	Text  string
 	Table *Table

@@ -24,7 +24,8 @@ func sessionPlots(sessions []*archive.SwitchedSession) []Part {
 	return parts
 }
 
-// sessionPlot returns the plot of one session; nil without the clients' courses or without a switch.
+// sessionPlot returns the plot of one session. It returns nil without the clients' courses, without a switch,
+// and for a session that is shorter than two seconds.
 func sessionPlot(s *archive.SwitchedSession) *Plot {
 	metric := v1alpha1.MetricIOPS
 	if s.Objective.Metric == v1alpha1.MetricBandwidth {
@@ -88,8 +89,9 @@ func (c *canvas) drawWindows(s *archive.SwitchedSession, x scale, top, bottom fl
 // longestSession limits the size of a plot; no session lasts this long.
 const longestSession = 6 * time.Hour
 
-// perSecond returns the operations or bytes of all clients in each second since the session began; nil for an
-// empty session. A row of a client covers about a second, and its count is spread evenly over that time.
+// perSecond returns the operations or bytes of all clients in each second since the session began. It returns
+// nil without the clients' courses, and for a session that is shorter than a second. A row of a client covers
+// about a second, and its count is spread evenly over that time.
 func perSecond(s *archive.SwitchedSession, metric v1alpha1.Metric) []float64 {
 	e := s.Evidence
 	seconds := int(min(e.Record.End, longestSession).Seconds())

@@ -53,9 +53,9 @@ func Sweep(s *v1alpha1.CephTuningSweep, runs Runs, sessions ...*archive.Switched
 	return d, nil
 }
 
-// intervals explains the intervals of the configurations. A sweep evaluates its data several times (looks),
-// also during the confirmation, and its intervals have to hold over all looks together. Only the design
-// Blocks with racing: false has a single look.
+// intervals explains the intervals of the configurations. A sweep normally evaluates its data several times
+// (looks), also during the confirmation, and its intervals have to hold over all looks together. The design
+// Blocks with racing: false has a single look in each stage.
 func intervals(s *v1alpha1.CephTuningSweep) string {
 	racing := s.Spec.Strategy.Racing
 	if racing != nil && !*racing && !sweepspec.IsInterleaved(s.Status.Plan) {
@@ -93,9 +93,9 @@ func sweepHead(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) *Document 
 }
 
 // inFigures states the objective, in its unit, of the baseline and of the best configuration or the only
-// candidate. It returns "" if either value is missing, and if the baseline is the best of several
-// configurations. The ratio of these two values differs from the verdict's ratio, which compares runs within
-// blocks, or windows within groups.
+// candidate. It returns "" if either value is missing. With several candidates, it also returns "" if the best
+// configuration is the baseline or is not known yet. The ratio of these two values differs from the verdict's
+// ratio, which compares runs within blocks, or windows within groups.
 func inFigures(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) string {
 	objective := s.Spec.Objective
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }
@@ -175,8 +175,8 @@ func better(metric v1alpha1.Metric) string {
 // percentOf formats a fraction such as 0.95 as a percentage.
 func percentOf(fraction float64) string { return strconv.FormatFloat(100*fraction, 'g', 4, 64) + "%" }
 
-// configurations returns the table of configurations. The ratio in a row differs from the ratio of the
-// figures, because it compares runs within blocks, or windows within groups.
+// configurations returns the table of configurations. The ratio in a row compares runs within blocks, or
+// windows within groups. So it differs from the ratio of the figures in the table.
 func configurations(s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry, sessions []*archive.SwitchedSession) *Table {
 	objective, runs := s.Spec.Objective, "Runs"
 	typical := func(index int32) string { return Typical(objective.Metric, index, ledger) }

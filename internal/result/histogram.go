@@ -69,7 +69,7 @@ func plainPair(data []byte) (nanoseconds, count int64, ok bool) {
 }
 
 // These constants describe fio's bins (stat.h: FIO_IO_U_PLAT_BITS and _GROUP_NR). The bins are in groups of
-// 64, and each group covers a power of two.
+// 64. Each group except the first and the last reaches from one power of two to the next.
 const (
 	groupBits = 6
 	groupBins = 1 << groupBits
@@ -112,10 +112,10 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Percentile returns the value of the first bin at which the share of operations, counted from the first bin,
-// reaches percent. That is the nearest rank, as in fio. Percentile does not interpolate, so its error is at
-// most half a bin, below 0.8 %, except in the last bin. It returns false for an empty histogram, and for a
-// percentage outside of (0, 100].
+// Percentile returns a percentile, such as the 99th for 99. It is the value of the lowest bin that, together
+// with the bins below it, holds at least the given percentage of the operations. That is the nearest rank, as
+// in fio. Percentile does not interpolate, so its error is at most half a bin, below 0.8 %, except in the last
+// bin. It returns false for an empty histogram, and for a percentage outside of (0, 100].
 func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	total := h.Count()
 	if total == 0 || !(percent > 0 && percent <= 100) {
@@ -136,8 +136,9 @@ func (h *Histogram) Percentile(percent float64) (Percentile, bool) {
 	return Percentile{}, false
 }
 
-// nearestRank returns the smallest rank that covers percent of total operations. It avoids a product of
-// floats: 99.9/100·1000 is just above 999, so rounding it up would give a rank that is one too high.
+// nearestRank returns the smallest rank that covers the given percentage of the operations, whose number is
+// the argument total. It avoids a product of floats: 99.9/100·1000 is just above 999, so rounding it up would
+// give a rank that is one too high.
 func nearestRank(percent float64, total int64) int64 {
 	const parts = 1e9 // parts of one per cent: a finer resolution than any percentile needs
 	numerator, denominator := uint64(math.Round(percent*parts)), uint64(100*parts)

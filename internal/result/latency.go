@@ -17,7 +17,7 @@ type Percentile struct {
 	// Percent is above 0 and at most 100.
 	Percent float64 `json:"percent"`
 	Seconds float64 `json:"seconds"`
-	// AtLeast says that the latency may be far above Seconds: the operation is in the last bin,
+	// AtLeast says that the latency may be far above Seconds: the percentile lies in the last bin,
 	// which has no upper end.
 	AtLeast bool `json:"atLeast,omitempty"`
 }

@@ -13,13 +13,14 @@ import (
 // counts as uneven.
 const unevenShare = 0.95
 
-// Merge combines the results of several clients that started together and had the same load.
+// Merge combines the results of several clients that started together and had the same load, or of several jobs
+// of fio in one client.
 //
 // It adds operations and bytes, combines moments without loss, and adds histograms bin by bin. Seconds is the
 // longest of the clients' times (the window), because the cluster's rate is the total over that window. Merge
 // never averages rates or percentiles. If only some results have a histogram, the merged result has no
-// histogram, but a warning. Merge omits a version and settings in which the results differ. It fails if tools
-// or formats differ, or if a sum exceeds 63 bits.
+// histogram, but a warning. Merge omits a version and settings in which the results differ. It fails without
+// results, if tools or formats differ, or if a sum exceeds 63 bits.
 //
 // The merged result does not depend on the order of the arguments, except for floating-point rounding.
 // Merging in several steps gives the same result as merging in one call. Merge does not change its arguments,
@@ -150,8 +151,8 @@ func mergeDirections(name DirectionName, a, b *Direction) (*Direction, []Warning
 	return merged, warnings, nil
 }
 
-// mergeLatencies merges the latencies of two clients. Its second result reports a loss: a client has a
-// histogram, percentiles or latencies that the merged latency lacks.
+// mergeLatencies merges the latencies of two clients, jobs or directions. Its second result reports a loss: one
+// of the two has a histogram, percentiles or latencies that the merged latency lacks.
 func mergeLatencies(a, b *Latency) (*Latency, bool, error) {
 	if a == nil || b == nil {
 		return nil, a != nil || b != nil, nil

@@ -1,10 +1,10 @@
 // Package result defines a tool-independent record of the measurements of one phase of a run.
 //
 // It follows three rules. Every quantity has its unit in its name. A quantity that a tool did not report is
-// absent (a nil pointer, a missing column, a gap in a series), never zero. Totals are stored in a form that
-// can be merged without loss: operations, bytes, moments and histograms. Rates and percentiles are computed
-// from these on demand. Two exceptions: a [Series] has rates, and a [Latency] without a histogram has the
-// tool's own percentiles.
+// absent (a nil pointer, a missing column, a gap in a series), never zero, except in [Done]. Totals are stored
+// in a form that can be merged without loss: operations, bytes, moments and histograms. Rates and percentiles
+// are computed from these on demand. Two exceptions: a [Series] has rates, and a [Latency] without a histogram
+// has the tool's own percentiles.
 package result
 
 import "slices"
@@ -43,8 +43,8 @@ type Result struct {
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
 
-	// Warnings are facts that a reader of the numbers has to know. In a merged result, they are sorted by
-	// code, message and line.
+	// Warnings are facts that a reader of the numbers has to know. In the merged result of several clients,
+	// they are sorted by code, message and line.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -68,10 +68,12 @@ type Direction struct {
 	// Bytes is the number of bytes that the operations moved.
 	Bytes int64 `json:"bytes"`
 	// Seconds is the duration of the I/O. For several clients, it is the window: the time from their common
-	// start to the end of the last client.
+	// start to the end of the last client. For one client that runs several jobs of fio, the same holds for
+	// the jobs.
 	Seconds float64 `json:"seconds"`
-	// ShortestSeconds is the time of the client that finished first. For one client it equals
-	// Seconds. If it is far below Seconds, the window ends with less load than requested.
+	// ShortestSeconds is the time of the client, or of the job of fio, that finished first. For one client
+	// with one job it equals Seconds. If it is far below Seconds, the window ends with less load than
+	// requested.
 	ShortestSeconds float64 `json:"shortestSeconds"`
 
 	// Latency is the time for which a client waits: from before the submission of an operation to
@@ -109,8 +111,9 @@ const (
 	WarnSnapshots WarningCode = "Snapshots"
 	// WarnSeriesDropped says that a time series, a part of it, or the latency windows could not be kept.
 	WarnSeriesDropped WarningCode = "SeriesDropped"
-	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles that a
-	// client's result has. Percentiles cannot be merged, and not every client has a histogram.
+	// WarnHistogramDropped says that a merged result lacks latencies, a histogram or percentiles that the
+	// result of a client or of a job of fio has. Percentiles cannot be merged, and not every client or job has
+	// a histogram.
 	WarnHistogramDropped WarningCode = "HistogramDropped"
 	// WarnHistogramCount says that a histogram and its moments count different numbers of
 	// operations.
@@ -118,7 +121,7 @@ const (
 	// WarnRampIncluded says that a mean latency covers the whole phase including the ramp, because
 	// the tool reported no mean without the ramp.
 	WarnRampIncluded WarningCode = "RampIncluded"
-	// WarnUnevenClients says that some clients ended long before the last client.
+	// WarnUnevenClients says that some clients, or some jobs of fio in one client, ended long before the last.
 	WarnUnevenClients WarningCode = "UnevenClients"
 )
 

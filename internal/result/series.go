@@ -148,8 +148,8 @@ func (s *Series) gather(from *Series, first int, second float64) {
 	}
 }
 
-// matchSeconds calls visit for each second that both aligned series have, with the second's index in a and in
-// b.
+// matchSeconds calls visit for each second that both aligned series have. The arguments i and j of visit are
+// the indexes of that second in the two series.
 func matchSeconds(a, b *Series, visit func(i, j int)) {
 	for i, j := 0, 0; i < a.Len() && j < b.Len(); {
 		switch {
@@ -164,9 +164,10 @@ func matchSeconds(a, b *Series, visit func(i, j int)) {
 	}
 }
 
-// AddSeries adds the rates of two clients that started together, second by second, and weights their
-// latencies by operations. The sum has the complete seconds and the columns that both series have; nil
-// without a common second or column.
+// AddSeries adds the rates of two clients, jobs or directions that started together, second by second, and
+// weights their latencies by operations. The sum has the complete seconds and the columns that both series
+// have, but no latencies if a series lacks operations. AddSeries returns nil without a common second or
+// column.
 func AddSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil
@@ -199,7 +200,7 @@ func AddSeries(a, b *Series) *Series {
 
 // JoinSeries combines the columns of two series of one client, such as fio's logs of bandwidth and of
 // operations. The result has the seconds that both series have; nil without a common second. A column that
-// both series have comes from a.
+// both series have comes from the first argument.
 func JoinSeries(a, b *Series) *Series {
 	if a == nil || b == nil {
 		return nil

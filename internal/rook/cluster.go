@@ -44,8 +44,9 @@ type ClusterInfo struct {
 
 // Network is the part of a CephCluster's network spec that clients need.
 type Network struct {
-	// Multus reports whether the daemons have an additional network. PublicSelector names that network if
-	// it is the public network.
+	// Multus reports whether the daemons have additional networks, through the Kubernetes plugin Multus.
+	// PublicSelector names the network among them that is Ceph's public network; empty if that is not among
+	// them.
 	Multus         bool
 	PublicSelector string
 	// RequireMsgr2, Encryption and Compression are requirements for connections.

@@ -180,8 +180,8 @@ func (c *Connections) MonCaps(ctx context.Context, cluster settings.Cluster, cli
 	return identity.Spec.Caps.Mon, nil
 }
 
-// word returns a value of a Secret without surrounding spaces. A value with a space inside
-// would break its line in a file, so it counts as missing.
+// word returns a value of a Secret without surrounding spaces. A value with a space or a control character
+// inside would break its line in a file, so it counts as missing.
 func word(value []byte) string {
 	text := strings.TrimSpace(string(value))
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {

@@ -35,7 +35,8 @@ func (c *capture) Write(p []byte) (int, error) {
 	room := min(c.half-len(c.head), len(p))
 	c.head = append(c.head, p[:room]...)
 	c.tail = append(c.tail, p[room:]...)
-	// The tail is trimmed only when it has twice its final length, so that each byte is moved at most once.
+	// The tail is trimmed only when it has twice its final length, so that Write moves each kept byte at most
+	// once.
 	if len(c.tail) >= 2*c.half {
 		c.left += int64(c.trim(c.half))
 	}

@@ -27,8 +27,9 @@ const (
 	maxSeconds       = 6 * 3600 // rows of a task
 	maxSecondsAnswer = 1000     // rows of an answer
 	// maxBins is the maximum number of histogram bins in those rows of a task that the manager has not yet
-	// confirmed by a request for later rows. A bin takes 16 bytes. The maximum is enough for an hour with 290
-	// bins a second. Rows beyond the maximum have no histograms.
+	// confirmed as received. Each call of Client.Course confirms the rows before the first row that it
+	// requests. A bin takes 16 bytes. The maximum is enough for an hour with 290 bins a second. Rows beyond
+	// the maximum have no histograms.
 	maxBins       = 1 << 20
 	maxBinsAnswer = 1 << 16
 )

@@ -40,8 +40,8 @@ func deriveSecrets(key []byte) (*secrets, error) {
 	return &secrets{token: hex.EncodeToString(token), private: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// serverTLS returns a configuration with a self-signed certificate. The manager recognises the certificate by
-// its public key, because the manager derives the same key.
+// serverTLS returns a TLS configuration with a self-signed certificate. The manager recognises the
+// certificate by its public key, because the manager derives the same key.
 func (s *secrets) serverTLS() (*tls.Config, error) {
 	now := time.Now()
 	template := &x509.Certificate{
@@ -64,8 +64,8 @@ func (s *secrets) serverTLS() (*tls.Config, error) {
 // errWrongKey says that the server does not have the key of the session.
 var errWrongKey = errors.New("the other end is not the runner of this session: its certificate has another key")
 
-// clientTLS returns a configuration that accepts only a certificate with the key derived from the session's
-// key. Issuer, name and expiry do not matter.
+// clientTLS returns a TLS configuration that accepts only a certificate with the key derived from the
+// session's key. Issuer, name and expiry do not matter.
 func (s *secrets) clientTLS() *tls.Config {
 	want, _ := s.private.Public().(ed25519.PublicKey)
 	return &tls.Config{

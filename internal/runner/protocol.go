@@ -38,8 +38,8 @@ type Started struct {
 // Client talks to the runner of one pod. It is safe for concurrent use.
 type Client interface {
 	// Snapshot returns the state of all tasks when its version is greater than the parameter after. If the
-	// version does not become greater within the time wait, Snapshot returns the state as it is. It waits for
-	// 30 s at most.
+	// version does not become greater within the duration that the parameter wait gives, Snapshot returns the
+	// state as it is. It waits for 30 s at most.
 	Snapshot(ctx context.Context, after int64, wait time.Duration) (Snapshot, error)
 	// Put sends a task. Sending the same task again does nothing. It is an error if a different task has the
 	// same ID, or another task has not ended yet.

@@ -56,7 +56,7 @@ var (
 // cancelled. Otherwise the error wraps [ErrIdle], [ErrTerminated] or [ErrTasksFailed], or is another error
 // that prevents its work. Before it returns, it cancels the running task and writes that task's report into
 // the log. With Tasks, Run does not use the listener, which may be nil. Otherwise serveManager closes the
-// listener.
+// listener, but an error from creating WorkDir leaves it open.
 func Run(ctx context.Context, o Options, listener net.Listener) error {
 	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
 		return fmt.Errorf("create the directory for working directories: %w", err)
@@ -131,10 +131,10 @@ func (s *session) untilIdle(ctx context.Context, limit time.Duration) <-chan str
 	return idle
 }
 
-// workStandalone executes tasks one after another. After a failed measurement, it continues with the next
-// task. After a failed preparation, it skips the following tasks, because their data would not be as
-// expected. It also skips them when ctx is done. It does not skip tasks marked Always. If a task is invalid,
-// it executes no task.
+// workStandalone executes tasks one after another. If a task with a measurement fails, even in its steps,
+// workStandalone continues with the next task. If a task without a measurement fails, it skips the following
+// tasks, because their data would not be as expected. It also skips them when ctx is done. It does not skip
+// tasks marked Always. If a task is invalid, it executes no task.
 func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 	for _, t := range tasks {
 		if err := validate(&t, s.programs); err != nil {

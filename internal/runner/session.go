@@ -211,8 +211,8 @@ func (s *session) report(id string) ([]byte, *Error) {
 	return e.report, nil
 }
 
-// snapshot returns the current state. It first waits until the version is greater than the parameter after,
-// but only for the time wait, and only until ctx is done.
+// snapshot returns the current state. It first waits until the version is greater than the parameter after.
+// It stops waiting after the duration that the parameter wait gives, or when ctx is done.
 func (s *session) snapshot(ctx context.Context, after int64, wait time.Duration) Snapshot {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/cephtune/cephtune/internal/rook"
 )
 
-// Final returns the outcome for an error that ends the benchmark. Such an error says that the pool can
-// never be placed as requested, or that it is gone although earlier runs have used it. Final returns false
+// Final returns the outcome for an error that ends the benchmark. Such an error says that the pool cannot
+// be placed as requested, or that it is gone although earlier runs have used it. Final returns false
 // for other errors and for nil.
 func Final(err error) (kstatus.Outcome, bool) {
 	if problem, is := errors.AsType[*placement.Error](err); is {

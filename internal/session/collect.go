@@ -11,8 +11,8 @@ import (
 
 // Client has the work of one client, second by second.
 type Client struct {
-	// Seconds has the client's rows. Rows that began before the end of the latest window have no histograms:
-	// [Evidence.Latencies] has the histograms of the windows.
+	// Seconds has the client's rows. Rows that may have begun before the end of the latest window have no
+	// histograms: [Evidence.Latencies] has the histograms of the windows.
 	Seconds []result.Second `json:"seconds"`
 	// Offset is the client's time, since its engine started, minus the operator's time, since the session
 	// began. Error is the maximum error of Offset.
@@ -33,7 +33,7 @@ type Collector struct {
 // gathered has the rows of one client. A row keeps its histograms until Evidence has added them up.
 type gathered struct {
 	seconds   []result.Second // all rows so far
-	plain     int             // number of rows at the beginning whose histograms were dropped
+	plain     int             // number of the oldest rows, whose histograms were dropped
 	notBefore time.Time       // notBefore and notAfter bound the start of the client's engine
 	notAfter  time.Time
 	lost      error

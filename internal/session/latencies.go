@@ -8,7 +8,8 @@ import (
 )
 
 // Latencies has the histograms of one window, over all clients: of its first half, and of its second half.
-// Middle has rows that cross the middle of the window and so belong to neither half.
+// Middle has rows that may cross the middle of the window, as far as the clocks are known. They belong to
+// neither half.
 type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`
@@ -26,7 +27,7 @@ type Histograms struct {
 
 var errNoHistogram = errors.New("a client gave no histogram of latencies")
 
-// latencies adds up the histograms of a window's rows. pieces are the whole window and its halves.
+// latencies adds up the histograms of a window's rows. The parameter pieces has the whole window and its halves.
 func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error) {
 	for client, c := range e.Clients {
 		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]

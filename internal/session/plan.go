@@ -28,7 +28,8 @@ type Plan struct {
 // become longer after carry-over.
 const DefaultWindow = 10 * time.Second
 
-// spareOfEach is the minimum number of spare groups in a session. Spare groups replace void groups.
+// spareOfEach is the minimum number of spare groups in a session without dwells. Spare groups replace void
+// groups.
 const spareOfEach = 2
 
 // Quick returns the plan of a session in quick mode, whose last look is at lastLook pairs. Its spare groups
@@ -108,8 +109,8 @@ func (p Plan) WindowsOfSwitch() int {
 	return 1
 }
 
-// windows returns the switches and the timing from which windows are cut. It omits the first half of a
-// dwell, in which the setting takes effect.
+// windows returns the switches and the timing from which windows are cut. It omits the first half of each
+// dwell, in which the setting takes effect, and returns each window of the second half as a switch of its own.
 func (p Plan) windows(switches []switchback.Switch) ([]switchback.Switch, switchback.Timing) {
 	if !p.Dwells {
 		return switches, p.Timing

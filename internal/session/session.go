@@ -15,8 +15,9 @@ import (
 // Cluster is a cluster whose settings are switched. The number of a setting is an index; 0 is the baseline.
 type Cluster interface {
 	// Switch checks that Ceph has the previous setting, whose number is the parameter from. It then applies
-	// the next setting, whose number is the parameter to. It returns the times at which the command was sent
-	// and at which Ceph answered. Switch sets its own deadline. Run does not switch again after an error.
+	// the next setting, whose number is the parameter to. If both numbers are equal, it only checks. It returns
+	// the times before its first command to Ceph and after Ceph's last answer. Switch sets its own deadline.
+	// Run does not switch again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
 	// Proven reports whether the OSDs report that they run with a setting.
 	Proven(ctx context.Context, setting int) (bool, error)

@@ -19,8 +19,8 @@ const (
 )
 
 // Load reads the operator config at path, sets defaults, and validates all fields except the tolerations of
-// pods. A validation error names each invalid field and, except for duplicates, says what to write there or
-// to remove.
+// pods and the allowed values of options. A validation error names each invalid field and, except for
+// duplicates, says what to write there, or that it has to be removed.
 func Load(path string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func parse(text []byte) (*Settings, error) {
 	return s, nil
 }
 
-// fill sets defaults in empty fields.
+// fill sets the defaults that the comments of the fields describe.
 func (s *Settings) fill() {
 	for i := range s.Clusters {
 		ids := &s.Clusters[i].Identities

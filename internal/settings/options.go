@@ -33,7 +33,7 @@ type Risk string
 const (
 	// RiskLow marks options that are allowed by default.
 	RiskLow Risk = "Low"
-	// RiskMedium marks options that have to be listed.
+	// RiskMedium marks options that the administrator has to list in Cluster.Options.
 	RiskMedium Risk = "Medium"
 	// RiskRestart marks options that OSDs read only when they start. The administrator has to list them.
 	RiskRestart Risk = "Restart"

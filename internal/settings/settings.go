@@ -29,8 +29,9 @@ type Cluster struct {
 	Name      string `json:"name"`
 	// ExistingPools are the existing pools that may be targets.
 	ExistingPools []string `json:"existingPools,omitempty"`
-	// Options are the options that sweeps may vary. They require Identities.Tuner. If Identities.Tuner is set
-	// and this field is missing, DefaultOptions apply; an empty list allows no option.
+	// Options are the options that sweeps may vary, apart from options of scratch pools, which need no entry.
+	// The entries require Identities.Tuner. If Identities.Tuner is set and this field is missing,
+	// DefaultOptions apply; an empty list allows no option.
 	Options []Option `json:"options,omitempty"`
 	// RestartOSDs allows sweeps to restart OSDs, one after another, for options that OSDs
 	// read only when they start. The manager then needs the right to delete the OSDs' pods.
@@ -61,8 +62,8 @@ type Identities struct {
 	CacheDropper string `json:"cacheDropper,omitempty"`
 	// Tuner changes the Ceph settings that Options lists. For sweeps, it also turns off autoscalers, the
 	// balancer and scrubs, and switches options of scratch pools. With PlacePGs, it moves PGs of scratch
-	// pools. If empty, the operator refuses sweeps over settings outside scratch pools, and sweeps that pause
-	// scrubs.
+	// pools. If empty, the operator refuses sweeps over settings outside scratch pools, sweeps that pause
+	// scrubs, and sweeps that switch options of scratch pools under a load.
 	Tuner string `json:"tuner,omitempty"`
 	// OSDStopper marks OSDs down and keeps them down. The default is cephtune-osd-stopper if
 	// StopOSDs is true. Keep it set while an OSD may be down, because the same key brings the

@@ -51,7 +51,8 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	return append(problems, c.Identities.validate(at.Child("identities"))...)
 }
 
-// options checks the entries of Options as far as possible without Ceph.
+// options checks the entries of Options without asking Ceph. It does not check the entries' Values, and does
+// not compare Min with Max.
 func options(at *field.Path, c Cluster) field.ErrorList {
 	var problems field.ErrorList
 	for i, option := range c.Options {
@@ -139,9 +140,9 @@ func pools(at *field.Path, names []string) field.ErrorList {
 	return problems
 }
 
-// validate rejects an identity in two roles, because its key would have the rights of both. Above all, the
-// key of IO must have no other rights: everyone who may create pods in a benchmark namespace can use that
-// key.
+// validate checks the names of the identities. It also rejects an identity in two roles, because its key would
+// have the rights of both. Above all, the key of IO must have no other rights: everyone who may create pods in
+// a benchmark namespace can use that key.
 func (ids Identities) validate(at *field.Path) field.ErrorList {
 	var problems field.ErrorList
 	problems = append(problems, identity(at.Child("observer"), ids.Observer)...)
@@ -222,7 +223,8 @@ func image(at *field.Path, reference string, needed bool) field.ErrorList {
 	return nil
 }
 
-// ours rejects the labels and annotations that cephtune sets on pods itself.
+// ours rejects the labels and annotations that cephtune sets on pods itself, and all others with the prefix
+// cephtune.dev/.
 func ours(at *field.Path, pairs map[string]string) field.ErrorList {
 	var problems field.ErrorList
 	for _, key := range sets.List(sets.KeySet(pairs)) {

@@ -93,7 +93,8 @@ type Contrast struct {
 	// deviations of both sides. NewDayLogRatio computes it from StdErr.
 	StdDev float64
 	// StdErr is the standard error of LogRatio. It is 0 if noise cannot be estimated. It is also 0 if the
-	// log-ratios of all blocks are identical or, without pairs, if all runs of each side are identical.
+	// log-ratios of all blocks are identical or, without pairs, if all runs of each side are identical. On the
+	// side of the earlier days, identical means of the days suffice.
 	StdErr float64
 	DF     float64 // degrees of freedom; 0 means that noise cannot be estimated
 	Runs   int     // number of pairs; without pairs, the smaller number of runs (or earlier days) of the two sides

@@ -18,8 +18,8 @@ type Drift struct {
 // While the noise is unknown, pass +Inf: then no block is rejected.
 //
 // Without the second bound, at 5% noise and a minimum effect of 10%, the check would reject half of all
-// steady blocks. Those are blocks with an unusual baseline, so the comparison with the baseline would be
-// biased.
+// steady blocks. The rejected blocks would be those with an unusual baseline, so the comparison with the baseline
+// would be biased.
 //
 // For a control that has no finite logarithm, the error is a *ValueError. For an invalid margin or noise, it
 // wraps ErrParameter.

@@ -86,8 +86,8 @@ func (q Question) detectable(runs int) float64 {
 }
 
 // SmallestProvableRatio returns the smallest true effect, as a ratio, for which the given number of blocks
-// probably leads to the verdict Superior. The probability is at least 80 %. The ratio is above 1 if higher is
-// better, and below 1 if lower is better.
+// probably leads to the verdict Superior on a single candidate. The probability is at least 80 %. The ratio is
+// above 1 if higher is better, and below 1 if lower is better.
 //
 // The noise is the run-to-run variation of ln(value). A block's log-ratio has √2 times this noise, or less if
 // the baseline is interpolated between controls. The function assumes √2 times.

@@ -10,8 +10,8 @@ import (
 // only the reasons. It counts missing runs in repeats, like [MoreRuns].
 func (a Assessment) Sentence() string { return a.SentenceFor(Effort{}) }
 
-// SentenceFor is like Sentence, but converts missing repeats to runs and time. It gets the cost of one more
-// repeat.
+// SentenceFor is like Sentence, but converts missing repeats to runs and time. The parameter each is the cost of
+// one more repeat.
 func (a Assessment) SentenceFor(each Effort) string {
 	if a.Verdict == Invalid {
 		return fmt.Sprintf("%s: no verdict, because %s.", a.Name, join(a.Reasons))

@@ -45,7 +45,7 @@ func (r Row) Sentence() string {
 // ControlHistory describes the drift of the cluster during the sweep, as the baseline's runs show it.
 type ControlHistory struct {
 	Drift          float64 // ln(baseline in the last accepted block ÷ baseline in the first)
-	RejectedBlocks int     // number of blocks rejected for drift, or because a run of the baseline is missing
+	RejectedBlocks int     // number of attempts at blocks that were rejected for drift, or because a run of the baseline is missing
 }
 
 // Standing is the table of configurations with their results.

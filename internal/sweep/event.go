@@ -14,9 +14,9 @@ const (
 	RunMissing          EventCode = "RunMissing"          // an invalid run is not made again; Outcome is that of the last try
 	CandidateWithdrawn  EventCode = "CandidateWithdrawn"  // its runs are invalid; Outcome says why
 	BlockInterrupted    EventCode = "BlockInterrupted"    // the block's runs are discarded; the block starts again, or the sweep ends
-	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first control), Limit the maximum of |Value|; the block is measured again, or the sweep ends
+	BlockRejected       EventCode = "BlockRejected"       // Value is ln(last/first baseline run), Limit the maximum of |Value|; the block is measured again, or the sweep ends
 	BlockLostControl    EventCode = "BlockLostControl"    // a needed baseline run is invalid; the block is measured again, or the sweep ends
-	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if Count is above 1, Value is ln(last/first control)
+	BlockAccepted       EventCode = "BlockAccepted"       // Count is the number of baseline runs; if Count is above 1, Value is ln(last/first baseline run)
 	CandidateDecided    EventCode = "CandidateDecided"    // it left the race, because its verdict is known
 	CandidateBeaten     EventCode = "CandidateBeaten"     // it left the race; Value is its gain minus the leader's gain, in logs
 	ConstraintBroken    EventCode = "ConstraintBroken"    // it left the race, because it cannot win

@@ -43,7 +43,7 @@ type Run struct {
 	// Values are the objective, then the constraints in their order, to six significant digits. An invalid
 	// run has no values.
 	Values  []float64 `json:"v,omitempty"`
-	Seconds int       `json:"t,omitempty"` // since the previous entry or the start of the sweep, except time of waiting
+	Seconds int       `json:"t,omitempty"` // from the change of settings to this entry; earlier waits do not count. Less if the manager was restarted in between
 	MiB     int64     `json:"w,omitempty"` // written by the run
 }
 

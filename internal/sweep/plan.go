@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the version of the planner. It changes when a ledger could lead to another decision than before.
-// New refuses plans of other versions, so a sweep in progress ends after such an upgrade.
+// New refuses plans of other versions, so a sweep in progress ends if an upgrade of cephtune changes Version.
 const Version = 4
 
 const (

@@ -42,7 +42,7 @@ type replay struct {
 
 // faulty counts the invalid runs of a configuration, and the missed blocks of a candidate.
 type faulty struct {
-	missed map[int]bool    // blocks in which the candidate has no valid run; a repeated block counts once
+	missed map[int]bool    // blocks with an attempt in which the candidate has no valid run; a block counts once
 	runs   map[Outcome]int // number of invalid runs, including those that were repeated
 }
 
@@ -126,7 +126,8 @@ func (r *replay) end(why StopCode) error {
 //
 // invalidRun decides a withdrawal before it checks the limit of failed runs, and failures of a withdrawn
 // candidate do not count. So the failures of a single candidate end the sweep only if the limit is below
-// three, or if the candidate fails again in further attempts at the same block.
+// three, or if they exceed the limit before the candidate has missed two blocks. That happens if its repeats
+// are valid, or if it fails again in further attempts at the same block.
 func (r *replay) invalidRun(slot Slot, outcome Outcome) error {
 	c := slot.Configuration
 	name, of := r.configurations[c].Name, r.faulty[c]

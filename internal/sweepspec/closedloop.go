@@ -9,9 +9,9 @@ import (
 	"github.com/cephtune/cephtune/internal/figure"
 )
 
-// ClosedLoop lists the latency percentiles that a sweep compares in phases without an offered rate, the
-// objective's first. Such a percentile improves whenever fewer operations are in flight, so it may favour a
-// slower configuration.
+// ClosedLoop lists the latency percentiles that a sweep compares in phases without an offered rate. A phase in
+// which one job has no offered rate is such a phase too. The objective's percentile comes first. Such a
+// percentile improves whenever fewer operations are in flight, so it may favour a slower configuration.
 func ClosedLoop(spec *Spec) []v1alpha1.MetricReference {
 	return slices.DeleteFunc(references(spec), func(ref v1alpha1.MetricReference) bool {
 		return variesRate(spec, ref.Phase) || !figure.InClosedLoop(&spec.Template, ref)

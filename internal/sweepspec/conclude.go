@@ -57,8 +57,8 @@ func Standing(planner *sweep.Planner, ledger []Entry) (Outcome, error) {
 	return out, nil
 }
 
-// lead makes a candidate the best configuration, with its effect, and reports whether it did so. If the
-// candidate is Inferior, the baseline becomes the best configuration instead, without an effect.
+// lead makes a candidate the best configuration, with its effect if its ratio is known, and reports whether it
+// did so. If the candidate is Inferior, the baseline becomes the best configuration instead, without an effect.
 func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	if a.Verdict == stats.Inferior {
 		o.Best = o.Configurations[0].Name
@@ -71,7 +71,7 @@ func (o *Outcome) lead(candidate int, a stats.Assessment) bool {
 	return true
 }
 
-// Conclude returns the outcome of an ended sweep. The argument pools maps existing pools to the names of
+// Conclude returns the outcome of an ended sweep. The argument named pools maps existing pools to the names of
 // their CephBlockPools. A pool without an entry has a CephBlockPool of the same name.
 func Conclude(spec *Spec, planner *sweep.Planner, c *sweep.Conclusion, pools map[v1alpha1.PoolName]string) (Outcome, error) {
 	out := Outcome{
@@ -179,9 +179,10 @@ func interval(b stats.Bounds) (low, high v1alpha1.Decimal) {
 	return figure.Decimal(b.Low), figure.Decimal(b.High)
 }
 
-// reasonOf returns one word, usually the verdict's first reason. If the configuration left the race because it
-// broke a constraint, or was beaten before it had a verdict, the word is how it left the race. So it is if the
-// verdict has no reasons; then it may be "", because a configuration may not have left.
+// reasonOf returns one word, usually the verdict's first reason. If the configuration left the race because
+// it broke a constraint, or was beaten while its verdict was Inconclusive or Invalid, the word says how it
+// left the race. If the verdict has no reasons, the word also says how the configuration left; "" if it has
+// not left.
 func reasonOf(row sweep.Row) string {
 	a := row.Assessment
 	open := a.Verdict == stats.Inconclusive || a.Verdict == stats.Invalid

@@ -49,7 +49,8 @@ func Digest(spec *Spec) (string, error) {
 
 // Edited reports whether a spec differs from the planned one in an input of the verdict. If the plan has no
 // digest, or a digest by other rules, another version of the operator made the plan. Edited then returns
-// false. This is safe, because the operator checks each change to Ceph again.
+// false. This is safe, because the operator checks each change to Ceph again. Without a plan, Edited returns
+// false too.
 func Edited(spec *Spec, planned *v1alpha1.SweepPlan) (bool, error) {
 	if planned == nil || !strings.HasPrefix(planned.SpecDigest, digestVersion+":") {
 		return false, nil

@@ -42,8 +42,9 @@ type estimator struct {
 	spec           *Spec
 	facts          Facts
 	configurations []sweep.Configuration
-	// duration is the time for the prefill, the warming of caches and the phases of a run. bytes is the number
-	// of bytes that a run writes. Each is the maximum over the configurations.
+	// duration is the time for the prefill, the warming of caches, the ramp of the background load, and the
+	// phases of a run with the rest before each. bytes is the number of bytes that a run writes. Each is the
+	// maximum over the configurations.
 	duration time.Duration
 	bytes    int64
 	// largestPGs is the maximum number of PGs that a block of the baseline and one candidate creates, splits or
@@ -146,8 +147,9 @@ func (e *estimator) removal() time.Duration {
 	return quiescence.RemovalWithin(e.spec.Quiescence)
 }
 
-// ofTemplate returns the time that a run of a template needs for its prefill, for warming caches, and for its
-// phases with the rest before each. It also returns the number of bytes that the run writes.
+// ofTemplate returns the time that a run of a template needs for its prefill, for warming caches, for the ramp
+// of the background load, and for its phases with the rest before each. It also returns the number of bytes
+// that the run writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -214,8 +216,8 @@ func PrefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64) int64 {
 	return prefillBytes(t, datasetBytes, false)
 }
 
-// prefillBytes is like PrefillBytes. If continues is true, it leaves out the data that an earlier run of the
-// block has prefilled.
+// prefillBytes is like PrefillBytes. If the argument named continues is true, the result does not include the
+// data that an earlier run of the block has prefilled.
 func prefillBytes(t v1alpha1.BenchmarkTemplate, datasetBytes int64, continues bool) int64 {
 	var loads []engine.Load
 	for _, phase := range t.Phases {

@@ -25,7 +25,7 @@ const (
 	// maxSwitched is the maximum number of candidates in a session.
 	maxSwitched = 6
 	// sessionMargin is added to the duration of a session's load, so that the load does not end before the
-	// last window.
+	// session's last window ends.
 	sessionMargin = 2 * time.Minute
 	// assumedSessionNoise is the assumed standard deviation of an effect between sessions, as a fraction of
 	// the baseline.
@@ -168,7 +168,7 @@ func (e *estimator) startOf(t v1alpha1.BenchmarkTemplate) time.Duration {
 
 // lastLook returns the number of pairs at the last look that the budget allows to a single session. A look is
 // an evaluation after a fixed number of pairs of windows: the session may end with a verdict there. The
-// argument cost returns the cost of a session with the given number of pairs, without the restore. If the
+// function cost returns the cost of a session with the given number of pairs, without the restore. If the
 // budget allows no look, lastLook returns the number of pairs at the first look, and the plan refuses the
 // sweep.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
@@ -261,9 +261,9 @@ const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 // session.DwellTime.
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
-// costOf returns the cost of a session. The argument lasts is how long all its windows or dwells take. The
-// bytes of the result are an upper bound, because costOf also scales the bytes of the prefill, which do not
-// depend on the time.
+// costOf returns the cost of a session. The argument named lasts is the total duration of its windows or
+// dwells. The bytes of the result are an upper bound, because costOf also scales the bytes of the prefill,
+// which do not depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {

@@ -65,9 +65,9 @@ func Runs(ledger []Entry) []sweep.Run {
 	return runs
 }
 
-// Interrupt returns an entry that discards the runs of the current block. A sweep needs this entry when it
-// continues after a suspension or a restore, since the pause separates later runs of the block from earlier
-// ones. Interrupt returns false if the block has no run yet, or if the sweep has ended.
+// Interrupt returns an entry that discards the runs of the current attempt at a block. A sweep needs this entry
+// when it continues after a suspension or a restore, since the pause separates later runs of the block from
+// earlier ones. Interrupt returns false if the attempt has no run yet, or if the sweep has ended.
 func Interrupt(next sweep.Decision) (Entry, bool) {
 	if next.Action != sweep.RunSlot || next.Slot.Position == 0 && next.Slot.Repeat == 0 {
 		return Entry{}, false
@@ -77,8 +77,8 @@ func Interrupt(next sweep.Decision) (Entry, bool) {
 
 // WriteLedger encodes the ledger for status. If an attempt at a block does not count, WriteLedger marks the
 // valid runs of this attempt. They are Discarded if the attempt was interrupted, or if the sweep ended before
-// the attempt was complete. Otherwise, they are Drifted. The argument now is the planner's decision after these
-// entries.
+// the attempt was complete. Otherwise, they are Drifted. The argument named now is the planner's decision after
+// these entries.
 func WriteLedger(ledger []Entry, now sweep.Decision) []v1alpha1.SweepRun {
 	type attempt struct{ block, attempt int }
 	discarded := map[attempt]bool{}

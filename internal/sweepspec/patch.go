@@ -27,8 +27,8 @@ const (
 // configuration needs, and the notes for which status has room. Options of a scratch pool become a patch
 // without an object's name, for the production pool that serves such a load.
 //
-// The argument pools maps existing pools to the names of their CephBlockPools. A pool without an entry has a
-// CephBlockPool of the same name.
+// The argument named pools maps existing pools to the names of their CephBlockPools. A pool without an entry
+// has a CephBlockPool of the same name.
 func Patches(spec *Spec, values map[string]cephvalue.Value, pools map[v1alpha1.PoolName]string) ([]v1alpha1.WinnerPatch, error) {
 	var drafts []*patchDraft
 	of := func(kind, name string) *patchDraft {

@@ -14,8 +14,9 @@ import (
 // the noise.
 const minGroups = 2
 
-// EnterSession returns the ledger entries of a session. The arguments summary, has and err are the results of
-// [session.Evidence.Summarize]. The second result is the reason why the session is void; "" if it is valid.
+// EnterSession returns the ledger entries of a session. The arguments named summary, has and err are the
+// results of [session.Evidence.Summarize]. The second result is the reason why the session is void; "" if it
+// is valid.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -73,7 +74,8 @@ type ReplayedSession struct {
 }
 
 // Replay recomputes the entries of sessions from their evidence, and the verdicts from these entries.
-// Interrupted sessions keep their entries in the ledger, since their evidence may look complete.
+// Interrupted sessions keep their entries of the ledger, since their evidence may look complete. So do sessions
+// without archived evidence.
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)

@@ -178,7 +178,7 @@ func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*
 	return s, nil
 }
 
-// decide judges the sessions that add has counted. It decides whether another session of windows, longer
+// decide judges the sessions counted by the method add. It decides whether another session of windows, longer
 // windows, dwells or nothing follows.
 func (s *Sessions) decide(fixed sweep.Settings) error {
 	if err := s.judge(); err != nil {
@@ -353,7 +353,7 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 // ledgerIsFull reports whether status.runs, the ledger, has no room for another session.
 func (s *Sessions) ledgerIsFull() bool { return s.lines+s.linesOfSession() > sweep.MaxLedger }
 
-// linesOfSession returns the number of lines that a valid session has in the ledger.
+// linesOfSession returns the number of lines that a valid session of windows has in the ledger.
 func (s *Sessions) linesOfSession() int {
 	return int(s.plan.Configurations) * (1 + len(s.spec.Constraints))
 }
@@ -400,10 +400,10 @@ func (s *Sessions) TimeLeft() time.Duration {
 	return lasts + time.Duration(after)*s.Expected().Time + restoreOf(s.plan)
 }
 
-// Decided reports whether a candidate needs no more windows: it breaks a constraint, or its windows have a
-// verdict. For the verdict Superior, the candidate must also be known to keep all constraints. More windows
-// would not answer the remaining questions, such as whether settings that stay applied for minutes are
-// equivalent.
+// Decided reports whether a candidate needs no more windows: it breaks a constraint, or the verdict of its
+// windows is neither Inconclusive nor Invalid. For the verdict Superior, the candidate must also be known to
+// keep all constraints. More windows would not answer the remaining questions, such as whether settings that
+// stay applied for minutes are equivalent.
 func Decided(f session.Finding) bool {
 	switch f.Windows.Verdict {
 	case stats.Inconclusive, stats.Invalid:
@@ -476,8 +476,8 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 }
 
 // Decision returns the next step as the planner would: a session, or the end. Before a session, a rehearsal
-// applies the configurations one by one without load. The argument rehearses is the configuration that the
-// rehearsal applies next.
+// applies the configurations one by one without load. The argument named rehearses is the configuration that
+// the rehearsal applies next.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -596,8 +596,9 @@ const mostSessions = 12
 const mostMissing = 1000
 
 // missing says how many more sessions a decision needs or, for a single session, how many more pairs of
-// windows. If a sweep or a session cannot have so many, missing also says how to get a decision. If no
-// number of pairs or sessions up to mostMissing would decide, it says that more windows would not decide.
+// windows. If a sweep or a session cannot have so many, the text also says how to get a decision. If no
+// number of pairs or sessions up to mostMissing would decide, it says that more windows would not decide. The
+// text always ends with the requirements of the verdict Equivalent.
 func (s *Sessions) missing(a stats.Assessment) string {
 	m, of, most, more := a.MoreRuns(), "session", fmt.Sprintf("a sweep has at most %d: try more pairs in each session", mostSessions), mostSessions-s.Valid
 	equivalent := "dwells, in which a setting stays applied for minutes"
@@ -713,7 +714,8 @@ const (
 )
 
 // whyOf returns one word: the reason why a verdict differs from the verdict of the windows, or that the
-// candidate breaks a constraint. Otherwise, it is the reason for the verdict.
+// candidate breaks a constraint. Otherwise, it is the first reason for the verdict; "" for a verdict without
+// reasons.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:

@@ -14,8 +14,8 @@ import (
 // maxSeed is the largest integer up to which all JSON readers represent integers exactly.
 const maxSeed = 1<<53 - 1
 
-// Seed returns the seed of the spec. Without one, it returns the lowest 53 bits of drawn, so that the seed is
-// at most maxSeed.
+// Seed returns the seed of the spec. Without one, it returns the lowest 53 bits of the random number drawn, so
+// that the seed is at most maxSeed.
 func Seed(spec *Spec, drawn uint64) int64 {
 	if spec.Strategy.Seed != nil {
 		return *spec.Strategy.Seed
@@ -127,9 +127,9 @@ func fraction(p v1alpha1.Percent) (float64, error) {
 	return v / 100, nil
 }
 
-// constraintOf converts a constraint, and names it after its phase, metric and, unless it is the total, its
-// direction: reads or writes. For the limit atMost, lower is better whatever the metric. For atLeast, higher is
-// better.
+// constraintOf converts a constraint, and names it after its phase and metric. If the constraint is only about
+// reads or only about writes, the name says so. For the limit atMost, lower is better whatever the metric. For
+// atLeast, higher is better.
 func constraintOf(c v1alpha1.Constraint) (stats.Constraint, error) {
 	out := stats.Constraint{Name: referenceName(c.MetricReference), Direction: directionOf(c.Metric)}
 	var err error

@@ -10,7 +10,8 @@ import (
 )
 
 // SharesPool reports whether all runs of a block may use one scratch pool, because no parameter changes the
-// pool. A pool that is confined to some OSDs may be shared too, because its OSDs are drawn once per block.
+// pool. A pool that is confined to some OSDs may be shared too, because its OSDs are drawn once for each
+// attempt at a block.
 func SharesPool(spec *Spec) bool {
 	return spec.Template.Target.ScratchPool != nil && aboutPool(spec) == ""
 }
@@ -110,8 +111,8 @@ func keepsData(option string) bool {
 	})
 }
 
-// datasets counts a client's datasets: shareable counts those that other runs can reuse, and own counts the
-// rest.
+// datasets counts a client's datasets. The result named shareable is the number of datasets that other runs can
+// reuse. The result named own is the number of the others.
 func datasets(spec *Spec) (shareable, own int) {
 	at := placeOf(spec.Template, 1<<30)
 	at.DatasetOwner = "block"

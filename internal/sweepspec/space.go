@@ -167,8 +167,8 @@ func bundlesOf(spec *Spec) []sweep.Bundle {
 	return all
 }
 
-// gridSize returns the number of combinations of values. If that number exceeds the argument most, it returns
-// most+1.
+// gridSize returns the number of combinations of values. If that number exceeds the argument named most, the
+// result is most+1.
 func gridSize(parameters []v1alpha1.Parameter, most int) int {
 	size := 1
 	for _, p := range parameters {
@@ -237,8 +237,8 @@ func hypercube(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Va
 		for i := range n {
 			columns[k][i] = i * len(p.Values) / n
 		}
-		// The random streams of blocks have a block number from 1 in their upper 32 bits, so no block uses
-		// this stream.
+		// A block's random stream has the block's number, which is at least 1, in its upper 32 bits. So no
+		// block uses this stream.
 		sweep.Shuffle(columns[k], seed, draw<<8|uint64(k))
 	}
 	var all []sweep.Bundle

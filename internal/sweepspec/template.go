@@ -21,7 +21,7 @@ import (
 const LabelSweep = "cephtune.dev/sweep"
 
 // Template returns the spec's template with a configuration's values for the load, the scratch pool and the
-// claim. Its phases are lengthFactor times as long as in the spec.
+// claim. Its phases are lengthFactor times as long as in the spec, up to the schema's maximum.
 //
 // Errors wrap ErrSpec, for example for values that the load cannot combine.
 func Template(spec *Spec, values map[string]cephvalue.Value, lengthFactor int) (v1alpha1.BenchmarkTemplate, error) {
@@ -222,7 +222,7 @@ func (c Child) Benchmark() (*v1alpha1.CephBenchmark, error) {
 // maxChildName leaves room for a suffix, because benchmarks put their names with suffixes into labels.
 const maxChildName = 52
 
-// ChildName returns the name of a run's benchmark. The argument run counts from 1 for each run ID of the
+// ChildName returns the name of a run's benchmark. The argument named run counts from 1 for each run ID of the
 // sweep. The name differs for another run ID, and for another sweep with the same name.
 func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)

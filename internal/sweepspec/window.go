@@ -12,8 +12,9 @@ import (
 // closes. Without a window, changes may start at any time, and the second result is zero.
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a window around
-// that moment is an hour shorter or longer. A time of day that the clock skips counts as the time one hour
-// after it. A time of day that comes twice counts once, as [time.Date] chooses.
+// that moment is shorter or longer, usually by an hour. A time of day that the clock skips counts as the time
+// that is later by the skipped time, usually an hour. A time of day that comes twice counts once, as
+// [time.Date] chooses.
 //
 // Errors wrap ErrSpec, for example for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
@@ -56,7 +57,8 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 }
 
 // onClock returns the moment at which the clocks of a zone show a time of day. If they skip that time, it
-// returns the moment an hour later on the clock. [time.Date] does that only east of UTC.
+// returns the moment that is later on the clock by the skipped time, usually an hour. West of UTC, [time.Date]
+// alone would return an earlier moment.
 func onClock(year int, month time.Month, day int, clock time.Time, zone *time.Location) time.Time {
 	shown := func(in *time.Location) time.Time {
 		return time.Date(year, month, day, clock.Hour(), clock.Minute(), 0, 0, in)

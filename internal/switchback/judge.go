@@ -81,7 +81,7 @@ type Finding struct {
 	Verdict    stats.Verdict
 	Claim      Claim
 	Windows    stats.Assessment // verdict of the windows alone
-	Remedy     Remedy           // set if carry-over prevented a verdict
+	Remedy     Remedy           // set if carry-over prevents a verdict
 	Contradict bool             // the dwells contradict the windows, which prevented a verdict
 }
 

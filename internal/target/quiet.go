@@ -12,7 +12,7 @@ import (
 // freshFor is the maximum age of a sample that decides whether a run may begin.
 const freshFor = 3 * clusterwatch.SampleEvery
 
-// Obstacles returns the reasons why a run may not begin now. The result known is false if the cluster
+// Obstacles returns the reasons why a run may not begin now. Its second result is false if the cluster
 // cannot be judged; the only obstacle then says why.
 func (t Target) Obstacles() (obstacles []quiescence.Obstacle, known bool) {
 	if len(t.Samples) == 0 || t.Now.Sub(t.Samples[len(t.Samples)-1].Time) > freshFor {

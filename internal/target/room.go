@@ -71,7 +71,7 @@ func (t Target) DataPool() string {
 }
 
 // Room returns how many bytes each client, and also the background load, may write in addition to the
-// datasets. The result is at least 1; 0 means that the room is unknown.
+// datasets. It returns 0 if the room is unknown, for example for a claim, and otherwise at least 1.
 func (t Target) Room(s *workload.Script) int64 {
 	if t.Survey == nil || t.DataPool() == "" {
 		return 0
@@ -165,8 +165,8 @@ func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 // writeLess is advice for a cluster without space.
 const writeLess = "Free space, or write less: use a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 
-// StoppedByRoom returns a message if a task ended because it reached its write limit, in bytes; ""
-// otherwise. The task would end so in every other run too.
+// StoppedByRoom returns a message if a task ended early and may have reached its write limit; "" otherwise.
+// The parameter limit is the write limit in bytes; 0 if unknown. The task would end so in every other run too.
 func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) string {
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || limit == 0 || !t.boundByRoom(run, failed) {
 		return ""

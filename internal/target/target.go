@@ -103,7 +103,7 @@ func (t Target) DataChunks() int {
 	return 0
 }
 
-// Overhead returns how many bytes OSDs store for one byte of a client.
+// Overhead returns how many bytes OSDs store for one byte of a client; 1 if unknown, for example for a claim.
 func (t Target) Overhead() float64 { return float64(t.copies()) / float64(max(t.DataChunks(), 1)) }
 
 // DeviceClass returns the device class to which the scratch pool is confined; "" for all.

@@ -56,7 +56,8 @@ type Failure struct {
 	Reason FailureReason `json:"reason"`
 	// Message is one sentence for the user.
 	Message string `json:"message"`
-	// Command is the command that failed.
+	// Command is the command that failed, if a command did. An ellipsis replaces the last arguments of a long
+	// command.
 	Command []string `json:"command,omitempty"`
 	// Tail holds the last lines of the command's standard output and standard error, at most 2 KiB.
 	Tail string `json:"tail,omitempty"`
@@ -82,7 +83,7 @@ type Report struct {
 	Result *result.Result `json:"result,omitempty"`
 	// Usage holds the resources that the client used during the measurement.
 	Usage Usage `json:"usage"`
-	// Output is the output of the engine, or of the step that failed. It has at most
+	// Output is the output of the engine, or of the step that failed or was cancelled. It has at most
 	// MaxOutputBytes: the middle of a long output is cut out. Output is empty if the report would otherwise
 	// exceed MaxReportBytes.
 	Output string `json:"output,omitempty"`

@@ -2,8 +2,8 @@ package teardown
 
 import "time"
 
-// Progress records the part of a teardown's progress that cannot be observed. The zero value is for a
-// session whose teardown has not begun.
+// Progress records those facts about a teardown that cannot be observed. The zero value is for a session
+// whose teardown has not begun.
 type Progress struct {
 	// done has the parts that were carried out and are complete.
 	done map[Part]bool

@@ -36,7 +36,7 @@ const (
 	PartCleanClients Part = "CleanUpByClients"
 	// PartFinish asks the runners to end.
 	PartFinish Part = "FinishClients"
-	// PartSuspend makes Kubernetes end the pods whose runner does not end.
+	// PartSuspend makes Kubernetes end the pods that have not ended.
 	PartSuspend Part = "SuspendJobs"
 	// PartLeftovers removes images and objects that clients have left in pools that outlast the session.
 	PartLeftovers Part = "RemoveLeftovers"
@@ -103,7 +103,7 @@ func Rules() []reconcile.Rule[Facts, Next] {
 		{Name: "waitForStandalone", Func: waitForStandalone},       // a standalone client removes its data by itself
 		{Name: "waitForOrphans", Func: waitForOrphans},             // pods of a deleted Job may still write
 		{Name: "finishClients", Func: finishClients},               // each runner ends, and with it its pod
-		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends the pods whose runner does not end
+		{Name: "suspendJobs", Func: suspendJobs},                   // Kubernetes ends the pods that have not ended
 		{Name: "removeLeftovers", Func: removeLeftovers},           // data that clients did not remove
 		{Name: "removeOwnScratchPool", Func: removeOwnScratchPool}, // a shared pool belongs to the sweep
 		{Name: "removeClients", Func: removeClients},               // the Job, with its pods and Secret

@@ -113,8 +113,8 @@ func parseGrant(text string) grant {
 	return g
 }
 
-// covers reports whether the grant g may allow the command of the other grant. It ignores g's constraints on
-// arguments that the other grant does not name, such as the value.
+// covers reports whether the cap g may allow the command of the cap in the argument `needed`. It ignores g's
+// constraints on arguments that the needed cap does not name, such as the value.
 func (g grant) covers(needed grant) bool {
 	if g.unclear || g.command != needed.command {
 		return g.unclear

@@ -19,8 +19,8 @@ type Ceph interface {
 }
 
 // Guard verifies that this process holds the lock of the Ceph cluster, and returns the fence to send with a
-// change. The Engine calls Guard immediately before each change. All changes of one switch share one call,
-// and so do all changes of one configuration in Try.
+// change. The Engine calls Guard immediately before each change and each write of the journal. All changes of
+// one switch share one call, and so do all changes of one configuration in Try.
 type Guard func(ctx context.Context) (ceph.Fence, error)
 
 // Cluster is a Ceph cluster whose settings an Engine changes.
@@ -38,7 +38,7 @@ type Engine struct {
 	store   Store
 	guard   Guard
 	writer  string
-	// kubernetes is the UID of the sweep's Kubernetes cluster.
+	// kubernetes is the UID of the sweep's Kubernetes cluster; "" if the Engine is for an outage.
 	kubernetes string
 
 	now     func() time.Time
@@ -63,7 +63,7 @@ type Options struct {
 	Guard Guard
 	// Writer is a name that is unique to this process.
 	Writer string
-	// Kubernetes is the UID of the sweeps' Kubernetes cluster.
+	// Kubernetes is the UID of the sweeps' Kubernetes cluster; "" if the Engine is for an outage.
 	Kubernetes string
 	Now        func() time.Time
 	// Until is the deadline for restoring the changes; zero for no deadline. The journal stores the deadline,
@@ -271,9 +271,10 @@ func (e *Engine) apply(ctx context.Context, j *Journal, changes []Change, before
 // keeps changing.
 const maxOriginals = 3
 
-// confirm reads a setting again immediately before the change. If the tuner has not changed the setting yet,
-// but another client has, confirm corrects the original value in the journal. Ceph has no compare-and-swap,
-// so a foreign change between this read and the command is lost.
+// confirm reads a setting again immediately before the change. If another client has changed the setting, and
+// the tuner has not changed it yet or has restored it, confirm corrects the original value in the journal. If
+// the tuner has changed the setting, a value that the journal does not list is a *ForeignChangeError. Ceph has
+// no compare-and-swap, so a foreign change between this read and the command is lost.
 func (e *Engine) confirm(ctx context.Context, j *Journal, change Change, untouched bool) error {
 	for range maxOriginals {
 		entry, _ := j.Entry(change.Setting)
@@ -352,9 +353,9 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 // epochOf returns the epoch for the next write of a journal: the lock's epoch, unless the journal has a
 // higher one. The guard has just verified the lock. So a higher epoch comes from another process under
 // another Lease, which was deleted or is in another Kubernetes cluster. Refusing to write would strand the
-// journal. Instead, this process's first write raises the journal's epoch by one, which supersedes later
-// writes of the other process. Further writes keep that epoch. Before the Engine writes an open journal,
-// inherit has waited until the other process's commands ended.
+// journal. Instead, this process's first write raises the journal's epoch by one, so that it counts even if
+// the other process still writes with its own epoch. Further writes keep the raised epoch. Before the Engine
+// writes an open journal, inherit has waited until the other process's commands ended.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -383,8 +384,9 @@ func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, cha
 	return e.send(ctx, fence, change.Setting, change.To)
 }
 
-// set verifies the lock and sends a value to Ceph. The argument original says that the value is the setting's
-// original in the journal, to which no bounds apply. If the key lacks the caps, the error is a *DeniedError.
+// set verifies the lock and sends a value to Ceph. The argument `original` says that the value is the
+// setting's original in the journal: no bounds apply to such a value. If the key lacks the caps, the error is
+// a *DeniedError.
 func (e *Engine) set(ctx context.Context, of Setting, to cephvalue.Value, original bool) error {
 	fence, err := e.fence(ctx)
 	if err != nil {

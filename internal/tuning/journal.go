@@ -29,8 +29,8 @@ type Journal struct {
 	FSID          string `json:"fsid"`
 	// Sweep is the sweep or benchmark for which the cluster is changed.
 	Sweep Sweep `json:"sweep"`
-	// Cluster is the UID of the Kubernetes cluster with that sweep or benchmark; "" in journals of cephtune
-	// versions that did not record it.
+	// Cluster is the UID of the Kubernetes cluster with that sweep; "" in journals of outages, and in journals
+	// of cephtune versions that did not record it.
 	Cluster string `json:"cluster,omitempty"`
 	// Epoch is the lock's epoch at the last write, or a higher one if an earlier writer held another Lease
 	// with a higher epoch. Epoch never decreases. Writer is the process whose Engine last wrote the journal;

@@ -84,7 +84,8 @@ func unlocks(of Setting, value cephvalue.Value) bool {
 		of.Option == optionOverride && strings.EqualFold(value.Text, yes)
 }
 
-// needs reports whether option is inert until the other setting unlocks it.
+// needs reports whether the setting in the argument `option` is inert until the setting in `unlocking`
+// unlocks it.
 func needs(option, unlocking Setting) bool {
 	if option.Kind != KindConfig {
 		return false
@@ -108,7 +109,8 @@ func unlockFirst[T any](all []T, unlocks func(T) bool) []T {
 
 // lockedNow returns a setting's current value, and the reason why that value could not be restored: OSDs
 // would remove it, because mClock locks the option. The reason is "" for a value that could be restored. OSDs
-// do not remove sleeps or values with a mask; for these, lockedNow returns an unset Value.
+// do not remove sleeps or values with a mask; for these, and for settings outside the central configuration,
+// lockedNow returns an unset Value.
 func (k Known) lockedNow(of Setting) (cephvalue.Value, string) {
 	now := k.Facts.central(of)
 	if of.Kind != KindConfig || of.Mask != "" || !now.Set || mClockSleeps.MatchString(of.Option) {

@@ -132,7 +132,7 @@ const (
 	everyOSD = 32
 	// someOSDs is the number of OSDs that are asked if the number of running OSDs exceeds everyOSD. Asking
 	// one OSD takes half a second. If one OSD in ten had another value, one sample in thirty would miss all
-	// such OSDs. Each run asks other OSDs.
+	// such OSDs. The sample changes from run to run.
 	someOSDs = 32
 )
 

@@ -70,7 +70,7 @@ func (e Entry) Message() string {
 func (e *Engine) Restore(ctx context.Context) (Report, error) { return e.restoreAll(ctx, false) }
 
 // RestoreOnce makes the last attempt before a person abandons the restore. It tries every setting, even one
-// that should wait for another. Unlike Restore, it continues after every error.
+// that should wait for another. Unlike Restore, it continues after every error with a setting.
 func (e *Engine) RestoreOnce(ctx context.Context) (Report, error) { return e.restoreAll(ctx, true) }
 
 func (e *Engine) restoreAll(ctx context.Context, last bool) (Report, error) {

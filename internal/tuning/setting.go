@@ -222,8 +222,8 @@ func (f Facts) central(of Setting) cephvalue.Value {
 	return cephvalue.Unset()
 }
 
-// Shadows returns the entries of the central configuration that override a setting for some OSDs: entries for
-// single OSDs, and entries with another mask.
+// Shadows returns the entries of the central configuration that may override a setting for some OSDs: entries
+// for single OSDs, and entries with another mask.
 func (f Facts) Shadows(of Setting) []ceph.ConfigEntry {
 	if of.Kind != KindConfig {
 		return nil

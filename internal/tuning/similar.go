@@ -7,8 +7,8 @@ import (
 // maxTypos is the maximum distance in bytes at which two names count as similar.
 const maxTypos = 2
 
-// similar returns the name in options that is most similar to the given name, but not equal to it; "" if no
-// name is similar.
+// similar returns the name in the list `options` that is most similar to the given name, but not equal to it;
+// "" if no name is similar.
 func similar(name string, options []settings.Option) string {
 	best, least := "", maxTypos+1
 	for _, o := range options {

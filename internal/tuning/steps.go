@@ -21,7 +21,7 @@ const (
 	StepOriginalSent Step = "OriginalSent"
 	// StepOriginalSeen: the original value was read back from Ceph.
 	StepOriginalSeen Step = "OriginalSeen"
-	// StepRestoredWritten: the journal has the outcome of a setting.
+	// StepRestoredWritten: the journal has the outcome of a setting, or of all settings that Keep closes.
 	StepRestoredWritten Step = "RestoredWritten"
 	// StepCopyRemoved: a copy of the done journal was removed. Each copy passes this step.
 	StepCopyRemoved Step = "CopyRemoved"

@@ -20,16 +20,16 @@ type Store interface {
 	Remove(ctx context.Context, last *Journal) error
 }
 
-// ErrOvertaken says that another process has written the journal since this process read it. Read the journal
+// ErrOvertaken says that the journal was written since it was read, mostly by another process. Read the journal
 // again and start over.
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
 // Follows returns an error if the new journal, in the argument next, may not replace the kept one. If the
 // kept journal is another sweep's, it has to be done. If it is the same sweep's, its revision must be lower
 // than that of the new journal, and its epoch must not be higher. A kept journal that breaks this rule comes
-// from another writer. The revision may rise by more than one, because an earlier write may not have reached
-// this store. Writing the same journal again is allowed, because the answer to the first write may have been
-// lost.
+// from another writer, or from a write of this process that reached this store but not the other. The revision
+// may rise by more than one, because an earlier write may not have reached this store. Writing the same journal
+// again is allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || kept.equal(next):
@@ -47,7 +47,8 @@ func Follows(next, kept *Journal) error {
 
 // Outlives returns an error if the kept journal may not be removed. A done journal may be removed. An open
 // journal may be removed if the argument last is a done journal of the same sweep, with at least the open
-// journal's epoch and revision. Such an open journal remains if a process died before it updated every copy.
+// journal's epoch and revision. Such an open journal remains if a process died, or a write failed, before
+// every copy was updated.
 func Outlives(last, kept *Journal) error {
 	switch {
 	case kept.Done():

@@ -78,8 +78,9 @@ func requests(configurations [][]Change) []request {
 	return all
 }
 
-// Forbidden checks intended changes against the operator config, Ceph's bounds and the list of options that
-// are never varied. For each setting, it returns the problems of the first rule that the setting breaks.
+// Forbidden checks intended changes against the operator config, the options and bounds of Ceph, and the lists
+// of options that are never varied or alter stored data. For each setting, it returns the problems of the
+// first rule that the setting breaks.
 // Unlike Validate, Forbidden omits checks that would fail because the sweep has changed settings itself. A
 // setting's original value is never forbidden.
 func Forbidden(changes []Change, about Known, allowed Permissions) []Problem {

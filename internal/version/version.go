@@ -7,8 +7,8 @@ import "runtime/debug"
 // release is a version such as v0.1.0. The linker sets it when a release is built.
 var release string //nolint:gochecknoglobals // The linker can set only variables.
 
-// Version returns the version of the release. In a program that is not a release, it returns Go's version
-// of the checkout, or "unknown".
+// Version returns the version of the release. In a program that is not a release, it returns the version
+// that Go has recorded for the checkout ("(devel)" without Git), or "unknown".
 func Version() string {
 	if release != "" {
 		return release

@@ -21,7 +21,8 @@ type Background struct {
 }
 
 // PlaceOfBackground returns the place of the background load. It shares the target of the clients, but has
-// its own data, whose names begin with owner.
+// its own data. The names of these data begin with the parameter owner; for some objects,
+// [place.ObjectPrefix] comes before it.
 func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = owner, owner

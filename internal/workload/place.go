@@ -16,7 +16,8 @@ const (
 )
 
 // Places returns the place of each client of a session. The names of everything that the clients create begin
-// with the parameter owner; for some objects, [place.ObjectPrefix] comes before it.
+// with the parameter owner; for some objects, [place.ObjectPrefix] comes before it. If the caller sets
+// DatasetOwner, the names of the data that several runs share begin with DatasetOwner instead.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,

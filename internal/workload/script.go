@@ -261,7 +261,7 @@ func pilotID(name v1alpha1.PhaseName, attempt int) string {
 }
 
 // runPhase removes the data of earlier phases, warms caches, rests, drops caches and measures. Teardown
-// removes the last phase's data, so that the result does not wait for the removal.
+// removes the data of the session's last phase, so that the result does not wait for the removal.
 func (s *Script) runPhase(i int, run int32, tasks Tasks, m *Notes, now time.Time) (Move, bool) {
 	p := s.Phases[i]
 	id := TaskID(run, p.Name)

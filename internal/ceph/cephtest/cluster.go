@@ -28,7 +28,8 @@ type Cluster struct {
 	// boot holds the running values of options that only a restart changes. local holds the values set in
 	// one OSD. The keys of both have the form "osd.0 option".
 	boot, local map[string]string
-	// reverting holds the options that OSDs remove from the central configuration in the next tick.
+	// reverting holds the options that OSDs remove from the central configuration in the next tick, if MClock
+	// is set.
 	reverting map[string]bool
 	// moving says for each pool whether its data was still moving at the most recent tick.
 	moving map[string]bool
@@ -44,7 +45,8 @@ type Cluster struct {
 type Behaviour struct {
 	// PGStep is the largest number of PGs by which ceph-mgr changes a pool in one tick.
 	PGStep int
-	// MaxPGs is the largest pg_num that the cluster accepts. It refuses larger values with ERANGE.
+	// MaxPGs is the largest pg_num that the cluster accepts. The cluster refuses larger values, and values
+	// below 1, with ERANGE.
 	MaxPGs int
 	// Autoscaler holds, by pool, the number of PGs that the autoscaler sets while it is on.
 	Autoscaler map[string]int
@@ -67,7 +69,7 @@ type Behaviour struct {
 	// Before and After are called for each verb that Cluster itself implements, with the name of its method;
 	// After only if the verb succeeded. No lock is held during these calls. If Before returns an error, the
 	// verb is not carried out. If After returns an error, the caller gets it, although the verb was carried
-	// out.
+	// out. Neither is called if a verb checks its arguments beforehand and refuses them.
 	Before, After func(verb string) error
 	// Lose names a verb whose next call gets no answer. Only Land carries out that call.
 	Lose string

@@ -45,14 +45,15 @@ func SpreadLists(args []string) []string {
 	return out
 }
 
-// group is a candidate from the command line: its files and its name.
+// group is the baseline or a candidate from the command line: its files and its name.
 type group struct {
 	name  string
 	files []string
 }
 
-// groups gathers --candidate and --candidate-name in the order in which they are given. If the first
-// flag is --candidate-name, each name comes before its files, otherwise after them.
+// groups gathers the names and the files of the candidates in the order in which they are given, by
+// --candidate-name and --candidate or by positional arguments. If a name is the first, each name comes before
+// its files, otherwise after them.
 type groups struct {
 	words []word
 }

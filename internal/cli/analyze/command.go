@@ -39,7 +39,7 @@ type options struct {
 	// summarised says that the command line has a single argument. That argument is judged again if
 	// exported is true, and summarised otherwise.
 	summarised bool
-	// exported says that the argument is a file that `kubectl cephtune export` wrote for a sweep.
+	// exported says that the argument looks like a file that `kubectl cephtune export` wrote for a sweep.
 	exported bool
 
 	output string

@@ -126,8 +126,8 @@ func describe(w result.Warning) string {
 	return fmt.Sprintf("%s (%s)", w.Message, w.Code)
 }
 
-// located puts the file name before an error, followed by the line number if the error has one, as compilers
-// do.
+// located begins an error with the file name and, if the error has a line number, with that number after the
+// name, as compilers do.
 func located(file string, before int, err error) error {
 	if syntax, ok := errors.AsType[*engine.SyntaxError](err); ok {
 		moved := *syntax

@@ -119,7 +119,8 @@ func (a axes) drawCourse(p *plot.Plot, r run, legend bool) error {
 	return nil
 }
 
-// points returns the steps of a run's time series, and the running mean, which engines print too.
+// points returns the points of a staircase line for a run's time series, and those of a line for its running
+// mean, which rados bench prints too.
 func (a axes) points(r run) (steps, running plotter.XYs) {
 	moved, time := 0.0, 0.0
 	for _, i := range r.Course {

@@ -35,7 +35,8 @@ type window struct {
 	Why                    string
 }
 
-// interval is one interval of a run's time series: seconds from its start, and the rate.
+// interval is one interval of a run's time series: its start and end, in seconds since the run began, and the
+// rate.
 type interval struct {
 	Start, End float64
 	Rate       float64

@@ -62,7 +62,8 @@ const (
 	evidenceMissing = "Missing"
 )
 
-// isExport reports whether a file is the export of a sweep.
+// isExport reports whether a file looks like the export of a sweep: its first 64 KiB have YAML of cephtune and
+// name the kind CephTuningSweep.
 func isExport(path string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {

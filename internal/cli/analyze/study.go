@@ -78,8 +78,9 @@ func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
 	return stats.Judge(criteria, comparisons)
 }
 
-// compare leaves out runs that are not steady. If too few runs remain, the figures are still shown, but
-// a fault makes the candidate Invalid.
+// compare leaves out runs that are not steady, unless one side has no steady run: then it compares all runs.
+// If it left out runs and too few remain, or if it compares all, the figures are still shown, but a fault
+// makes the candidate Invalid.
 func (s *study) compare(candidate configuration) (stats.Comparison, error) {
 	out := stats.Comparison{Name: candidate.Name}
 	base, cand := s.baseline.steadyRuns(), candidate.steadyRuns()

@@ -68,7 +68,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("--- stdout\n%s--- stderr\n%s--- error\n%v\n--- exit code %d\n", o.Stdout, o.Stderr, o.Err, o.Code())
 }
 
-// Execute runs a command; the words of line are its arguments.
+// Execute runs a command. The parameter line holds the command's arguments, separated by spaces.
 func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	t.Helper()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -81,7 +81,8 @@ func Execute(t testing.TB, cmd *cobra.Command, line, stdin string) Outcome {
 	return Outcome{Stdout: out.String(), Stderr: errOut.String(), Err: err}
 }
 
-// Golden compares a text with a file in testdata/golden. With update, it writes the file first.
+// Golden compares a text with a file in testdata/golden. If the parameter update is true, it writes
+// the file first.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-"))

@@ -176,7 +176,8 @@ func completion(connect object.Connect) cobra.CompletionFunc {
 	}
 }
 
-// parse reads NAME[@RUN-ID][:NUMBER]. NAME may follow a type and a slash, or be the path of a file.
+// parse reads NAME[@RUN-ID][:NUMBER]. NAME may follow a type and a slash, or be the path of a file. The
+// name - is standard input.
 func parse(arg string) (argument, error) {
 	r := argument{typed: arg}
 	rest := arg

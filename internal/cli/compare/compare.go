@@ -300,7 +300,7 @@ func (c *comparison) noteMarks(a, b side) {
 	}
 }
 
-// marksOf returns the marks of a phase in any run of a side, without duplicates.
+// marksOf returns the marks that a phase has in any valid run of a side, without duplicates.
 func marksOf(s side, name v1alpha1.PhaseName) []v1alpha1.ResultMark {
 	var marks []v1alpha1.ResultMark
 	for _, observation := range archive.Observations(s.runs, name) {

@@ -186,8 +186,8 @@ func (c *comparison) regressionLines() []string {
 }
 
 // regressed returns an error, which sets the exit code, unless every judged figure is Kept. It also returns
-// an error if no figure was judged, or no figure of a metric of --metric. Without --max-regression, it
-// returns nil.
+// an error if no figure was judged, or if --metric names a metric without a judged figure. Without
+// --max-regression, it returns nil.
 func (c *comparison) regressed() error {
 	if c.Regressions == nil {
 		return nil

@@ -24,7 +24,7 @@ const stale = 4 * time.Second
 // Figure is the present rate of all clients together.
 type Figure struct {
 	// Task is the name of the clients' task: a phase of a run, such as r1-write-4m. Elapsed is how long
-	// the task has run.
+	// the engine has run in this task, including the ramp.
 	Task    string
 	Elapsed time.Duration
 	// Rate has the sums of the clients' rates, and the mean latency of all their operations. The mean

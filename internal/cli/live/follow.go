@@ -36,7 +36,8 @@ type Subject struct {
 type Follower struct {
 	Pods client.Reader
 	Logs Logs
-	// Every is the interval between figures. Look is the interval between searches for pods.
+	// Every is the interval between figures. Look is the interval between searches for pods, and the pause
+	// before a log that has ended is read again.
 	Every, Look time.Duration
 	// Patience is how long all clients may be silent before an error of the logs, or of the search for pods,
 	// is reported. A missing permission is reported without this delay.

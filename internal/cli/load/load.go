@@ -217,7 +217,7 @@ func (l *Flags) checkSizes() error {
 	return err
 }
 
-// defaultVolumeSize applies to a StorageClass that provisions volumes on demand.
+// defaultVolumeSize applies without --volume-size, unless Fit chooses another size.
 const defaultVolumeSize = "10Gi"
 
 // Engine returns the chosen engine.

@@ -17,9 +17,9 @@ const completionTimeout = 5 * time.Second
 // Connect makes a client and returns the chosen namespace.
 type Connect func() (client.WithWatch, string, error)
 
-// Complete completes the names of sweeps and benchmarks. Only the name of a benchmark follows its type
-// and a slash. Complete offers no name that is already typed. The parameter most is the number of names that
-// the command accepts.
+// Complete completes the names of sweeps and benchmarks. It offers a sweep as NAME, and a benchmark as
+// cephbenchmark/NAME. It does not offer a name again that is already an argument. The parameter most is the
+// number of names that the command accepts.
 func Complete(connect Connect, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		all := names(cmd, connect, Sweep(), "")

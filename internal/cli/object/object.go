@@ -163,7 +163,8 @@ func (s State) Ready() metav1.Condition { return s.condition(v1alpha1.ConditionR
 // setting.
 func (s State) Restored() metav1.Condition { return s.condition(v1alpha1.ConditionRestored) }
 
-// Idle reports whether the operator neither works on the object nor waits for something.
+// Idle reports whether the condition Reconciling is not True: the object has ended, is suspended or waits for a
+// change by a user, or the operator has not seen it yet.
 func (s State) Idle() bool {
 	return s.condition(v1alpha1.ConditionReconciling).Status != metav1.ConditionTrue
 }

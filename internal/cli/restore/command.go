@@ -1,6 +1,6 @@
 // Package restore is the subcommand that shows which settings are still to be restored in Ceph. These
-// are settings that sweeps have changed, and the flag noup of OSDs that benchmarks keep down on purpose. The subcommand
-// can also abandon the restore of a sweep.
+// are settings that sweeps have changed, and the flag noup of OSDs that benchmarks keep down on purpose. The
+// subcommand can also abandon the restore of a sweep.
 package restore
 
 import (

@@ -154,8 +154,8 @@ func (o *options) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkClasses refuses flags that a comparison of several classes does not support, and flags that only
-// such a comparison supports. It also validates the limits of the gate.
+// checkClasses refuses, for a comparison of several classes, the flags that it does not support, and, for
+// anything else, the flag --quick. It also validates the limits of the gate.
 func (o *options) checkClasses(cmd *cobra.Command) error {
 	if given := o.gate.given(cmd.Flags()); o.load.Classes() != nil && len(given) > 0 {
 		return exit.UsageErrorf("--%s is a limit for one StorageClass, but --storage-class names several: remove it, or run one class after the other", given[0])

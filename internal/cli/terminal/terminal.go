@@ -34,8 +34,8 @@ func isColored(w io.Writer, getenv func(string) string) bool {
 	return isFile && term.IsTerminal(int(file.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// words matches verdicts, and the outcomes of constraints and expectations. At the start of a line, it
-// also matches the states of doctor's findings, except note.
+// words matches verdicts, and the outcomes of constraints and expectations except Unknown. At the start of a
+// line, it also matches the states of doctor's findings, except note.
 var words = regexp.MustCompile(`(?m)\b(?:Superior|Better|Inferior|Equivalent|Inconclusive|Invalid|Passed|Failed|Kept|Broken|Met|Missed)\b|^(?:ok|unknown|wrong)\b`)
 
 // Colored returns text with all matches of the pattern words colored.

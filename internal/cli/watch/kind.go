@@ -75,7 +75,7 @@ func viewOfSweep(s *v1alpha1.CephTuningSweep) view {
 	if v.best != "" && s.Status.Effect != "" {
 		v.best += " " + string(s.Status.Effect)
 	}
-	// The current run is the one after the last run in the ledger.
+	// The current run or session is the one after the last in the ledger.
 	v.measuredBy(s.Namespace, sweepspec.ChildName(s, sweepspec.NextRun(s)), s.Spec.Template.Clients)
 	return v
 }

@@ -51,7 +51,7 @@ type screen struct {
 	// These are about the clients' rate in the last view.
 	figure  string    // the rate as text
 	told    time.Time // when the rate was last printed as a line
-	unknown string    // why the rate is unknown; printed once
+	unknown string    // the last printed text about why the rate is unknown
 }
 
 // show writes a line if the view has news, and reports whether it is the last view. It returns the
@@ -120,7 +120,7 @@ func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	}
 }
 
-// explain prints once, on a line of its own, why the clients' rate is unknown.
+// explain prints, on a line of its own, why the clients' rate is unknown, unless it printed the same text last.
 func (s *screen) explain(text string, width int) {
 	if text == s.unknown {
 		return

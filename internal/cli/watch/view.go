@@ -90,8 +90,8 @@ func (v view) landmark() string {
 	return strings.Join([]string{v.phase, v.progress, v.best, onlyIf(v.step == "being deleted", v.step)}, "\x00")
 }
 
-// news returns text whose change justifies a new line if lines cannot be redrawn. It leaves out
-// numbers, such as how many PGs are not clean yet, because a line for each change would flood a log.
+// news returns text whose change justifies a new line if lines cannot be redrawn. It leaves out the numbers of
+// the message, such as how many PGs are not clean yet, because a line for each change would flood a log.
 func (v view) news() string {
 	numbers := regexp.MustCompile(`([0-9]+(\.[0-9]+)?(ms|s|m|h)?)+`)
 	return strings.Join([]string{v.landmark(), v.step, numbers.ReplaceAllString(v.detail(), "0")}, "\x00")

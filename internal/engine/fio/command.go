@@ -18,8 +18,8 @@ const (
 	// All steps of a task together may take stepsSeconds, plus stepSeconds for each step. A step may wait for
 	// an image's lock, which Ceph keeps for half a minute after the client with the lock was killed.
 	stepsSeconds, stepSeconds = 120, 2
-	// maxMapBlocks limits fio's map of visited blocks, which has one bit for each block. A random copy whose
-	// data has more blocks runs without the map.
+	// maxMapBlocks limits fio's map of visited blocks, which has one bit for each block. A copy of a job with a
+	// random pattern runs without the map if the copy's data has more blocks.
 	maxMapBlocks = 1 << 28
 )
 

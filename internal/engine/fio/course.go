@@ -58,8 +58,8 @@ func attachLogs(res *result.Result, dir fs.FS, prefix string) error {
 	return nil
 }
 
-// addWindows adds up the latency windows of all jobs that did I/O in a direction. Only a latency log with a
-// line for each operation has windows.
+// addWindows adds up the latency windows of all jobs that did I/O in a direction. Of the logs that attachLogs
+// reads, only a latency log with a line for each operation has windows.
 func addWindows(direction result.DirectionName, jobs map[string][]*Log) ([]result.LatencyWindow, error) {
 	var sum []result.LatencyWindow
 	for i, job := range slices.Sorted(maps.Keys(jobs)) {

@@ -105,8 +105,8 @@ func (r *report) selectGroup(options parse.Options) ([]*job, error) {
 	return selected, nil
 }
 
-// jobResult returns the result of one job. It returns an error if the job failed, did no I/O, lasted less
-// than a millisecond, or has impossible figures.
+// jobResult returns the result of one job. It returns an error if the job failed, did no I/O, did I/O in one
+// direction for less than a millisecond, or has impossible figures.
 func (r *report) jobResult(j *job) (*result.Result, error) {
 	if j.errorCode != 0 || j.errorCount != 0 {
 		return nil, &parse.IncompleteError{

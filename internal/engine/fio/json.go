@@ -122,8 +122,8 @@ func (d *decoder) unexpected(want string, found []byte) error {
 	return &parse.SyntaxError{Line: d.line(), Want: want, Found: parse.Quote(found)}
 }
 
-// object reads an object. It calls member with the name of each member, and member must read the value. The
-// name is valid until member reads.
+// object reads a JSON object. For each member of the object, it calls the given function with the member's
+// name. The function must read the member's value. The name is valid until the function reads.
 func (d *decoder) object(member func(name []byte) error) error {
 	if err := d.open('{', "an object"); err != nil {
 		return err
@@ -140,7 +140,8 @@ func (d *decoder) object(member func(name []byte) error) error {
 	return d.close()
 }
 
-// array reads an array. It calls element for each element, and element must read it.
+// array reads a JSON array. It calls the given function once for each element, and the function must read that
+// element.
 func (d *decoder) array(element func() error) error {
 	if err := d.open('[', "an array"); err != nil {
 		return err
@@ -208,7 +209,7 @@ func (d *decoder) int(into *int64) error {
 	return nil
 }
 
-// seconds reads a number of nanoseconds, and stores it in seconds.
+// seconds reads a number of nanoseconds, and converts it to seconds.
 func (d *decoder) seconds(into *float64) error {
 	value, err := d.ReadValue()
 	if err != nil {

@@ -452,9 +452,10 @@ func (p *logParser) operationSeries(d *logLines) *result.Series {
 }
 
 // AttachSeries sets the series of a result from the logs of its jobs. It adds up logs of one kind second by
-// second, and joins the sums of different kinds as columns, in the order bandwidth, operations, latency. It
-// omits a kind that lacks a second which the first of these kinds with a log has. From windowed logs of several
-// jobs it omits latencies, because a latency log lacks the operations that weight them.
+// second, and joins the sums of different kinds as columns, in the order bandwidth, operations, latency. The
+// first kind in this order that has logs determines the seconds. AttachSeries omits any other kind that lacks
+// one of these seconds. From windowed logs of several jobs it omits latencies, because a latency log lacks the
+// operations that weight them.
 func AttachSeries(res *result.Result, logs ...*Log) {
 	for _, d := range res.Directions() {
 		var kinds []*result.Series

@@ -184,8 +184,8 @@ type slot struct {
 // data in the OSDs' caches. Two cases differ:
 //
 //   - Sequential readers of objects have one part each.
-//   - An image that all clients share is one part. The sequential copies of all clients divide it into
-//     stretches, and each random copy uses all of it.
+//   - An image that all clients share is one part. Each sequential copy of each client has its own stretch of
+//     the image, and each random copy uses all of it.
 func (f *phase) slots(p place.Place) []slot {
 	readers, writers := 0, 0
 	for _, job := range f.jobs {

@@ -80,7 +80,8 @@ func (s phaseSpec) isClosedLoop() bool {
 	})
 }
 
-// kinds returns the pattern and the share of reads of each kind of job. A job inherits both from the phase.
+// kinds returns the pattern and the share of reads of each kind of job. If a job lacks one of them, it inherits
+// that of the phase.
 func (s phaseSpec) kinds() []v1alpha1.FioJob {
 	if len(s.Jobs) == 0 {
 		return []v1alpha1.FioJob{{Pattern: s.Pattern, ReadPercent: s.ReadPercent}}

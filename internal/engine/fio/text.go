@@ -14,9 +14,9 @@ import (
 // ParseText reads the plain output of fio 3 (--output-format=normal).
 //
 // Bytes and latencies in this output are rounded, and the result has warnings about that. Operations and run
-// times are exact, and so are bytes if all operations have the same size. The output has no histograms, so
-// the percentiles of several jobs cannot be combined. It does not have the number of latency samples either,
-// so ParseText uses the number of operations. [parse.Format] describes the errors.
+// times are exact. So are bytes if all operations have the same size and were neither short nor dropped. The
+// output has no histograms, so the percentiles of several jobs cannot be combined. It does not have the number
+// of latency samples either, so ParseText uses the number of operations. [parse.Format] describes the errors.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
@@ -47,7 +47,7 @@ type jobKey struct {
 // head is the line that fio prints about a job before the job starts.
 type head struct {
 	settings   map[string]string
-	blockBytes [3]int64 // sizes for reads, writes and trims; 0 if the size varies
+	blockBytes [3]int64 // sizes for reads, writes and trims; 0 if the size varies or is unknown
 }
 
 // A jobReport is the printed report of a job.

@@ -66,11 +66,10 @@ type Traits struct {
 	BlockBytes, OperationBytes int64
 	// Ramp is the time at the beginning that is not measured.
 	Ramp time.Duration
-	// Reads says that the load reads data, or that the pattern of a fio phase does, even if all its jobs
-	// replace that pattern.
+	// Reads says that the load, or at least one of its jobs, reads data.
 	Reads bool
 	// WriteShare is the share of the load's operations that write, from 0 to 1. With several jobs, it is the
-	// largest share of any job, computed from the readPercent of the phase, not from that of the job.
+	// largest share of any job.
 	WriteShare float64
 	// NewObjectBytes is the object size of a load that keeps writing new objects, and so needs more space the
 	// longer it runs. It is 0 for any other load.

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxLine is the length, in bytes, of the longest line that a text parser accepts. fio's histogram log has
-// the longest lines of all formats: 22 KiB with counts of ten digits.
+// the longest lines of all text formats: 22 KiB with counts of ten digits.
 const MaxLine = 64 << 10
 
 // bufferSize, in bytes, is enough for nearly all lines. readLong reads longer ones.
@@ -144,8 +144,8 @@ func (l *Lines) Err() error {
 // maxExcerpt is the length, in bytes, to which a quoted line is cut.
 const maxExcerpt = 120
 
-// Excerpt returns the beginning of a line as valid UTF-8, for a message. Control characters and invalid UTF-8
-// become spaces.
+// Excerpt returns the beginning of a line as valid UTF-8, for a message. Characters below U+0020 and invalid
+// UTF-8 become spaces, and spaces at both ends are removed.
 func Excerpt(line []byte) string {
 	cut := len(line) > maxExcerpt
 	if cut {

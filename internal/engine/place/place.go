@@ -17,8 +17,8 @@ import (
 const ObjectPrefix = "benchmark_data_"
 
 // Place is the target of one client. Its names protect foreign data: everything that a benchmark creates
-// has a name that begins with Owner, DatasetOwner or Namespace. For objects in the default namespace,
-// ObjectPrefix comes before that name.
+// has a name that begins with Owner, DatasetOwner or Namespace, or is in a RADOS namespace with such a name.
+// For objects in the default namespace, ObjectPrefix comes before that name.
 type Place struct {
 	// CephUser is the client's Ceph identity without "client.", such as "cephtune-io".
 	CephUser string
@@ -45,8 +45,9 @@ type Place struct {
 	Client, Clients int
 
 	Image Image
-	// DatasetBytes is how much this client prefills for each phase that uses a dataset. Phases that need
-	// the same dataset share it.
+	// DatasetBytes is the intended size of this client's share of each dataset. A phase of fio may have several
+	// datasets, such as one for jobs that only read and one for jobs that write. Phases that need the same
+	// dataset share it.
 	DatasetBytes int64
 	// RoomBytes is how much this client may write beyond its datasets; 0 if unknown. Writing more may make
 	// an OSD nearfull or exceed a quota.

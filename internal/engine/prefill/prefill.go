@@ -52,7 +52,8 @@ const (
 	depth = 16
 )
 
-// These exit codes, ENOENT and EEXIST, mean that an earlier attempt has done the command's work.
+// These exit codes, ENOENT and EEXIST, mean that the command has nothing to do, for example because an earlier
+// attempt has done its work.
 const (
 	noEntry = 2
 	exists  = 17
@@ -317,7 +318,7 @@ func (s Set) read(part int) task.Command {
 	return task.Command{Argv: append(argv, s.Options(part)...)}
 }
 
-// throughout returns fio options for one sequential pass over a part.
+// throughout returns the beginning of a fio command line for one sequential pass over a part.
 func (s Set) throughout(name, pattern string) []string {
 	argv := []string{
 		"fio", "--eta=never", "--name=" + name, "--rw=" + pattern, "--bs=" + strconv.FormatInt(min(block, s.fillBlock()), 10),
@@ -388,8 +389,8 @@ func (s Set) CheckObjects(part int) task.Command {
 	return task.Command{Argv: []string{"rados", "--id=" + s.Place.CephUser, "--pool=" + s.Place.ObjectPool(), "stat", last}}
 }
 
-// RemoveObjects returns a command that removes all objects with names that have the given prefix from a
-// namespace. The prefix must begin with [place.ObjectPrefix]. The namespace "" is the default namespace.
+// RemoveObjects returns a command that removes, from a RADOS namespace, all objects whose names have the given
+// prefix. The prefix must begin with [place.ObjectPrefix]. The namespace "" is the default namespace.
 //
 // If `rados cleanup` finds the metadata object of a rados bench run, it does not list objects. It computes
 // their names from this host's name and the process ID in the metadata object, even if no such objects

@@ -18,8 +18,8 @@ import (
 const runName = place.ObjectPrefix + "run"
 
 const (
-	// week is the time limit of a prefill, in seconds. The number of objects, or the task's deadline, ends
-	// a prefill earlier.
+	// week is the time limit, in seconds, of a prefill and of a read that warms caches. The number of objects,
+	// or the task's deadline, ends both earlier.
 	week = 7 * 24 * 3600
 	// minimumSeconds is the shortest valid measurement of a phase that ends at MaxObjects. It excludes the
 	// ramp.
@@ -38,11 +38,12 @@ const (
 
 // phase is a phase of rados bench.
 //
-// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. A phase whose
-// spec has a runName has a namespace of its own. The objects of a run are removed after the run. rados bench names objects
-// by host name and process ID, but records only the process ID. In a shared namespace, two clients could
-// mistake each other's objects for their own. Separate namespaces also make it possible to remove the objects
-// of a killed run, which leaves no metadata object.
+// Each client has a RADOS namespace for each dataset, and one for the objects of its runs. The field runName
+// of the spec becomes part of the namespace's name, so phases with different values have different namespaces.
+// The objects of a run are removed after the run. rados bench names objects by host name and process ID, but
+// records only the process ID. In a shared namespace, two clients could mistake each other's objects for their
+// own. Separate namespaces also make it possible to remove the objects of a killed run, which leaves no
+// metadata object.
 //
 // The phase requests the plain output. In all versions up to Tentacle, messages interrupt the JSON output,
 // and some of its values for stalled seconds are undefined.

@@ -83,11 +83,12 @@ type bench struct {
 	rows    []row
 	tooLong bool // The run has more than maxRows rows.
 
-	// requestedSeconds and maxObjects are limits from the head of a write's output; 0 if unknown.
+	// requestedSeconds and maxObjects are limits from the head of a write's output; 0 if unknown. maxObjects is
+	// also 0 if the number of objects is not limited.
 	requestedSeconds float64
 	maxObjects       int64
 
-	// The fields below are the summary. A field that the output lacks is nil.
+	// The fields below are the summary. A pointer is nil if the output lacks the value.
 	direction       result.DirectionName
 	seconds         *float64
 	operations      *int64
@@ -146,7 +147,8 @@ func (b *bench) head(concurrentIOs, secondsToRun, maxObjects string) {
 	b.maxObjects, _ = parse.Int([]byte(maxObjects))
 }
 
-// addRow adds a row, and reports whether the row is consistent with the previous row.
+// addRow adds a row, unless the run already has maxRows rows. If the row is not consistent with the previous
+// row, addRow returns false and does not add the row.
 func (b *bench) addRow(r row) bool {
 	if n := len(b.rows); n > 0 {
 		last := b.rows[n-1]
@@ -162,8 +164,8 @@ func (b *bench) addRow(r row) bool {
 	return true
 }
 
-// result turns the parsed output into a result or an error. line is the number of the last line that was
-// read.
+// result turns the parsed output into a result or an error. The argument line is the number of the last line
+// that was read.
 func (b *bench) result(options parse.Options, line int) (*result.Result, error) {
 	if !b.summaryComplete || b.seconds == nil || b.operations == nil || b.operationBytes == nil {
 		return nil, &parse.IncompleteError{
@@ -224,7 +226,7 @@ func (b *bench) partial(operationBytes int64) *result.Result {
 	return res
 }
 
-// build makes the result from a summary.
+// build makes the result from the fields of the summary, which partial sets for a stopped run.
 func (b *bench) build() *result.Result {
 	direction := &result.Direction{
 		Operations:      *b.operations,

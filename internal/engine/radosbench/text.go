@@ -79,8 +79,9 @@ func withoutTimestamp(line []byte) []byte {
 	return rest
 }
 
-// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". It checks only
-// the form of the sixth and seventh columns, in which -1, 0 and - stand for missing values.
+// row reads "sec, Cur ops, started, finished, avg MB/s, cur MB/s, last lat(s), avg lat(s)". It ignores the
+// values in the sixth and seventh columns and checks only their form, because -1, 0 and - stand for missing
+// values there.
 func (p *textParser) row(field, rest []byte) error {
 	var r row
 	var ok [4]bool

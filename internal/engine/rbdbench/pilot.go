@@ -31,8 +31,8 @@ const (
 func (b *phase) NeedsPilot() bool { return b.total == 0 }
 
 // NextPilot implements load.Piloted. The size of the measurement is the number of bytes that take the
-// planned duration at the rate of the last pilot. Sizes are whole rounds; in a round, each thread does one
-// operation.
+// planned duration at the rate of the last pilot, but about maxTotal at most. If that pilot took no time, the
+// measurement has the pilot's size. Sizes are whole rounds; in a round, each thread does one operation.
 func (b *phase) NextPilot(pilots []load.Pilot) (bytes int64, done bool) {
 	round := b.ioBytes * int64(b.spec.IOThreads)
 	if len(pilots) == 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and the number of
-// series that did not fit. A sweep's benchmark has series only while it is in progress. After that, the
-// series of the sweep have its value of the objective, except with the design Interleaved.
+// series that did not fit. A sweep's benchmark has series only while it is in progress. After that, if its run
+// is valid, the series of the sweep have the run's value of the objective, except with the design Interleaved.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
 	if isOfSweep(b) && !atWork(status.Conditions) {

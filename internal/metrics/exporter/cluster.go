@@ -190,7 +190,8 @@ func (c *clusters) fsidOf(ctx context.Context, ref v1alpha1.ClusterReference) (s
 	return info.FSID, nil
 }
 
-// waits reports whether an object waits for the lock of a cluster.
+// waits reports whether an object waits for the lock of a cluster, or until a sweep that changed settings of
+// the cluster has restored them.
 func waits(conditions []metav1.Condition) bool {
 	return atWork(conditions) && reasonOf(conditions) == v1alpha1.ReasonQueued
 }

@@ -88,7 +88,8 @@ func configurationSamples(s *v1alpha1.CephTuningSweep) []Sample {
 }
 
 // configurationNames returns the names of the configurations by index. Equal names would give duplicate
-// series, which fail the whole scrape. So all except the first of equal names get their index appended.
+// series, and the Collector leaves out duplicates. So all except the first of equal names get their index
+// appended.
 func configurationNames(s *v1alpha1.CephTuningSweep) map[int32]string {
 	names, taken := map[int32]string{}, map[string]bool{}
 	for _, c := range s.Status.Configurations {

@@ -27,8 +27,8 @@ const (
 	percent = 90
 )
 
-// beforeTheEnd is the time between the deadline of the child process and the deadline of all tests. With
-// too little memory, the work would never end, and the child would outlive its parent.
+// beforeTheEnd is the time between the deadline of the child process and the deadline of all tests. Without a
+// deadline of its own, a child with too little memory would never end, and would outlive its parent.
 const beforeTheEnd = 20 * time.Second
 
 const isChild = "CEPHTUNE_TEST_MEMORY"

@@ -28,8 +28,8 @@ func Dir(t testing.TB, kind string) string {
 // updateGolden is the environment variable that makes Check write the files instead of comparing them.
 const updateGolden = "UPDATE_GOLDEN"
 
-// Check compares the stages of a kind, by name, with the files. It fails for a file without a stage. If
-// UPDATE_GOLDEN is set, Check writes the files instead.
+// Check compares the stages of a kind, by name, with the files. If UPDATE_GOLDEN is set, Check writes the
+// files instead. In both cases, it fails for a file without a stage.
 func Check(t *testing.T, kind string, all map[string]runtime.Object) {
 	t.Helper()
 	dir := Dir(t, kind)

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run writes the dashboards. It fails if it finds no dashboard, because a misspelt label would go
+// run writes the dashboards. It fails if it finds no dashboard, because a misspelt label would otherwise go
 // unnoticed.
 func run(manifests io.Reader, folder string) error {
 	root, err := os.OpenRoot(folder) // Files stay inside the folder, whatever an annotation says.

@@ -68,7 +68,8 @@ type Round struct {
 
 // Seen is the outcome of a round.
 type Seen struct {
-	// Answers is keyed by call: "" means success, other values name the error.
+	// Answers has the answer to each call, by the name of the call. The answer "" means success; any other
+	// answer names the error.
 	Answers map[string]string `json:"answers"`
 	// Shows holds the observed values, by a description of each.
 	Shows map[string]string `json:"shows"`
@@ -135,7 +136,8 @@ func (w World) who(who ceph.ConfigWho) ceph.ConfigWho {
 	return who
 }
 
-// answer names an error, but without Ceph's message, because messages differ between versions.
+// answer names an error. The name of an error that Ceph returned does not include Ceph's message, because
+// messages differ between versions.
 func answer(err error) string {
 	if err == nil {
 		return ""

@@ -54,7 +54,7 @@ func setPool(option, value string) Call { return Call{"SetPoolOption", []any{Poo
 func unsetPool(option string) Call { return Call{"UnsetPoolOption", []any{Pool, option}} }
 
 // Rounds returns the rounds without options that mClock locks. They cover all verbs that change something,
-// with options of every type.
+// with options of every type in cephvalue.Types.
 func Rounds() []Round {
 	return slices.Concat(configRounds(), poolRounds(), otherRounds())
 }
