@@ -65,8 +65,11 @@ func (r *replay) decision() (Decision, error) {
 		return d, nil
 	}
 	conclusion, err := r.conclude()
+	if err != nil {
+		return Decision{}, err
+	}
 	d.Action, d.Conclusion = Conclude, conclusion
-	return d, err
+	return d, nil
 }
 
 func (r *replay) progress() Progress {
