@@ -33,10 +33,9 @@ const (
 
 // Sample is the state of the cluster at one time. A sample for which a query to Ceph failed is dropped.
 type Sample struct {
-	Time    time.Time         `json:"time"`
-	Status  *ceph.Status      `json:"status"`
-	OSDPerf []ceph.OSDLatency `json:"osdPerf,omitempty"`
-	PoolIO  []ceph.PoolIO     `json:"poolIO,omitempty"`
+	Time   time.Time     `json:"time"`
+	Status *ceph.Status  `json:"status"`
+	PoolIO []ceph.PoolIO `json:"poolIO,omitempty"`
 	// Strays counts the PGs that OSDs still have to remove; nil if Ceph was not asked, as during a run.
 	Strays *ceph.Strays `json:"strays,omitempty"`
 }

@@ -116,8 +116,12 @@ func skipInt(line []byte, at int) (behind int, ok bool) {
 // scanDecimal reads a number of up to 15 digits, with or without a point. Spaces precede the number, and
 // one follows it. The value is correctly rounded, because its digits and the power of ten are exact.
 func scanDecimal(line []byte, at int) (f float64, behind int, ok bool) {
+	start := skipSpaces(line, at)
 	whole, at, _ := scanInt(line, at)
 	digits, scale := whole, 1.0
+	if at-start > 18 { // The whole part overflows.
+		return 0, at, false
+	}
 	if at < len(line) && line[at] == '.' {
 		for at++; at < len(line) && line[at]-'0' <= 9 && digits < 1e15; at++ {
 			digits = digits*10 + int64(line[at]-'0')

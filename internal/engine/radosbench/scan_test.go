@@ -43,3 +43,12 @@ func TestScanRowSkipsUnusualRows(t *testing.T) {
 		}
 	}
 }
+
+// A damaged line may have a number that does not fit into 64 bits.
+func TestDecimalsWithTooManyDigits(t *testing.T) {
+	for _, text := range []string{"18446744073709551617", "99999999999999999999.5", "1234567890123456"} {
+		if got, _, ok := scanDecimal([]byte("  "+text+" "), 0); ok {
+			t.Errorf("scanDecimal(%q) = %v, want it refused", text, got)
+		}
+	}
+}
