@@ -338,7 +338,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions with windows of one length. With three or more, the
+	// sessions is the largest number of valid sessions; it counts anew if windows become longer (see
+	// window). With three or more, the
 	// verdict may hold for the cluster: see status.claim. The sweep ends earlier if the first three or more
 	// sessions decide. A further session follows if the verdict needs it and the budget has room: in that
 	// session, settings stay applied for minutes. One session is the quick mode. Its verdict is about one
@@ -354,8 +355,8 @@ type Interleaved struct {
 	// the baseline's settings, and the other has those of the configuration. Several configurations share
 	// the windows of the baseline. If unset, pairs is 8. In the quick mode (one session), pairs is the
 	// largest number of pairs: 8, 12, 18, 28, 40 or 60. If unset in the quick mode, pairs is the largest of
-	// these numbers that the budget allows. With a smaller number, each check needs less evidence, but only
-	// larger effects can be proven.
+	// these numbers that the budget allows. A smaller number allows fewer checks, so each check may decide at a
+	// weaker level of evidence. But fewer pairs prove only larger effects.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=60
@@ -456,8 +457,9 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a verdict. It applies to the race and, if the budget has
-	// room for so many blocks, to the confirmation. In a sweep without constraints, racing may drop a
+	// min is the smallest number of blocks before a sweep ends with a verdict by itself. It applies to the race
+	// and, if it has that many blocks, to the confirmation. A sweep that ends early, for example because of its
+	// budget, may have a verdict from three blocks. In a sweep without constraints, racing may drop a
 	// configuration after only two blocks, if it is far behind the best one.
 	// +optional
 	// +kubebuilder:default=4
@@ -590,7 +592,7 @@ type Budget struct {
 	// bytesWritten limits the bytes that clients and the background load write, counted before replication.
 	// Prefills count; the pilots of rbdBench, which are short trial runs, do not. In the design
 	// Interleaved, the writes of the background load are not measured, but count as estimated in the plan. A
-	// session that reaches the limit ends after its current group of windows.
+	// session of windows that reaches the limit ends after its current group of windows.
 	// +optional
 	// +kubebuilder:default="1Ti"
 	// +kubebuilder:validation:XIntOrString

@@ -17,7 +17,7 @@ import (
 // outagePlan returns the plan for the template's outage.
 func (f facts) outagePlan() (outage.Plan, bool) { return outage.PlanFor(&f.spec.Template) }
 
-// osdsStopped reports whether OSDs may be down because of this process.
+// osdsStopped reports whether noup may still be set for OSDs that this process has stopped.
 func (f facts) osdsStopped() bool { return f.memory != nil && f.memory.outage.Outstanding() }
 
 // observeOutage determines the next step of the current run's outage, and remembers the outage's state.
@@ -93,9 +93,9 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 	return f.memory.outage.Expected(plan, run)
 }
 
-// forgottenOutage returns a sentence for the reason why a run was aborted, if the manager restarted in the
-// phase of the outage. The manager then cannot distinguish effects of the outage from disturbances.
-// Otherwise it returns "".
+// forgottenOutage returns a sentence to put before the reason why a run was aborted: the manager restarted in the
+// phase of the outage, so it cannot distinguish effects of the outage from disturbances. It returns "" if the
+// manager did not restart.
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
 	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), func(s task.State) bool { return s == task.Measuring }) {

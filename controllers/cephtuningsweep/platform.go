@@ -44,7 +44,7 @@ type Namespaces interface {
 
 // Lock lets one holder at a time use a Ceph cluster.
 type Lock interface {
-	// Peek returns the holder. It reads only Kubernetes, not Ceph.
+	// Peek returns the state of the lock, and whether the given holder has it. It reads only Kubernetes, not Ceph.
 	Peek(ctx context.Context, fsid string, holder objectref.Ref) (lock.Grant, error)
 	Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (lock.Grant, error)
 	Release(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref) error

@@ -122,7 +122,7 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 		return r.abandon(ctx, seen, p)
 	case partWaitForReach:
 		return inProgress(p, seen.whyUnreachable("changes", "restored")), false, nil
-	case partLeavePool: // The lock expires by itself.
+	case partLeavePool: // This part is the last, so the lock is not released: it expires by itself.
 		return r.leavePool(ctx, seen, p)
 	case partRemovePool:
 		waits, err := r.removePool(ctx, seen)
@@ -142,7 +142,7 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 
 // releaseAtEnd releases the lock. For a deleted sweep without changes, it ignores errors, because the Ceph
 // cluster may no longer exist, and the lock expires by itself. But if the journal was closed before, Ceph has
-// answered, so releaseAtEnd returns the first error.
+// answered, so the first failed attempt to release the lock is reported, and repeated.
 func (r *Reconciler) releaseAtEnd(ctx context.Context, seen facts) error {
 	err := r.release(ctx, seen)
 	first := seen.memory.restoring.done[partCloseJournal] && seen.memory.trouble == nil
@@ -181,8 +181,8 @@ func (r *Reconciler) endChildren(ctx context.Context, seen facts) (reconcile.Wai
 
 // restore restores the settings, and then carries out a part that requires restored settings. It calls the
 // tuner for each of these parts: another process may have taken over the journal meanwhile, or the outcome of
-// a change may be in doubt. If all settings are still restored, the tuner only reads the journal. Otherwise,
-// the restore of settings begins again.
+// a change may be in doubt. If all settings are still restored, and no other process has had the journal, the
+// tuner only reads the journal. Otherwise, the restore of settings begins again.
 func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	so := &seen.memory.restoring
 	report, err := r.restoreSettings(ctx, seen)
@@ -284,7 +284,7 @@ func (r *Reconciler) settledAgain(ctx context.Context, seen facts, report tuning
 	want := back(report)
 	settled, err := r.lookWhetherSettled(ctx, seen, want, &seen.memory.restoring.settling, seen.patience(r.Patience(want), false))
 	if _, endangered := errors.AsType[*dangerError](err); endangered || settled.Done || settled.Failed || len(settled.Inert) > 0 {
-		return "", nil // Everything is restored; the remaining activity is not the sweep's.
+		return "", nil // Waiting longer would be useless.
 	}
 	return "Settings are restored; waiting for the cluster to settle: " + settled.Progress + ".", err
 }
@@ -435,8 +435,8 @@ func (f facts) abandonRequested() bool {
 const tryWithin = 2 * time.Minute
 
 // abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them. Any user
-// who may edit the sweep can abandon its restore. Such a user must not leave scrubs, the balancer or
-// autoscalers off, so the attempt includes them. abandon removes the journal only after status has the
+// who may edit the sweep can abandon its restore. The attempt restores scrubs, the balancer and autoscalers,
+// too, so that such a user cannot leave them off. abandon removes the journal only after status has the
 // original values, because they are then recorded nowhere else.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)

@@ -10,8 +10,8 @@ import (
 )
 
 // The rules of the design Interleaved. Before the first session, each configuration is rehearsed: applied and
-// proven once without load. Before a later session, only the baseline is rehearsed again, as long as the tuner
-// is the same. Then a benchmark with one long phase runs, and a loop switches settings during that phase. These
+// proven once without load. Before a later session, only the baseline is rehearsed again, unless the manager
+// was restarted or the connection to Ceph changed. Then a benchmark with one long phase runs, and a loop switches settings during that phase. These
 // rules do not apply to sweeps with the design Blocks.
 
 // restoreVoidSession restores everything after a session that may have left Ceph with unknown

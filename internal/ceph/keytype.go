@@ -14,7 +14,7 @@ import (
 )
 
 // keyTypeAES is the type of the keys that every Ceph release can read. The first two bytes of a key hold its
-// type. Ceph 20 also creates keys of type AES256K.
+// type. Newer releases, such as 20.2.4, also create keys of type AES256K.
 const keyTypeAES = 1
 
 // UnreadableKeyError reports a key that the ceph commands of the sidecar are too old to read. No
@@ -34,7 +34,7 @@ func (e *UnreadableKeyError) Error() string {
 		"Ceph "+cmp.Or(e.Version, "of an older version"), e.User, cmp.Or(e.Image, "the image of the CephCluster"))
 }
 
-// NewerKey reports whether a key is of a type that only Ceph 20 and newer can read.
+// NewerKey reports whether a key is of a type that only newer releases, such as 20.2.4, can read.
 func NewerKey(key string) bool {
 	// An error needs no report here: [Connection.valid] or Ceph's commands refuse malformed keys.
 	raw, err := base64.StdEncoding.DecodeString(key)

@@ -15,12 +15,13 @@
 //	          → Assessment: a verdict, its reasons as data, one plain sentence
 //
 // All effects are differences of natural logarithms. So "20 % faster" means the same for a slow baseline as
-// for a fast one. Drift that multiplies all runs of a block by one factor cancels. Ratios are only for display.
+// for a fast one. Drift that multiplies all runs of a block by one factor cancels. Ratios are for display, and for constraints, whose limits are ratios.
 //
 // The package is pure: no clock, no input or output, no global randomness. It never changes its inputs.
 // Values that cannot be the result of a run (NaN, infinities, zero or negative rates) are errors. They are
 // never silently dropped.
 //
 // docs/statistics.md explains the method in words. docs/statistics-error-rates.md reports its error rates.
-// The files simulation_test.go of this package and of internal/sweep measure these rates.
+// The files simulation_test.go of this package and of internal/sweep, and weather_test.go there, measure these
+// rates.
 package stats

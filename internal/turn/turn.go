@@ -109,7 +109,7 @@ func (t Taker) begin(ctx context.Context, grant lock.Grant) (Answer, error) {
 // isOwn reports whether the benchmark itself is the holder of the lock, instead of its sweep.
 func (t Taker) isOwn() bool { return t.Lock.Holder.Kind == v1alpha1.KindCephBenchmark }
 
-// ahead names the objects that have waited longer than the benchmark for the same cluster.
+// ahead names the objects that come before the benchmark in the queue of the same cluster.
 func (t Taker) ahead(ctx context.Context) ([]string, error) {
 	place, waits := queue.OfBenchmark(t.Benchmark)
 	if !waits || t.Grant != nil {

@@ -156,7 +156,7 @@ func verdicts() []string {
 }
 
 func completeWith(cmd *cobra.Command, flag string, choices []string) {
-	// The call fails only if the flag does not exist or already has completions, which a test would show.
+	// The call fails only if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -34,8 +34,8 @@ They can be compared where their environments are the same (versions, OSDs, sett
 the pools and of Ceph, images, nodes, initial states) and their phases were specified
 alike. --expect-difference ignores the kinds of differences that you list; any other is
 reported, and makes the exit code 3. A missing expected difference also makes it 3, because the
-change that you want to compare did not happen. --expect names a single difference, by the
-beginning of its line.
+change that you want to compare did not happen. --expect names differences by the beginning
+of their lines.
 
 %s
 
@@ -128,7 +128,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags.StringArrayVar(&o.beginnings, "expect", nil, `beginning of an expected difference, such as "Ceph version" (repeatable)`)
 	flags.StringVar(&o.maxRegression, "max-regression", "", "how much worse figures of B may be than those of A, such as 10%; makes the comparison a gate")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "figures that --max-regression checks, such as iops,p99 (default bandwidth, and p99 if there is one)")
-	// The call fails only if the flag does not exist or already has completions, which a test would show.
+	// The call fails only if the flag does not exist or already has completions.
 	_ = cmd.RegisterFlagCompletionFunc("expect-difference", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	kube.AddOutput(cmd, &o.output, "table", "markdown", "html", "json", "yaml")
 	return cmd

@@ -88,7 +88,7 @@ func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// newKeys describes a key that may need tools of Ceph 20 or newer; "" for an older or unknown key. It
+// newKeys describes a key that may need tools of a newer Ceph, such as 20.2.4; "" for an older or unknown key. It
 // does not read the key itself: Rook reports which Ceph release has created it.
 func newKeys(identity *unstructured.Unstructured) string {
 	made := text(identity, "status", "cephx", "keyCephVersion")

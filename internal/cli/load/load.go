@@ -79,7 +79,7 @@ func (l *Flags) Add(cmd *cobra.Command) {
 		return pflag.NormalizedName(words.Flag(name))
 	})
 	for name, values := range map[string][]string{"engine": Engines(), "mode": words.Modes(), "volume-mode": {"filesystem", "block"}} {
-		// The call fails only if the flag does not exist or already has completions, which a test would show.
+		// The call fails only if the flag does not exist or already has completions.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }

@@ -64,8 +64,8 @@ func isRow(field, rest []byte) bool {
 	return len(next) == 0 || next[0] != '-'
 }
 
-// withoutTimestamp removes the timestamp before a line. --show-time adds a timestamp to all lines, and the
-// "min lat" line always has one. Older versions of Ceph print "2016-08-25 15:33:01.123456 ", newer versions
+// withoutTimestamp removes the timestamp before a line. --show-time adds a timestamp to rows and to the
+// first line of the summary; the "min lat" line always has one. Older versions of Ceph print "2016-08-25 15:33:01.123456 ", newer versions
 // "2026-01-15T16:08:38.887+0000 ".
 func withoutTimestamp(line []byte) []byte {
 	const date = len("2006-01-02")
