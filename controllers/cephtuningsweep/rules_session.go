@@ -9,10 +9,12 @@ import (
 	"github.com/cephtune/cephtune/internal/sweep"
 )
 
-// The rules of the design Interleaved. Before the first session, each configuration is rehearsed: applied and
-// proven once without load. Before a later session, only the baseline is rehearsed again, unless the manager
-// was restarted or the connection to Ceph changed. Then a benchmark with one long phase runs, and a loop switches settings during that phase. These
-// rules do not apply to sweeps with the design Blocks.
+// The rules of the design Interleaved. Before the first session, each configuration is rehearsed: its values are
+// applied and proven once without load. The options of the session's own scratch pool are not, because the pool
+// does not exist yet. Before a later session, only the baseline is rehearsed again, unless the manager was
+// restarted, the connection to Ceph changed, or settings were restored meanwhile. Then a benchmark with one long
+// phase runs, and a loop switches settings during that phase. These rules do not apply to sweeps with the design
+// Blocks.
 
 // restoreVoidSession restores everything after a session that may have left Ceph with unknown
 // settings.

@@ -105,8 +105,9 @@ func (r *release) bundle(objects []*unstructured.Unstructured) (*bundle, error) 
 	return b, nil
 }
 
-// grant writes the rights of the operator's service account into the CSV. It returns the kinds and names of
-// the roles and bindings that the bundle omits, because OLM creates its own from the CSV.
+// grant writes the rights of the operator's service account in the whole cluster and in its own namespace into
+// the CSV. It returns the kinds and names of the roles and bindings that the bundle omits, because OLM creates
+// its own from the CSV.
 func (b *bundle) grant(objects []*unstructured.Unstructured) (map[string]bool, error) {
 	spec, granted := &b.csv.Spec.InstallStrategy.StrategySpec, map[string]bool{}
 	for _, object := range objects {

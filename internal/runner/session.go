@@ -70,7 +70,7 @@ type entry struct {
 // maxKeptBytes limits the memory for compressed reports. It is enough for thousands of typical reports.
 const maxKeptBytes = 64 << 20
 
-// The causes for which the runner ends a command. Each text ends a sentence.
+// The causes for which the runner ends a command. Messages append their texts to "was stopped: " and the like.
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errDeadline  = errors.New("its deadline had passed")

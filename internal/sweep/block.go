@@ -12,14 +12,15 @@ type measurement struct {
 	values []float64 // objective, then constraints
 }
 
-// block is an accepted attempt at a block.
+// block has the results of a block, from the attempt that was accepted: one in which the baseline drifted little.
 type block struct {
 	stage     Stage
 	baselines []float64 // objective of each run of the baseline, controls included, in run order
 	// logRatios hold ln(candidate ÷ interpolated baseline) for each candidate that has a valid run: of the
 	// objective, then of each constraint.
 	logRatios map[int][]float64
-	// logs hold ln(value) of the candidates in the same order, for constraints on the metric itself.
+	// logs hold ln(value) of each such candidate: of the objective, then of each constraint. They serve
+	// constraints that limit the metric itself.
 	logs map[int][]float64
 }
 
