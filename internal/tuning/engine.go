@@ -354,8 +354,8 @@ func (e *Engine) save(ctx context.Context, j *Journal) error {
 // higher one. The guard has just verified the lock. So a higher epoch comes from another process under
 // another Lease, which was deleted or is in another Kubernetes cluster. Refusing to write would strand the
 // journal. Instead, this process's first write raises the journal's epoch by one, so that it counts even if
-// the other process still writes with its own epoch. Further writes keep the raised epoch. Before the Engine
-// writes an open journal, inherit has waited until the other process's commands ended.
+// the other process still writes with its own epoch. Further writes keep the raised epoch. If the
+// other process left its journal open, inherit has waited until that process's commands ended.
 func (e *Engine) epochOf(j *Journal, fence ceph.Fence) int64 {
 	switch {
 	case j.Epoch <= fence.Epoch:
@@ -376,8 +376,8 @@ func (e *Engine) setVaried(ctx context.Context, j *Journal, change Change) error
 	return e.setUnder(ctx, fence, j, change)
 }
 
-// setUnder sends a value of the sweep to Ceph under a lock that has just been verified. Bounds do not apply
-// to a value that equals the original, such as a baseline's.
+// setUnder sends a value of the sweep to Ceph under a lock that has just been verified. The
+// administrator's bounds do not apply to a value that equals the original, such as a baseline's.
 func (e *Engine) setUnder(ctx context.Context, fence ceph.Fence, j *Journal, change Change) error {
 	entry, journalled := j.Entry(change.Setting)
 	fence.Restores = journalled && entry.same(change.To, entry.Original)

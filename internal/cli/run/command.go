@@ -247,8 +247,8 @@ func Place(o client.Object, namespace string, named bool) error {
 	return nil
 }
 
-// Create creates an object. If the kind is unknown, the name is taken, a field has fio's name, or a metric has
-// its short name, the error says what to do.
+// Create creates an object. The error says what to do if the API server does not know the kind, if the name is
+// taken, or if the manifest has a word of other tools: fio's name of a field, or a short name of a metric.
 func Create(ctx context.Context, c client.Client, o client.Object) error {
 	kind := object.StateOf(o).Kind
 	what := fmt.Sprintf("%s %s/%s", kind.Name, o.GetNamespace(), cmp.Or(o.GetName(), o.GetGenerateName()+"…"))
