@@ -27,7 +27,8 @@ type CephBenchmark struct {
 	Spec CephBenchmarkSpec `json:"spec"`
 
 	// status has the results. Its observedGeneration is -1 until the operator has seen the object.
-	// Otherwise tools that follow the kstatus convention, such as Flux, would regard a new object as done.
+	// Without that -1, tools that follow the kstatus convention, such as Flux, would regard a new object as
+	// done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephBenchmarkStatus `json:"status,omitzero"`
@@ -85,8 +86,8 @@ type CephBenchmarkSpec struct {
 	// +required
 	Template BenchmarkTemplate `json:"template"`
 
-	// expectations are limits for figures. With expectations, the benchmark has a verdict: Passed, Failed,
-	// Inconclusive or Invalid.
+	// expectations are limits for figures. With expectations, the benchmark has a verdict, unless an error
+	// ended it: Passed, Failed, Inconclusive or Invalid.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -151,10 +152,11 @@ type Expectation struct {
 
 	// reference is the name of another CephBenchmark in the same namespace. It must have measured the same
 	// workload on the same target. All runs with one run ID are a session. The comparison uses the sessions
-	// whose results the reference keeps, up to its latest 60 runs: set historyLimit of the reference to 3
-	// or more. The latest session does not count if it is unfinished or Failed. If the reference has sessions
-	// on at least three days, the interval of the ratio includes the differences between days. Otherwise
-	// only the latest session that counts is used, and the outcome holds for the current hour only.
+	// whose results the reference keeps, up to its latest 60 runs. The latest session does not count if it
+	// is unfinished or Failed. If the reference has sessions on at least three days, the interval of the
+	// ratio includes the differences between days: set historyLimit of the reference to 3 or more, so that
+	// it keeps enough sessions. Otherwise only the latest session that counts is used, and the outcome holds
+	// for the current hour only.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -215,7 +217,8 @@ type CephBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=96
 	Headline string `json:"headline,omitempty"`
 
-	// verdict says whether the expectations were met. It is empty without expectations.
+	// verdict says whether the expectations were met. It is empty without expectations, before the benchmark
+	// has ended, and if an error ended the benchmark.
 	// +optional
 	Verdict BenchmarkVerdict `json:"verdict,omitempty"`
 
@@ -255,7 +258,8 @@ type CephBenchmarkStatus struct {
 	OSDs string `json:"osds,omitempty"`
 
 	// slowOSDs are OSDs that were slower than their peers in the same phase of more than half of the valid
-	// runs. At most three are listed. The first is the slowest relative to its peers.
+	// runs. In each phase of a run, only the slowest three count. At most three are listed. The first is the
+	// slowest relative to its peers.
 	// +optional
 	// +listType=map
 	// +listMapKey=osd
@@ -271,8 +275,8 @@ type CephBenchmarkStatus struct {
 }
 
 // SlowOSD is an OSD whose commit latency was far above that of its peers. Peers are the other OSDs of its
-// device class that have placement groups of the target. For a persistentVolumeClaim, all other OSDs of the
-// class are peers.
+// device class that have placement groups of the target and reported commit latencies above 0. For a
+// persistentVolumeClaim, OSDs without placement groups of the target are peers too.
 type SlowOSD struct {
 	// osd is the ID of the OSD.
 	// +required
@@ -333,7 +337,7 @@ type SpaceEfficiency struct {
 
 	// clusterUsedBytesBefore is how many bytes all OSDs together used before the benchmark created
 	// anything. Even an OSD without data uses some space, for its database and its log. The field is absent
-	// if the operator was restarted during the benchmark.
+	// if the operator was restarted after it had created the clients.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ClusterUsedBytesBefore int64 `json:"clusterUsedBytesBefore,omitempty"`
@@ -367,7 +371,8 @@ const (
 	// nothing completed after the warm-up. An rbdBench phase, or a phase with an outage, does not get this
 	// mark.
 	MarkNotSteady ResultMark = "NotSteady"
-	// MarkDisturbed means that a disturbance was recorded, but did not make the run invalid.
+	// MarkDisturbed means that a disturbance was seen during the phase. Status has only the marks of valid
+	// runs, so there, the disturbance did not make its run invalid.
 	MarkDisturbed ResultMark = "Disturbed"
 )
 
@@ -462,7 +467,7 @@ type ExpectationResult struct {
 	// +optional
 	Value Decimal `json:"value,omitempty"`
 
-	// mark is ClosedLoop if the figure is a percentile, and the phase or one of its jobs has no fixed rate.
+	// mark is ClosedLoop if value is a percentile, and the phase or one of its jobs has no fixed rate.
 	// In such a closed loop, a client sends an operation only when an earlier one is complete. So the
 	// percentile does not show how long a client with a fixed rate would wait.
 	// +optional
@@ -489,8 +494,8 @@ type DataState string
 const (
 	// DataPrefilled means that the data was just written.
 	DataPrefilled DataState = "Prefilled"
-	// DataUsed means that earlier runs or pilots have used the data. Pilots are short trial runs that size an
-	// rbdBench phase.
+	// DataUsed means that earlier runs or pilots have used the data. Pilots are short trial runs that
+	// determine the size of an rbdBench phase.
 	DataUsed DataState = "Used"
 	// DataRolledBack means that the images were just rolled back to their prefilled data.
 	DataRolledBack DataState = "RolledBack"
@@ -518,7 +523,7 @@ type BenchmarkRun struct {
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 
 	// startSpread is an upper bound, in seconds, of the time between the first and the last client's start
-	// of the same phase.
+	// of a phase. The phase with the largest bound counts.
 	// +optional
 	StartSpread Decimal `json:"startSpread,omitempty"`
 

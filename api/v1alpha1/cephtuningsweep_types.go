@@ -33,8 +33,8 @@ type CephTuningSweep struct {
 	Spec CephTuningSweepSpec `json:"spec"`
 
 	// status has the progress and the results of the sweep. Its observedGeneration is -1 until the operator
-	// has seen the object. Otherwise tools that follow the kstatus convention, such as Flux, would regard a
-	// new object as done.
+	// has seen the object. Without the -1, tools that follow the kstatus convention, such as Flux, would
+	// regard a new object as done.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CephTuningSweepStatus `json:"status,omitzero"`
@@ -182,8 +182,8 @@ type CephTuningSweepSpec struct {
 	// +required
 	Objective Objective `json:"objective"`
 
-	// constraints are limits for further figures, such as a latency. A configuration wins only if its
-	// intervals show that it keeps all constraints.
+	// constraints are limits for further figures, such as a latency. A configuration wins only if the
+	// confidence intervals of these figures show that it keeps all constraints.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -338,13 +338,13 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 2",message="two sessions are too few for a verdict about the cluster: give 3 or more, or 1 for a verdict about one pool in one hour"
 // +kubebuilder:validation:XValidation:rule="!has(self.sessions) || self.sessions != 1 || !has(self.pairs) || self.pairs in [8, 12, 18, 28, 40, 60]",message="with sessions: 1, pairs is the number of pairs after which the session ends at the latest: give 8, 12, 18, 28, 40 or 60, or leave pairs out"
 type Interleaved struct {
-	// sessions is the largest number of valid sessions; it counts anew if windows become longer (see
-	// window). With three or more, the
-	// verdict may hold for the cluster: see status.claim. The sweep ends earlier if the first three or more
-	// sessions decide. A further session follows if the verdict needs it and the budget has room: in that
-	// session, settings stay applied for minutes. One session is the quick mode. Its verdict is about one
-	// pool in one hour. The quick mode checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at
-	// the first check that can decide, or after `pairs`.
+	// sessions is the largest number of valid sessions. If windows become longer (see window), the count of
+	// sessions starts again from zero. With three or more sessions, the verdict may hold for the cluster: see
+	// status.claim. The sweep ends earlier if the first three or more sessions decide. A further session
+	// follows if the verdict needs it and the budget has room: in that session, settings stay applied for
+	// minutes. One session is the quick mode. Its verdict is about one pool in one hour. The quick mode
+	// checks the windows after 8, 12, 18, 28, 40 and 60 pairs. It ends at the first check that decides on
+	// every configuration, or after `pairs`.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
@@ -438,9 +438,10 @@ type Strategy struct {
 	Racing *bool `json:"racing,omitempty"`
 
 	// confirmationBlocks limits the confirmation, in which the winner of the race and the baseline are
-	// measured again in pairs of runs. The confirmation has at most twice confirmationBlocks pairs. Only
-	// these pairs decide the verdict on the winner. If fewer than three pairs count, the winner is not
-	// Superior. A single configuration needs no confirmation, because no winner was chosen among several.
+	// measured again in pairs of runs. The confirmation has at most twice confirmationBlocks pairs. If
+	// three or more of these pairs count, only they decide the verdict on the winner. If fewer count, the
+	// winner is not Superior. A single configuration needs no confirmation, because no winner was chosen
+	// among several.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=3
@@ -457,10 +458,11 @@ type Strategy struct {
 // Blocks limits how often every configuration is run.
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="blocks.min must be at most blocks.max"
 type Blocks struct {
-	// min is the smallest number of blocks before a sweep ends with a verdict by itself. It applies to the race
-	// and, if it has that many blocks, to the confirmation. A sweep that ends early, for example because of its
-	// budget, may have a verdict from three blocks. In a sweep without constraints, racing may drop a
-	// configuration after only two blocks, if it is far behind the best one.
+	// min is the smallest number of blocks after which a sweep may end because its verdict is decided. It
+	// applies to the race and, if the confirmation may have that many blocks, to the confirmation. A sweep
+	// that ends early, for example because of its budget, may have a verdict from three blocks. In a sweep
+	// without constraints, racing may drop a configuration after only two blocks, if it is far behind the
+	// best one.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=3
@@ -531,8 +533,8 @@ type Guardrails struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="must be between 1m and 24h"
 	SettleTimeout *metav1.Duration `json:"settleTimeout,omitempty"`
 
-	// foreignClients are limits that protect the other users of the cluster. If two checks in a row find a
-	// broken limit during a run or session, the sweep stops and restores its changes.
+	// foreignClients are limits that protect the other users of the cluster. If two checks in a row find the
+	// same limit broken during a run or session, the sweep stops and restores its changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -605,7 +607,8 @@ type Budget struct {
 // +kubebuilder:validation:Enum=Monday;Tuesday;Wednesday;Thursday;Friday;Saturday;Sunday
 type Weekday string
 
-// Window is a time of the day in which changes to Ceph may start. Restoring is allowed at any time.
+// Window is a time of the day in which changes to Ceph may start. At any time, the sweep may
+// restore settings, and apply those of a winner to keep them.
 // +kubebuilder:validation:XValidation:rule="self.start != self.end",message="start and end must differ; leave window out for the whole day"
 type Window struct {
 	// start is the beginning of the window, such as `22:00`.

@@ -23,13 +23,13 @@ type effect struct {
 	// outcome replaces the outcome in the plan if outcome.Reason is not empty.
 	outcome kstatus.Outcome
 	// again is the delay of the next pass, unless an event starts it earlier; 0 waits for an event. A step
-	// that changes a watched object causes such an event.
+	// that changes a Job or a runner's task causes such an event.
 	again time.Duration
 	// finished says that a teardown is complete.
 	finished bool
 	// edit changes status, in addition to the outcome.
 	edit func(*v1alpha1.CephBenchmarkStatus)
-	// event is an additional event. record emits it after writing status.
+	// event is about the run that the step concluded; nil without one. record emits it after writing status.
 	event *kstatus.Outcome
 	// invalid says in one word, for metrics, why the run that the step concluded is invalid; "" if it is
 	// valid.
@@ -128,7 +128,7 @@ func (r *Reconciler) protect(ctx context.Context, b *v1alpha1.CephBenchmark) err
 }
 
 // beginSession resets status for a new run ID, and leaves status as it is for a paused run ID. No object of
-// the session exists yet, so this process will know all of its objects.
+// the session exists now (a pause removes them all), so this process will know all objects of the session.
 func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())

@@ -80,7 +80,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return nil
 	}
 	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // Kubernetes is about to delete this Job with its owner, or prepare reports that the owner is foreign.
+		return nil // Kubernetes is about to delete this Job with its owner, or the Job is foreign, which prepare reports.
 	}
 	seen.background.job = job
 	if seen.background.pods, err = jobs.Pods(ctx, job); err != nil || seen.hint != "" {

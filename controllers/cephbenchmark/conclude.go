@@ -19,7 +19,7 @@ import (
 )
 
 // concludeRun judges a run by the clients' reports, and archives the result. After the last run, it also
-// concludes the benchmark. If no other run can be valid, it ends the benchmark as failed instead.
+// concludes the benchmark. If further runs would fail like this one, it ends the benchmark as failed instead.
 func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effect, error) {
 	if p.wrong == "" && seen.misplacedErr != nil {
 		return effect{}, seen.misplacedErr

@@ -186,8 +186,8 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 }
 
 // The permissions for custom resources must outlast the Roles in a namespace that is being deleted, and so
-// must the permissions that the teardown needs there. So they are in a separate role, which is bound
-// cluster-wide.
+// must the permission to read the namespace, which shows the deletion. So both are in a separate role, which
+// is bound cluster-wide.
 //
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks,verbs=get;list;watch;patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources

@@ -72,7 +72,7 @@ type plan struct {
 	move  workload.Move // for stepMove
 	run   int32         // for stepMove and stepConcludeRun, and if removes is set
 	wrong string        // for stepConcludeRun and stepRestoreOSDs: why the run is invalid
-	fatal bool          // for stepConcludeRun: no other run can be valid
+	fatal bool          // for stepConcludeRun: further runs would fail like this one
 	// removes says that the plan waits before a run until OSDs have removed the PGs of deleted
 	// pools.
 	removes bool
@@ -109,7 +109,7 @@ func rules() []rule {
 		{Name: "tearDownEnded", Func: tearDownEnded},                   // the outcome is in status; only the teardown remains
 		{Name: "leaveEndedAlone", Func: leaveEndedAlone},               // until the spec changes
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that keeps the run ID
-		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // after the current phase
+		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // normally after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
 		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something

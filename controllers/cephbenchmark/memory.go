@@ -46,7 +46,7 @@ type memory struct {
 	// madeJob is the UID of the last Job that was created or found. replacedJob is the UID of the Job that
 	// a standalone client's Job replaces. backgroundJob is the UID of the background load's Job. secretMade
 	// says that the Secret of the Jobs exists. usedBefore is how many raw bytes of the OSDs were in use
-	// before anything was created.
+	// before the Job was created.
 	madeJob, replacedJob, backgroundJob types.UID
 	secretMade                          bool
 	usedBefore                          int64

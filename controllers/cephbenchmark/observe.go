@@ -34,8 +34,8 @@ type facts struct {
 	now       time.Time
 	settings  *settings.Settings
 	benchmark *v1alpha1.CephBenchmark
-	// spec is the spec with which the current session began, from its Job. Without an unaltered Job, it is
-	// the benchmark's present spec, which may already have another run ID.
+	// spec is the spec with which the current session began, from its Job. If the Job is missing or altered,
+	// it is the benchmark's present spec, which may already have another run ID.
 	spec    v1alpha1.CephBenchmarkSpec
 	session clientjob.Session
 	cluster settings.Cluster
@@ -99,7 +99,7 @@ type facts struct {
 	answered bool                    // at least one client's runner has answered
 	logs     map[int]*clientview.Log // logs of clients whose state only logs show
 	planned  []task.Task             // the tasks of a standalone client, if its log was read
-	tasks    workload.Tasks          // nil until all runners have answered
+	tasks    workload.Tasks          // nil until all clients' runners have answered
 	next     workload.Move
 }
 
@@ -340,8 +340,8 @@ func (f facts) atWork() bool {
 }
 
 // replaced reports whether the spec has a new run ID while the current session has no Job. That session
-// measures nothing, and its spec is lost, because only a Job stores the spec. A session whose Job was
-// deleted is not replaced, because it fails.
+// measures nothing, and its spec is lost, because only a Job stores the spec. A session with jobLost
+// is not replaced, because it fails.
 func (f facts) replaced() bool {
 	return f.atWork() && f.job == nil && !f.jobLost && f.benchmark.Status.ObservedRunID != f.benchmark.Spec.RunID
 }
@@ -376,7 +376,7 @@ func (f facts) allRunsEnded() bool { return f.endedRuns() >= f.spec.Repetitions 
 // until all runners have answered.
 func (f facts) isMeasuring() bool {
 	if f.standalone() {
-		return false // A standalone client measures until its end, so a suspension must not wait for the end of a phase.
+		return false // A standalone client begins the next phase by itself, so it is useless to delay a suspension until the end of a phase.
 	}
 	if f.job != nil && f.tasks == nil && int(f.endedRuns()) < len(f.benchmark.Status.Runs) {
 		return true

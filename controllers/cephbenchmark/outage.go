@@ -95,7 +95,7 @@ func (f facts) expectedOutage(run int32) *quiescence.Outage {
 
 // forgottenOutage returns a sentence to put before the reason why a run was aborted: the manager restarted in the
 // phase of the outage, so it cannot distinguish effects of the outage from disturbances. It returns "" if the
-// manager did not restart.
+// manager did not restart in that phase, or if the phase is over.
 func (f facts) forgottenOutage(run int32) string {
 	d := f.spec.Template.Outage
 	if d == nil || f.memory.outage.Known(run) || !f.tasks.Any(workload.TaskID(run, d.Phase), func(s task.State) bool { return s == task.Measuring }) {

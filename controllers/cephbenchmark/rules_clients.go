@@ -126,8 +126,8 @@ func failWithoutBackground(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonBackgroundLoadLost, "The background load is lost. "+message), lost
 }
 
-// scheduleWithin is the age from which a pod without a node is reported. While Kubernetes binds a pod's
-// volume, which usually takes seconds, it calls the pod unschedulable.
+// scheduleWithin is the age that all pods must reach before a pod without a node is reported. While
+// Kubernetes binds a pod's volume, which usually takes seconds, it calls the pod unschedulable.
 const scheduleWithin = 10 * time.Second
 
 // podsWaiting returns why the pods do not run yet, or false if all of them do.

@@ -21,8 +21,8 @@ func failWithoutCluster(seen facts) (plan, bool) {
 }
 
 // waitForCluster waits for a cluster that cannot be observed. No rule renews the lock meanwhile. If clients
-// are running, the benchmark therefore fails before its lock can expire. If it failed later,
-// the next holder would measure while these clients still make load.
+// are running, the benchmark therefore fails before its lock can expire, unless the manager was restarted. If it
+// failed later, the next holder would measure while these clients still make load.
 func (f facts) waitForCluster(why error) plan {
 	within := f.spec.Quiescence.Timeout.Duration
 	if f.job != nil {
@@ -79,7 +79,7 @@ func queueForLock(seen facts) (plan, bool) {
 	return plan{step: stepLock}, !seen.locked
 }
 
-// failOutOfRoom ends a benchmark if OSDs are about to be full, while they still accept the requests that
+// failOutOfRoom ends a benchmark if OSDs are about to be full: full OSDs might no longer accept the requests that
 // remove its data. Waiting would not help, because the benchmark's own data may fill the OSDs.
 func failOutOfRoom(seen facts) (plan, bool) {
 	if seen.job == nil || seen.allRunsEnded() {
@@ -89,7 +89,7 @@ func failOutOfRoom(seen facts) (plan, bool) {
 	return fail(v1alpha1.ReasonOutOfRoom, why), why != ""
 }
 
-// waitForQuiet checks for quiescence before anything is created and before each run.
+// waitForQuiet requires quiescence before anything is created and before each run (not of a standalone client).
 func waitForQuiet(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() {
 		return plan{}, false
@@ -112,15 +112,15 @@ func waitForQuiet(seen facts) (plan, bool) {
 	}), true
 }
 
-// waitForRemoval waits, for a limited time, until OSDs have removed the PGs of deleted pools. If the
-// removal continues after that time, the run begins and is marked as disturbed.
+// waitForRemoval waits, for a limited time, until OSDs have removed the PGs of deleted pools and of moved data.
+// If the removal continues after that time, the run begins and is marked as disturbed.
 func waitForRemoval(seen facts) (plan, bool) {
 	if !seen.wantsQuiet() || !quiescence.WaitsForRemoval(seen.spec.Quiescence) {
 		return plan{}, false
 	}
 	strays := seen.Samples[len(seen.Samples)-1].Strays // A sample exists, because waitForQuiet has found the cluster quiescent.
 	if strays == nil {
-		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // No message, because this wait lasts seconds: samples taken during a run have no strays.
+		return plan{step: stepWait, again: clusterwatch.SampleEvery}, true // Samples taken during a run have no strays, but the next sample has them. It comes within seconds, so this wait needs no message.
 	}
 	run := seen.currentRun()
 	why := quiescence.WaitForRemoval(*strays, seen.spec.Quiescence, seen.memory.removal.Lasted(run, seen.now))

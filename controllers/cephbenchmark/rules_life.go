@@ -100,7 +100,7 @@ func tearDownReplaced(seen facts) (plan, bool) {
 }
 
 // begin starts or resumes the run ID in the spec. It applies if no session is at work, or if the session at
-// work is replaced and torn down.
+// work is replaced and has nothing in Ceph that must be torn down.
 func begin(seen facts) (plan, bool) {
 	return plan{step: stepBegin, outcome: lookingAtCluster()}, !seen.atWork() || seen.replaced()
 }

@@ -150,17 +150,17 @@ func (f facts) poolsThatStay() []string {
 	return pools
 }
 
-// unremembered reports whether the session's spec is lost, because only the Job had it. The Job is missing,
-// but may have existed: this process has seen it, or an earlier process may have created it.
+// unremembered reports whether the spec is lost with the Job, which alone had it: this process has seen the Job,
+// or an earlier process may have created it, and now it is missing, but the teardown did not delete it.
 func (f facts) unremembered() bool {
 	return f.job == nil && !f.memory.teardown.JobRemoved && (f.memory.madeJob != "" || !f.memory.fromBeginning)
 }
 
 // mayBeInCeph reports whether Ceph may have anything of the session. If not, the teardown needs no answer
 // from Ceph. A session creates nothing without the lock, and keeps the lock until everything is removed,
-// unless the lock is lost. A session that another process began may have lost its lock before. If the
-// CephCluster is gone, or the operator config no longer lists the cluster, mayBeInCeph returns false,
-// because Ceph cannot be reached.
+// unless the lock is lost. A session that another process began may have lost its lock before this process
+// started. If the CephCluster is gone, or the operator config no longer lists the cluster, mayBeInCeph returns
+// false, because Ceph cannot be reached.
 func (r *Reconciler) mayBeInCeph(ctx context.Context, seen facts) (bool, error) {
 	if problem, ok := errors.AsType[*rook.Error](seen.rookErr); !seen.known || ok && problem.Reason == rook.ReasonClusterMissing {
 		return false, nil

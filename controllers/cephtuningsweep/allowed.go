@@ -9,7 +9,7 @@ import (
 )
 
 // notAllowed says which part of a spec the administrator does not allow, and how to get permission; "" if
-// everything is allowed. makePlan checks the varied options.
+// everything is allowed. notAllowed does not check the varied options: makePlan does.
 func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) string {
 	if refusal := allowed.Refusal(spec.ClusterRef, spec.Template); refusal != "" {
 		return refusal
@@ -34,8 +34,8 @@ func notAllowed(spec v1alpha1.CephTuningSweepSpec, allowed *settings.Settings) s
 	return ""
 }
 
-// heldPools returns the existing pools whose pg_num the sweep varies. The autoscalers of these pools would
-// also change pg_num.
+// heldPools returns the existing pools whose pg_num the sweep varies. The sweep turns off the autoscalers of
+// these pools, because they would also change pg_num.
 func heldPools(spec v1alpha1.CephTuningSweepSpec) []string {
 	var pools []string
 	for _, change := range sweepspec.Changes(&spec, nil) {

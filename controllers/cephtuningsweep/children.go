@@ -112,8 +112,8 @@ func backgroundNodesOfRun(s *v1alpha1.CephTuningSweep) []v1alpha1.NodeName {
 	return nodes
 }
 
-// notedNodes returns the words that noteNodes has written after the run ID; nil if it has written none for
-// the run ID in spec.
+// notedNodes returns the words that follow the run ID in AnnotationNodes; nil if the annotation is missing or
+// has another run ID than spec.
 func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	words := strings.Fields(s.Annotations[AnnotationNodes])
 	if len(words) == 0 || words[0] != string(s.Spec.RunID) {
@@ -122,8 +122,8 @@ func notedNodes(s *v1alpha1.CephTuningSweep) []string {
 	return words[1:]
 }
 
-// noteNodes records the nodes of the first run's clients and of its background load in an annotation, because
-// status has no room for them.
+// noteNodes records the nodes of the clients and of the background load in an annotation, because status has no
+// room for them. It does so once for a run ID: in the first run in which it finds all these pods running.
 func (r *Reconciler) noteNodes(ctx context.Context, seen facts) error {
 	if len(nodesOfRun(seen.sweep)) > 0 {
 		return nil
@@ -183,8 +183,8 @@ func (r *Reconciler) nodesOf(ctx context.Context, child *v1alpha1.CephBenchmark)
 	return nodes, background, nil
 }
 
-// prune removes the oldest benchmark if more exist than historyLimit allows. The benchmark's figures stay in
-// the ledger.
+// prune removes the benchmark that is historyLimit runs older than the current one, if it exists. The
+// benchmark's figures stay in the ledger.
 func (r *Reconciler) prune(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {

@@ -136,7 +136,7 @@ func rules() []rule {
 		{Name: "failWithoutPlan", Func: failWithoutPlan},         // the plan has refusals, or the planner cannot use it
 		{Name: "removeSessions", Func: removeSessions},           // wait for the teardown of ended sessions: their scratch pools have the same name
 		{Name: "keepWinner", Func: keepWinner},                   // the spec asks to apply the winner
-		{Name: "failOutOfRoom", Func: failOutOfRoom},             // OSDs run out of space, which would exclude the fastest candidates first
+		{Name: "failOutOfRoom", Func: failOutOfRoom},             // a run had too little space; without this rule, the fastest configurations, which write most, would drop out
 		{Name: "enterSession", Func: enterSession},               // the session has ended, or the loop that switches its settings is gone
 		{Name: "watchSession", Func: watchSession},               // the session is running
 		{Name: "beginSession", Func: beginSession},               // all configurations are rehearsed

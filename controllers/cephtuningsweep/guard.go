@@ -17,8 +17,8 @@ type dangerError struct{ message string }
 func (e *dangerError) Error() string { return sentence(e.message) }
 
 // endangered returns a *dangerError if the state of the cluster forces the sweep to stop. Some dangers count
-// in the first sample, others only in the second consecutive sample. stopped is the number of OSDs that are
-// down on purpose.
+// at once, others only if the previous sample had a danger, too. stopped is the number of OSDs that are down on
+// purpose.
 func (m *memory) endangered(status *ceph.Status, stopped int) error {
 	danger := quiescence.DangerDuringRestart(status, stopped)
 	if danger == nil {

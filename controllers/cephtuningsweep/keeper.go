@@ -145,7 +145,8 @@ func (k *keeper) keep(ctx context.Context, cluster settings.Cluster, known *kept
 }
 
 // left returns the journal that this installation has to restore in a cluster; nil without one. It is a
-// journal in the operator's namespace, or an open journal in Ceph that belongs to this Kubernetes cluster.
+// journal in the operator's namespace, or a journal in Ceph that belongs to this Kubernetes cluster and has
+// settings that are still to be restored.
 func (k *keeper) left(ctx context.Context, cluster settings.Cluster, info rook.ClusterInfo, known *kept) (*tuning.Journal, error) {
 	left, err := k.Journals.Load(ctx, info.FSID)
 	if err != nil || left != nil {
@@ -233,7 +234,7 @@ func (k *keeper) closeOrphan(ctx context.Context, seen facts, report tuning.Repo
 	if err := seen.memory.engine.Close(ctx); err != nil {
 		return err
 	}
-	if len(report.Entries) == 0 { // Another process has already restored the settings and removed the journal.
+	if len(report.Entries) == 0 { // Another client has removed the journal meanwhile, normally after it restored the settings.
 		return nil
 	}
 	all, outcome := restoredFor(seen.self(), report, unrestarted)

@@ -67,7 +67,7 @@ type memory struct {
 	// outage has the connections for bringing up OSDs that a benchmark stopped and that no benchmark brings up.
 	outage outage.Session
 	// noOrphanedOSDs reports that, under the current lock, no orphaned OSDs were found, or all were brought
-	// up. Then Ceph is not searched again for a list of stopped OSDs.
+	// up. Then Ceph is not searched again for the journal of an outage.
 	noOrphanedOSDs bool
 
 	lock     *lock.Grant
@@ -112,7 +112,8 @@ type memory struct {
 // slotMemory is the memory of the next or current run.
 type slotMemory struct {
 	run int
-	// since is the start of the run. Earlier waits, for the lock or for spec.window, do not count.
+	// since is when the preparation of the run began. After a restart of the manager, it is normally when
+	// the run's benchmark was created. Earlier waits, for the lock or for spec.window, do not count.
 	since time.Time
 	// want has the values that Ceph must have during the run; nil until the run's values are known.
 	want []tuning.Change

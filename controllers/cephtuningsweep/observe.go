@@ -36,8 +36,8 @@ type facts struct {
 	memory   *memory
 	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
-	// refused says why benchmarks may not run in the namespace; "" if they may. The namespace is checked before
-	// a run ID begins or continues.
+	// refused says why benchmarks may not run in the namespace; "" if they may, or if the namespace was not
+	// checked. It is checked only before a run ID begins or continues.
 	refused string
 
 	rook    *rook.ClusterInfo
@@ -47,15 +47,17 @@ type facts struct {
 	otherCeph string
 	locked    bool
 
-	// journal has the settings to restore in the Ceph cluster, from any sweep; nil without one. It is the
-	// copy in Kubernetes, or the journal of another sweep that the last search found only in Ceph.
+	// journal has the settings to restore in the Ceph cluster, whichever sweep changed them; nil if no journal
+	// was found. It is the copy in Kubernetes, or the journal of another sweep that the last search found only
+	// in Ceph.
 	journal *tuning.Journal
 	// otherIsThere reports that another sweep has to restore the journal, and still runs.
 	otherIsThere bool
 
-	// planner is the planner of the sweep's plan; nil after an edit or a change of the run ID, and without a
-	// usable plan and a readable ledger. next is its decision after a replay of the ledger; in an interleaved
-	// sweep, next comes from sessions. next is zero if planner is nil or the ledger cannot be replayed.
+	// planner is the planner of the sweep's plan. It is nil after an edit or a change of the run ID, if the plan
+	// is missing or unusable, and if the ledger is unreadable. next is its decision after a replay of the ledger;
+	// in an interleaved sweep, next comes from sessions. next is zero if planner is nil or the ledger cannot be
+	// replayed.
 	planner *sweep.Planner
 	// edited reports that the spec differs, in an input of the verdict, from the spec for which the plan was
 	// made.
@@ -69,8 +71,8 @@ type facts struct {
 
 	// switches reports that a loop of this process may still switch the sweep's settings.
 	switches bool
-	// child is the benchmark of the next run; nil before it is created. others lists the children that must
-	// be removed before a restore or before the next session.
+	// child is the benchmark of the next or current run; nil before it is created. others lists the children
+	// that must be removed before a restore or before the next session.
 	child  *v1alpha1.CephBenchmark
 	others []v1alpha1.CephBenchmark
 
@@ -114,7 +116,8 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	return seen, r.observeCluster(ctx, &seen)
 }
 
-// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to begin.
+// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to begin or
+// continue.
 func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
 	if seen.deleted() || seen.sweep.Spec.Suspend || seen.ended() && !seen.replaced() {
 		return nil
@@ -145,7 +148,7 @@ func (f *facts) observePlan() {
 	}
 }
 
-// observeChild reads the benchmark of the next run.
+// observeChild reads the benchmark of the next or current run.
 func (r *Reconciler) observeChild(ctx context.Context, seen *facts) error {
 	if seen.planErr != nil || seen.next.Action != sweep.RunSlot {
 		return nil //nolint:nilerr // A rule decides about the error later.
@@ -272,7 +275,7 @@ func (f facts) run() int {
 }
 
 // configuration returns the configuration of the next or current run; in an interleaved sweep, the one to
-// rehearse next. After the last run or session, it returns the winner.
+// rehearse next. After the last run or session, it returns the winner, or the baseline if no configuration won.
 func (f facts) configuration() sweep.Configuration {
 	if f.next.Action == sweep.Conclude {
 		return f.planner.Configurations()[f.next.Conclusion.Winner]
@@ -333,7 +336,8 @@ func (f facts) failing() *metav1.Condition {
 func (f facts) replaced() bool { return f.sweep.Status.ObservedRunID != f.sweep.Spec.RunID }
 
 // mustRestore reports whether the sweep has to stop and restore its changes, for another reason than its
-// verdict. If spec.window has just closed, that counts only from the next pass on.
+// verdict. A closed spec.window is such a reason only once the restore has begun, because noteRestore records
+// it then.
 func (f facts) mustRestore() bool {
 	pauses := f.memory != nil && f.memory.pauses != ""
 	return f.deleted() || f.replaced() || f.sweep.Spec.Suspend || pauses || f.failing() != nil

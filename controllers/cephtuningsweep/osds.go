@@ -10,7 +10,8 @@ import (
 )
 
 // placementProblems returns why Ceph cannot place scratch pools as the configurations request. For example,
-// Ceph cannot confine pools to OSDs, cannot keep copies apart, or has too few OSDs.
+// the cluster may not allow upmap, which confines pools to some OSDs. Or it cannot keep copies apart, or has too
+// few OSDs.
 func (p *preflight) placementProblems(spec *sweepspec.Spec, configurations []sweep.Configuration) []string {
 	if spec.Template.Target.ScratchPool == nil {
 		return nil
@@ -45,7 +46,8 @@ func (p *preflight) placeable(pool v1alpha1.ScratchPool) error {
 	return err
 }
 
-// share returns the smallest fraction of all OSDs on which a run may store its data.
+// share returns the smallest fraction of all OSDs to which the template or a configuration confines the scratch
+// pool; 1 if neither confines it.
 func (p *preflight) share(spec *sweepspec.Spec) float64 {
 	fewest := sweepspec.FewestOSDs(spec)
 	if fewest == 0 || len(p.known.OSDs) == 0 {

@@ -18,11 +18,12 @@ func (f facts) stoppedOSDs() int {
 	return 0
 }
 
-// restoreOrphanedOSDs brings up the OSDs of an outage. It leaves the outage of the sweep's current benchmark
-// alone, because that benchmark brings up its OSDs itself. After the sweep has taken the lock, it also
-// searches Ceph: the outage may belong to another Kubernetes cluster, or the copy of its journal in this
-// Kubernetes cluster may have been deleted. The search requires an identity that may stop OSDs. Each search
-// starts a process, so the searches end once no orphaned OSDs are down.
+// restoreOrphanedOSDs brings up orphaned OSDs: those that a benchmark stopped and that no benchmark brings
+// up. It leaves the outage of the sweep's current benchmark alone, because that benchmark brings up its OSDs
+// itself. After the sweep has taken the lock, restoreOrphanedOSDs also searches Ceph: the outage may belong
+// to another Kubernetes cluster, or the copy of its journal in this Kubernetes cluster may have been deleted.
+// The search requires an identity that may stop OSDs. Each search starts a process, so the searches end once
+// no orphaned OSDs are down.
 func (r *Reconciler) restoreOrphanedOSDs(ctx context.Context, seen facts) (reconcile.Wait, error) {
 	m := seen.memory
 	stopper := outage.Stopper{

@@ -23,7 +23,8 @@ type Rook interface {
 	// Owned returns the settings that Rook takes from its custom resources, and sets again at each reconcile. It
 	// also returns the names of the CephBlockPools.
 	Owned(ctx context.Context, ref v1alpha1.ClusterReference) (rook.Owned, error)
-	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed.
+	// HasScratchPool reports whether the owner's scratch pool exists and is not being removed. For an
+	// erasure-coded pool, it reads only the metadata pool.
 	HasScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)
 	// OwnsScratchPool reports whether the owner's scratch pool exists, even if it is being removed.
 	OwnsScratchPool(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (bool, error)

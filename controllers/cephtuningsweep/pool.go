@@ -129,8 +129,9 @@ func abandonedPool(waits reconcile.Wait, err error) eventRecord {
 		"The sweep no longer waits for the removal of its scratch pool: %s Delete CephBlockPool %s if it stays.", sentence(why), settings.ScratchPool)}
 }
 
-// removePoolBefore begins the removal of the previous block's pool, so that OSDs remove its PGs while the
-// cluster settles. The benchmark of the next run waits until the pool is removed.
+// removePoolBefore begins the removal of the pool of the previous block, or of the previous attempt at this
+// block, so that OSDs remove the pool's PGs while the cluster settles. The benchmark of the next run waits until
+// the pool is removed.
 func (r *Reconciler) removePoolBefore(ctx context.Context, seen facts) error {
 	if !seen.sharesPool() || !seen.beginsBlock() {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// cephAgain is the interval between searches in Ceph for unrestored settings. A sweep searches while it waits
-// in the queue although the lock is free: the objects ahead may be waiting for the restore of these settings.
+// cephAgain is the interval between searches in Ceph for unrestored settings. If the lock is free, but the sweep
+// still waits in the queue, it searches: the objects ahead may be waiting for the restore of these settings.
 const cephAgain = 30 * time.Second
 
 // takeLock takes or renews the lock of the Ceph cluster.
@@ -44,7 +44,7 @@ func (r *Reconciler) takeLock(ctx context.Context, seen facts) (effect, error) {
 // It leaves a journal that it finds to the next pass.
 func (r *Reconciler) findOrphaned(ctx context.Context, seen facts) (effect, error) {
 	if waits, err := r.restoreOrphanedOSDs(ctx, seen); err != nil || !waits.IsDone() {
-		seen.memory.lockedAt = time.Time{} // The next pass asks again.
+		seen.memory.lockedAt = time.Time{} // So the next pass renews the lock, and searches again.
 		return restoringOSDs(waits), err
 	}
 	if seen.memory.askedCeph || seen.journal != nil {

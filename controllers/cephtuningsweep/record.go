@@ -24,8 +24,8 @@ const (
 	maxStep    = 128
 )
 
-// minMessageInterval is the minimum interval between writes of status that change only messages or
-// progress.step.
+// minMessageInterval is the minimum interval between any write of status and a later write that changes only
+// messages or progress.step.
 const minMessageInterval = 10 * time.Second
 
 // record writes the pass's outcome into status. Then it emits the events of the step, and an event if the
@@ -135,8 +135,8 @@ func concludePlan(s *v1alpha1.CephTuningSweepStatus, now time.Time) {
 }
 
 // setRestored records the outcome of the restore of the changed settings. The parameter unrestarted names the
-// OSDs that may still run with the sweep's values, or says that they are unknown. It is "" if no such OSD is
-// known.
+// OSDs that still have to start with the original values, or says that they are unknown. It is "" if no such OSD
+// is known.
 func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrestarted string) {
 	left, kept := report.LeftAlone(), report.Kept()
 	messages := messagesOf(slices.Concat(left, kept))
@@ -149,7 +149,7 @@ func setRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, unrest
 	case !report.Done:
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonNotRestored, Message: strings.Join(report.Waiting, " ")}
-	case len(report.Entries) == 0: // Another client has removed the journal.
+	case len(report.Entries) == 0: // The journal was removed, normally by another client.
 		status = metav1.ConditionFalse
 		o = kstatus.Outcome{Reason: v1alpha1.ReasonAbandoned, Message: "The journal was removed, so the original values are unknown: compare `ceph config dump` and `ceph osd pool ls detail` with how they should be."}
 	case slices.ContainsFunc(left, func(e tuning.Entry) bool { return e.State == tuning.Abandoned }):
@@ -190,8 +190,8 @@ func recordsRestored(s *v1alpha1.CephTuningSweepStatus, report tuning.Report, un
 	return was != nil && was.Status == is.Status && was.Reason == is.Reason
 }
 
-// setSettling records that the settings are restored, but the cluster has not settled. It does nothing if
-// waits is "" or the condition Restored is already True.
+// setSettling records that the settings are restored, but the cluster has not settled or OSDs still have to
+// restart. It does nothing if waits is "" or the condition Restored is already True.
 func setSettling(s *v1alpha1.CephTuningSweepStatus, waits string) {
 	if waits == "" || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionRestored) {
 		return

@@ -325,8 +325,8 @@ func (r *Reconciler) restartAgain(ctx context.Context, seen facts, report tuning
 	return waits, "", err
 }
 
-// unrestarted names the OSDs that may still run with the sweep's values, because they may not have restarted
-// since the restore: all OSDs. It returns "" if OSDs take all restored values while they run.
+// unrestarted names all OSDs, because each may still run with the sweep's values: it may not have restarted since
+// the restore. It returns "" if OSDs take all restored values while they run.
 func (r *Reconciler) unrestarted(ctx context.Context, seen facts, report tuning.Report, why string) (string, error) {
 	changes, err := r.takenAtStart(ctx, seen, back(report))
 	if err != nil || len(changes) == 0 {
@@ -361,7 +361,7 @@ func (f facts) notRestarted(changes []tuning.Change, l restartLook, why string) 
 	return text
 }
 
-// maxNames is the maximum number of OSDs that a message names, so that the message has room for advice.
+// maxNames is the maximum number of OSDs that someNames names, so that the message has room for advice.
 const maxNames = 16
 
 func someNames(osds []int) string {

@@ -116,7 +116,7 @@ func (r *Reconciler) restorePart(ctx context.Context, seen facts, p plan) (effec
 		return came, r.loops.end(client.ObjectKeyFromObject(seen.sweep)), nil
 	case partEndBenchmarks:
 		waits, err := r.endChildren(ctx, seen)
-		delete(seen.memory.restoring.done, partRemovePool) // A benchmark may have created a pool.
+		delete(seen.memory.restoring.done, partRemovePool) // A benchmark may have created a pool since that part.
 		return inProgress(p, p.outcome.Message+" "+string(waits)), false, err
 	case partAbandon:
 		return r.abandon(ctx, seen, p)
@@ -212,7 +212,7 @@ func (r *Reconciler) restore(ctx context.Context, seen facts, p plan) (effect, b
 	case partRecord:
 		return seen.recorded(p), false, nil
 	case partCloseJournal:
-		if !recordsRestored(&seen.sweep.Status, report, so.unrestarted) { // The tuner has just changed the journal.
+		if !recordsRestored(&seen.sweep.Status, report, so.unrestarted) { // The tuner has just changed the journal, so status must get the new outcome first.
 			return effect{goesOn: true, again: reconcile.AtOnce}, false, nil
 		}
 		return effect{}, true, seen.memory.engine.Close(ctx)
@@ -437,7 +437,7 @@ const tryWithin = 2 * time.Minute
 // abandon makes one attempt to restore, leaves the remaining settings as they are, and reports them. Any user
 // who may edit the sweep can abandon its restore. The attempt restores scrubs, the balancer and autoscalers,
 // too, so that such a user cannot leave them off. abandon removes the journal only after status has the
-// original values, because they are then recorded nowhere else.
+// original values (as many as fit), because after that, no other object keeps them.
 func (r *Reconciler) abandon(ctx context.Context, seen facts, p plan) (effect, bool, error) {
 	failure := r.lastAttempt(ctx, seen)
 	if wait, is := errors.AsType[*tuning.WaitError](failure); is {

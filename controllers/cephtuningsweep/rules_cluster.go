@@ -29,8 +29,8 @@ func waitForCluster(seen facts) (plan, bool) {
 }
 
 // failAfterTrouble ends a sweep whose steps have failed for too long. Otherwise, the sweep would keep the
-// lock and its settings for as long as Ceph is unavailable. A sweep with a verdict keeps the verdict, and
-// continues its attempts to restore.
+// lock and its settings for as long as the steps fail, even if a restore would succeed. A sweep with a verdict
+// keeps the verdict, and continues its attempts to restore.
 func failAfterTrouble(seen facts) (plan, bool) {
 	if seen.next.Action == sweep.Conclude {
 		return plan{}, false
@@ -49,7 +49,9 @@ func (f facts) noHeadway() string {
 }
 
 // failAfterUpgrade ends a sweep if Ceph is being upgraded, or if the version of Rook or Ceph has changed
-// since the plan was made. It does not end a sweep with a verdict, which needs no more runs.
+// since the plan was made. It does not compare a version that was or is unknown, nor Ceph's version if it
+// differed between daemons when the plan was made. It does not end a sweep with a verdict, which needs no more
+// runs.
 func failAfterUpgrade(seen facts) (plan, bool) {
 	before := seen.sweep.Status.Environment
 	if before == nil || seen.unplanned() || seen.next.Action == sweep.Conclude {

@@ -81,7 +81,7 @@ const childrenFirst = 5 * time.Minute
 
 // endBenchmarks applies while benchmarks have to be removed, until childrenFirst has passed. If Ceph has no
 // values of the sweep, such as after the restore of settings, it applies without this limit, because the
-// benchmarks use the pool.
+// benchmarks use the pool that removePool removes afterwards.
 func endBenchmarks(seen facts) (part, bool) {
 	since := seen.memory.restoring.since
 	early := since.IsZero() || seen.now.Sub(since) < childrenFirst

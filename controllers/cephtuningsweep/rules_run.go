@@ -76,7 +76,7 @@ func watchRun(seen facts) (plan, bool) {
 }
 
 // removedWithin limits the time without progress in the teardown of a run's benchmark, and the whole teardown
-// of a session's benchmark. It is longer than the time limit for the clients' part of a teardown.
+// of a session's benchmark. It is longer than the time for which a client may remove its data in a teardown.
 const removedWithin = time.Hour
 
 func applyConfiguration(seen facts) (plan, bool) {

@@ -35,8 +35,8 @@ type Courses interface {
 type sessionMemory struct {
 	number int
 	since  time.Time
-	// at is the number of configurations that are rehearsed for the session. engine is the tuner that
-	// rehearsed them. Only this tuner may switch their settings.
+	// at is the number of configurations that are rehearsed for the session. engine is the tuning.Engine that
+	// rehearsed them. Only this Engine may switch their settings.
 	at     int
 	engine *tuning.Engine
 	// child is the benchmark that this process has created for the session.
@@ -64,13 +64,13 @@ func (f facts) noteSession(next step) {
 }
 
 // rehearsed returns the number of configurations that are rehearsed for the current session. A rehearsal
-// stays valid for later sessions as long as the tuner is the same. Only the baseline is rehearsed again,
-// because each session begins with it.
+// stays valid for later sessions until settings are restored, or a new connection to Ceph needs a new
+// tuning.Engine. Only the baseline is rehearsed again, because each session begins with it.
 func (f facts) rehearsed() int {
 	s := f.memory.switching
 	switch {
 	case s.engine != f.memory.engine:
-		return 0 // The connection and the tuner are new, so nothing is rehearsed.
+		return 0 // Nothing was rehearsed with this Engine yet, or voidInterrupted has discarded the rehearsals.
 	case s.number != f.run():
 		return max(s.at-1, 0)
 	}
@@ -84,7 +84,8 @@ func (f facts) rehearses() int {
 	return (min(f.rehearsed(), all-1) + 1) % all
 }
 
-// isRehearsed reports whether all configurations were applied and proven, and the tuner is still the same.
+// isRehearsed reports whether all configurations were applied and proven, and these rehearsals are still
+// valid.
 func (f facts) isRehearsed() bool {
 	return f.memory.engine != nil && f.rehearsed() >= len(f.planner.Configurations())
 }
@@ -296,7 +297,8 @@ func (c *switched) try(ctx context.Context) error {
 	return c.failure
 }
 
-// Proven implements [session.Cluster]. In a cluster with many OSDs, it asks different OSDs each time.
+// Proven implements [session.Cluster]. In a cluster with many OSDs, it asks a sample of them, which changes
+// each time.
 func (c *switched) Proven(ctx context.Context, setting int) (bool, error) {
 	c.turn++
 	proof, err := tuning.Prove(ctx, c.ceph, c.at, c.changes[setting], c.about, c.turn)

@@ -87,7 +87,8 @@ func sessionLabels(seen facts) map[string]string {
 	return map[string]string{sweepspec.LabelSweep: sweepspec.SweepLabel(seen.sweep)}
 }
 
-// pruneSession removes the oldest session archive if more exist than historyLimit allows.
+// pruneSession removes the archive of one session: the one whose number is historyLimit below the current
+// session's number.
 func (r *Reconciler) pruneSession(ctx context.Context, seen facts) error {
 	oldest := seen.run() - int(seen.sweep.Spec.HistoryLimit)
 	if oldest < 1 {

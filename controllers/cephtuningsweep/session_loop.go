@@ -143,7 +143,7 @@ type loopPlan struct {
 	plan     session.Plan
 	question session.Question
 	names    []string // names of the candidates
-	pairs    int      // number of pairs after which a session ends, unless question.Quick is set
+	pairs    int      // number of pairs after which a session ends, unless question.Quick or plan.Dwells is set
 	writes   bool     // the load writes
 	bytes    int64    // number of bytes that the load may write
 	cluster  session.Cluster

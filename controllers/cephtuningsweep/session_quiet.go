@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// quietEvery is the longest interval between samples of the cluster during a session. Ceph's manager
-	// updates its figures about as often.
+	// quietEvery is the longest interval at which samples of the cluster begin during a session, unless a
+	// sample itself takes longer. Ceph's manager updates its figures about as often.
 	quietEvery = 5 * time.Second
 	// quietWithin limits the time of a sample, so that a lost answer does not delay the next sample for long.
 	quietWithin = 10 * time.Second

@@ -220,8 +220,8 @@ func (r *Reconciler) lookWhetherSettled(ctx context.Context, seen facts, want []
 	return settled, nil
 }
 
-// unprovenFor is how long the sweep waits until daemons report the values that they run with. Ceph's manager
-// normally knows these values some seconds after a change.
+// unprovenFor limits how long the sweep waits for daemons to report the values that they run with. Ceph's
+// manager normally knows these values some seconds after a change.
 const unprovenFor = 30 * time.Second
 
 // prove reads back the values in Ceph, and the values that OSDs run with. It returns evidence if settings are

@@ -110,7 +110,7 @@ func (s Session) phase(run int32, i int, told *Gathered) (archive.Phase, string,
 	return phase, cmp.Or(failed, s.wrong(id, phase, disturbances)), nil
 }
 
-// marks returns the marks of a phase that do not come from its figures. A mark warns readers of the figures.
+// marks returns the marks of a phase that [figure.Observe] does not add. A mark warns readers of the figures.
 func (s Session) marks(p workload.Phase, measured *result.Result, disturbances []quiescence.Disturbance) []v1alpha1.ResultMark {
 	marks := figure.MarksOfSpec(&s.Spec.Template, &p.Spec)
 	reads := engine.TraitsOf(&p.Spec).Reads

@@ -31,8 +31,8 @@ type Session struct {
 	Tasks, Background workload.Tasks
 	Notes             workload.Notes
 	clusterwatch.View
-	// TargetPools has the names of the pools that store the data, and Pools has their settings. PGs has all
-	// placement groups.
+	// TargetPools has the names of the target's pools, and Pools has their settings; both are empty for a
+	// claim. PGs has all placement groups.
 	TargetPools []string
 	Pools       []ceph.Pool
 	PGs         []ceph.PG
@@ -48,7 +48,8 @@ type Session struct {
 	UsedBefore int64
 	// OSDs names the OSDs to which the scratch pool is confined, as status shows them.
 	OSDs string
-	// Standalone says that the client is standalone. Remark is the summary's sentence about that.
+	// Standalone says that the client is standalone. Remark is the sentence for the summary if results are
+	// from logs; "" otherwise.
 	Standalone bool
 	Remark     string
 }
@@ -74,7 +75,7 @@ func phaseDigest(spec v1alpha1.Phase, t *v1alpha1.BenchmarkTemplate) string {
 		Dataset   v1alpha1.Dataset
 		Image     v1alpha1.Image
 		Claim     *v1alpha1.PersistentVolumeClaimTarget
-		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those already in status.
+		Outage    *v1alpha1.Outage `json:"Disruption"` // The old name keeps digests equal to those of earlier versions.
 	}{
 		Phase: spec, Clients: t.Clients.Count, Resources: t.Clients.Resources, Dataset: t.Dataset,
 		Claim: t.Target.PersistentVolumeClaim, Outage: t.Outage,

@@ -20,8 +20,8 @@ func NewBoth(leases *Leases, records *Records) *Both { return &Both{leases: leas
 // Acquire takes the Lease and then the record. If another holder has one of them, the Grant names that
 // holder. Acquire is idempotent.
 //
-// A caller that gets the Lease but not the record keeps the Lease. The caller is then next in line, and
-// must call Acquire again.
+// A caller that gets the Lease but not the record keeps the Lease. The caller is then next in line in its
+// Kubernetes cluster, and must call Acquire again.
 func (b *Both) Acquire(ctx context.Context, at ceph.Connection, fsid string, holder objectref.Ref, now time.Time) (Grant, error) {
 	grant, err := b.leases.Acquire(ctx, fsid, holder, now)
 	if err != nil || !grant.Held {

@@ -68,9 +68,11 @@ type Grant struct {
 	// Holder is the lock's holder in the form of objectref.Ref.Identity, followed by the holder's Kubernetes
 	// cluster if that is not this one; empty if the lock was released or never taken.
 	Holder string
-	// Since is when the lock was taken. Expires is when the lock expires if it is not renewed.
+	// Since is when the lock was taken. In a Grant from Leases, Since stays the same if another process takes
+	// the lock over for the same holder. Expires is when the lock expires if it is not renewed.
 	Since, Expires time.Time
-	// Asked is the time of the request. Another process can take the lock over only after Asked.
+	// Asked is the time of the request; zero after Peek. Another process can take the lock over only after
+	// Asked.
 	Asked time.Time
 }
 

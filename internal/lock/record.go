@@ -138,8 +138,8 @@ func (r *Records) write(ctx context.Context, at ceph.Connection, wanted record) 
 	return r.granted(found, wanted)
 }
 
-// granted returns the record that was found as a Grant. If that record has the wanted holder in a later
-// epoch, the error is a *SupersededError.
+// granted returns a Grant with the content of the record found. If that record has the wanted holder in a
+// later epoch, the error is a *SupersededError.
 func (r *Records) granted(found, wanted record) (Grant, error) {
 	if found.supersedes(wanted) && found.Holder == wanted.Holder {
 		return Grant{}, &SupersededError{"another operator process took over the record of the lock in Ceph, so this one pauses; run one operator at a time"}

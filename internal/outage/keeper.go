@@ -23,9 +23,9 @@ import (
 // KeepEvery is the interval between checks for orphaned OSDs.
 const KeepEvery = 30 * time.Second
 
-// orphanedAfter is how long the keeper waits before it brings back OSDs that an earlier manager stopped, if
-// the benchmark or sweep of the outage is still running. Normally that benchmark or sweep brings them back
-// about half a minute after this manager started.
+// orphanedAfter is how long the keeper waits at most before it brings back OSDs that an earlier manager
+// stopped, if the benchmark or sweep of the outage is still running. Normally that benchmark or sweep brings
+// them back about half a minute after this manager started.
 const orphanedAfter = 90 * time.Second
 
 // Lock is the part of the lock of Ceph clusters that a Keeper needs.
@@ -35,10 +35,10 @@ type Lock interface {
 }
 
 // Keeper brings back orphaned OSDs. OSDs are orphaned if the benchmark or sweep that stopped them no longer
-// exists, has ended, or has not ended its outage in time. They also count as orphaned if the manager may not
-// read that benchmark or sweep. A running benchmark or sweep brings its OSDs back itself. The next holder of
-// the lock brings back orphaned OSDs too, but without the Keeper they would stay down until another object
-// takes the lock.
+// exists, is no longer running, or has not ended its outage in time. They also count as orphaned if the
+// manager may not read that benchmark or sweep. A running benchmark or sweep brings its OSDs back itself. The
+// next holder of the lock brings back orphaned OSDs too, but without the Keeper they would stay down until
+// another object takes the lock.
 type Keeper struct {
 	Operator
 
@@ -106,8 +106,8 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 	working, err := k.isAtWork(ctx, left.Sweep)
 	if apierrors.IsForbidden(err) {
 		// The outage's owner is the benchmark or sweep that stopped the OSDs. The owner's controller cannot
-		// read the owner either. If the owner is still running, its run is invalid, and it releases the
-		// lock itself.
+		// read the owner either. If the owner is still running, unsetting noup early invalidates its run,
+		// and the owner releases the lock itself.
 		logf.FromContext(ctx).Error(err, "Unsetting noup: cannot read the owner of the outage")
 		return k.restore(ctx, cluster, left, true)
 	}
@@ -118,7 +118,8 @@ func (k *Keeper) keep(ctx context.Context, cluster settings.Cluster) error {
 }
 
 // restore unsets noup for the OSDs in a journal, on behalf of the object that stopped them. Once these OSDs are
-// up, it also releases that object's lock, unless the parameter working says that the object is still running.
+// up, it also releases that object's lock, unless the parameter working says that the object may still be
+// running.
 func (k *Keeper) restore(ctx context.Context, cluster settings.Cluster, left *tuning.Journal, working bool) error {
 	osds := Names(OSDsOf(left))
 	if cluster.Identities.OSDStopper == "" {

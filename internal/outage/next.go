@@ -15,8 +15,8 @@ type Progress struct {
 	// Start is when the clients got the signal to start the phase.
 	Start time.Time
 	// Begin is when noup was about to be set, Stop when the OSDs were marked down, and Down when they were
-	// seen down. Until the OSDs are marked down, Stop has the value of Begin. So noup is also unset if an
-	// attempt fails after it has set noup.
+	// seen down. Until the OSDs are marked down, Stop has the value of Begin, because noup may be set from
+	// Begin on. So noup is also unset if the OSDs cannot be marked down: see Outstanding.
 	Begin, Stop, Down time.Time
 	// Out is when the OSDs were first seen to be out. Backfilled is when all placement groups were clean
 	// without these OSDs. Both are set only if the plan expects a backfill.
@@ -220,8 +220,10 @@ func (p Plan) otherDown(m *ceph.OSDMap) int {
 }
 
 // wholeFrom returns when all placement groups were clean again after the OSDs came up; zero if they are not
-// yet. After a backfill, the placement groups were already clean without the OSDs. For some seconds, Ceph
-// still reports them as clean, before it reports the data that it moves back to the OSDs.
+// yet. After a backfill, the placement groups were already clean without the OSDs. Once the OSDs are up, Ceph
+// still reports them as clean for some seconds, before it reports the data that it moves back to the OSDs. So
+// after a backfill, wholeFrom begins at the first sample that is not clean, or at Up if PeeringGrace passes
+// without such a sample.
 func wholeFrom(samples []quiescence.Sample, so Progress) time.Time {
 	from := so.Up
 	if so.Backfilled.IsZero() {

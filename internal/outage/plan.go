@@ -29,7 +29,7 @@ type Plan struct {
 	Before, Duration, Ramp time.Duration
 	// Backfill says that Ceph is expected to backfill data to other OSDs during the outage.
 	Backfill bool
-	// OtherPools is how many pools other than the target may be degraded.
+	// OtherPools is how many pools other than the target and Ceph's own pool .mgr may be degraded.
 	OtherPools int
 }
 
@@ -58,8 +58,8 @@ func PlanOf(d *v1alpha1.Outage, ramp time.Duration) Plan {
 }
 
 // grace is how much later than planned an outage may end. After that, a Keeper of this or another manager
-// brings the OSDs back. It must do so before Ceph marks the OSDs out. So grace plus KeepEvery must be less
-// than outMargin.
+// brings the OSDs back. Unless a backfill is expected, it must do so before Ceph marks the OSDs out. So grace
+// plus KeepEvery must be less than outMargin.
 const grace = 15 * time.Second
 
 // Until returns the deadline for unsetting noup if the OSDs are stopped now. The deadline is in UTC and
@@ -150,8 +150,9 @@ func staysOut(config []ceph.ConfigEntry) bool {
 
 // spacing returns the minimum time between two moments at which the same OSD is marked down. The process of
 // an OSD ends if the running OSD is marked down more than osd_max_markdown_count times within
-// osd_max_markdown_period. The result is 10 s more than the period divided by one less than the count. So
-// another client can mark the OSD down once without exceeding the limit.
+// osd_max_markdown_period. The result is the period divided by (count - 1), plus 10 s. So another client can
+// mark the OSD down once without exceeding the limit. With a count below 2, the result is the whole period plus
+// 10 s, and that other client may exceed the limit.
 func spacing(config []ceph.ConfigEntry) time.Duration {
 	const ofPeriod, ofCount = "osd_max_markdown_period", "osd_max_markdown_count"
 	period := slices.Max(append(apart(config, "osd", ofPeriod), number(config, "osd", ofPeriod, defaultMarkdownPeriod.Seconds())))

@@ -19,8 +19,8 @@ type Cluster struct {
 	RemovesOSDs bool
 	// TargetPools lists the pools with the benchmark's data.
 	TargetPools []string
-	// Status and Stop are Ceph's answers right before the stop; nil when only [Plan.Impossible]
-	// is checked.
+	// Status and Stop are Ceph's answers to `ceph status` and `ceph osd ok-to-stop` right before the stop;
+	// nil when only [Plan.Impossible] is checked.
 	Status *ceph.Status
 	Stop   *ceph.Stop
 }
@@ -149,8 +149,8 @@ func (p Plan) lostMeanwhile(c Cluster) string {
 	return ""
 }
 
-// allGoOut reports whether Ceph would mark all of the OSDs out, one after the other: Ceph checks
-// how many OSDs are in before it marks each one.
+// allGoOut reports whether Ceph would mark all of the OSDs out, one after the other. Each time before it marks
+// one out, Ceph checks how many OSDs are still in.
 func (p Plan) allGoOut(c Cluster) bool {
 	in := len(c.OSDMap.OSDs)
 	if c.Status != nil {

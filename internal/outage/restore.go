@@ -22,8 +22,8 @@ type Journal interface {
 
 var _ Journal = (*tuning.Engine)(nil)
 
-// Restore unsets noup for all OSDs of a journal, and removes the journal once the OSDs are up. It does not
-// wait: if it cannot complete yet, it returns the obstacle, and the caller repeats the call.
+// Restore unsets noup for all OSDs of a journal, and removes the journal once those that still exist are up.
+// It does not wait: if it cannot complete yet, it returns the obstacle, and the caller repeats the call.
 func Restore(ctx context.Context, journal Journal, from ceph.Client, at ceph.Connection) (waits reconcile.Wait, err error) {
 	j, err := journal.Journal(ctx)
 	if err != nil || j == nil {

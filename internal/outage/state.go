@@ -100,9 +100,9 @@ func (s State) Invalid(name v1alpha1.PhaseName) string {
 	return ""
 }
 
-// Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. The parameter
-// osdMap shows when they were last marked down. If it was read before an earlier run of the session, only the
-// OSD map that the state kept from that run shows this time.
+// Unrested returns an obstacle if a run that begins now would mark the OSDs down again too soon. An OSD map
+// shows when OSDs were last marked down. The parameter osdMap may have been read before an earlier run of the
+// session marked them down, so Unrested also looks at the map that the state kept from that run.
 func (s State) Unrested(p Plan, config []ceph.ConfigEntry, osdMap *ceph.OSDMap, now time.Time) []quiescence.Obstacle {
 	from := p.Rested(config, osdMap, s.earlier)
 	if !now.Before(from.Add(-p.Before)) {

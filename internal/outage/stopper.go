@@ -192,7 +192,7 @@ func (s Stopper) UnsetNoup(ctx context.Context, p Plan, abort string) (again tim
 		return time.Second, nil
 	}
 	s.NoupUnset = cmp.Or(s.noupUnsetAt, before)
-	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason of the abort: later passes would take the disturbance for an effect of the returning OSDs.
+	s.Failed = cmp.Or(s.Failed, abort) // Keep the reason of the abort: later passes would take the disturbance that caused it for an effect of the returning OSDs.
 	return reconcile.AtOnce, nil
 }
 
@@ -235,8 +235,8 @@ func (s Stopper) endsItself(left *tuning.Journal) bool {
 	return left.Done() && left.Writer == s.Writer && left.Sweep == s.owner()
 }
 
-// RestoreOwn brings back the OSDs that were stopped for the holder. It reads the copy of the journal in Ceph
-// only if inCeph is set.
+// RestoreOwn brings back the OSDs that were stopped for the holder. If inCeph is set, it also finds a journal
+// that exists only in Ceph.
 func (s Stopper) RestoreOwn(ctx context.Context, inCeph bool) (reconcile.Wait, error) {
 	left, err := s.left(ctx, inCeph)
 	if err != nil || left == nil || left.Sweep != s.owner() {

@@ -15,7 +15,7 @@ import (
 const DefaultMaxPGsPerOSD = 250
 
 // pgShare is the percentage of mon_max_pg_per_osd that may be used. At the limit itself, Ceph
-// refuses pools, and PGs stay inactive after the loss of an OSD.
+// refuses pools, and PGs may stay inactive after the loss of OSDs.
 const pgShare = 80
 
 // Facts are the state of a cluster before a run. All of them are known: as long as Ceph leaves a query for them
@@ -32,7 +32,8 @@ type Facts struct {
 	Versions *ceph.Versions
 	// Config is the central configuration.
 	Config []ceph.ConfigEntry
-	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O.
+	// OwnPools are the benchmark's pools, whose I/O is not foreign I/O. OwnPools is empty if the target
+	// is a PersistentVolumeClaim, because the claim's pool is unknown.
 	OwnPools []string
 	// Demand is the benchmark's demand.
 	Demand Demand
@@ -129,7 +130,7 @@ func severe(checks []ceph.HealthCheck) []ceph.HealthCheck {
 	})
 }
 
-// healthWarnings ignores flags: flagsSet checks those that matter.
+// healthWarnings ignores flags: ioStopped and flagsSet check those that matter.
 func healthWarnings(in input) *Obstacle {
 	found := slices.DeleteFunc(warnings(in.Status.Health, in.allowed, in.expected), func(check ceph.HealthCheck) bool {
 		return check.Severity == healthError || check.Code == flagsCode
@@ -212,7 +213,7 @@ func flagsSet(in input) *Obstacle {
 }
 
 // stopping returns those flags that pause I/O or recovery, and the flag full. For `ceph osd set pause`, Ceph
-// shows pauserd and pausewr. It leaves flags such as norecover to flagsSet.
+// shows pauserd and pausewr. The function stopping leaves flags such as norecover to flagsSet.
 func stopping(flags []string) []string {
 	var found []string
 	for _, flag := range flags {
@@ -248,7 +249,7 @@ func pgsScrubbing(in input) *Obstacle {
 	return waits("Scrubbing", "PGs are being scrubbed (%s), which quiescence.scrub %s does not allow", found, in.spec.Scrub)
 }
 
-// foreignIO checks all pools except the benchmark's.
+// foreignIO checks all pools except OwnPools.
 func foreignIO(in input) *Obstacle {
 	limit := foreignLimit(in.spec)
 	if operations := foreignOperations(in.PoolIO, in.OwnPools); operations > limit {

@@ -8,7 +8,8 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 )
 
-// Danger is a state of a cluster in which a sweep must stop. A spec cannot allow it.
+// Danger is a state of a cluster in which a sweep must stop. A spec cannot allow it. A sweep that restarts OSDs
+// after its restore waits instead, until the danger is over.
 type Danger struct {
 	// Message describes the danger.
 	Message string

@@ -17,7 +17,8 @@ const (
 	// cacheMultiple is the minimum ratio of the data to the OSDs' caches, so that the
 	// caches hold at most half of the data.
 	cacheMultiple = 2
-	// freeShare limits data of size Auto to one tenth of the free space.
+	// freeShare limits data of size Auto to one tenth of the free space, but each client writes at least
+	// minDataset.
 	freeShare = 10
 )
 

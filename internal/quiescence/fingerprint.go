@@ -21,7 +21,7 @@ type Inputs struct {
 	Versions    *ceph.Versions
 	RookVersion string
 	OSDs        []ceph.OSD
-	// DeviceClass is the device class of the OSDs that serve the target; empty for all OSDs.
+	// DeviceClass is the device class to which the scratch pool is confined; empty for all OSDs.
 	DeviceClass string
 	// Pools are the pools of the target.
 	Pools  []ceph.Pool
@@ -55,7 +55,7 @@ type Detail struct {
 	// gateways come and go; the field OSDs counts the OSDs.
 	CephVersions []string `json:"cephVersions"`
 	RookVersion  string   `json:"rookVersion,omitempty"`
-	// OSDs has the OSDs that serve the target, by device class.
+	// OSDs counts the OSDs of Inputs.DeviceClass, or all OSDs of the cluster, by device class.
 	OSDs []OSDClass `json:"osds"`
 	// Pools has the settings of the target's pools, sorted by name. It omits fields that differ each time a
 	// pool is created.
@@ -163,8 +163,8 @@ func classes(osds []ceph.OSD, only string) []OSDClass {
 	return all
 }
 
-// lasting returns a pool without its ID and CRUSH rule, whose numbers Ceph assigns. Of the PG numbers it
-// keeps only pg_num, because the others may still be changing.
+// lasting returns a pool without its ID and CRUSH rule, whose numbers Ceph assigns. Of the numbers
+// of PGs it keeps only pg_num, because the others may still be changing.
 func lasting(pool ceph.Pool) ceph.Pool {
 	pool.ID, pool.CrushRule = 0, 0
 	pool.PGNumTarget, pool.PGNumPending, pool.PGPlacementNum, pool.PGPlacementTarget = 0, 0, 0, 0
@@ -202,9 +202,10 @@ func configKey(entry ceph.ConfigEntry) string {
 // Compare describes the differences of two environments, from a to b; empty if their digests are equal.
 func Compare(a, b Detail) []string { return compare(a.facts(), b.facts()) }
 
-// CompareWorkload is like Compare, but only for the facts that define the workload: the cluster, how data
-// is stored and prepared, and the background load. Versions, OSDs, configuration, images and nodes may
-// differ: a benchmark with a reference exists to judge such changes.
+// CompareWorkload is like Compare, but only for the facts that define the workload: the cluster, the pools'
+// type, size and erasure-code profile, how data is prepared, and the background load. Versions, OSDs,
+// configuration, other settings of pools, images and nodes may differ: a benchmark with a reference exists to
+// judge such changes.
 func CompareWorkload(a, b Detail) []string { return compare(a.workload(), b.workload()) }
 
 // compare lists the differences between facts, in the order of their names.

@@ -18,8 +18,8 @@ const healthError = "HEALTH_ERR"
 // flagsCode is the code of Ceph's warning about flags.
 const flagsCode = "OSDMAP_FLAGS"
 
-// AllowedWarnings returns health codes that do not concern performance, and are allowed
-// before and during every run. A star matches any ending.
+// AllowedWarnings returns health codes that do not concern performance, and are allowed before and during every
+// run: as warnings, but not as errors (see keyErrors). A star matches any ending.
 func AllowedWarnings() []string {
 	return []string{"AUTH_INSECURE_*", "MON_DISK_LOW", "PG_NOT_DEEP_SCRUBBED", "PG_NOT_SCRUBBED"}
 }
@@ -30,7 +30,8 @@ func keyErrors() []string {
 	return []string{"AUTH_INSECURE_SERVICE_KEY_TYPE", "AUTH_INSECURE_SERVICE_TICKETS"}
 }
 
-// muteKeyErrors says how an administrator allows runs with old keys; "" unless all errors are keyErrors.
+// muteKeyErrors says how an administrator allows runs with old keys; "" without errors, or if any of them is
+// not one of keyErrors.
 // cephtune cannot allow such runs itself: while Ceph is in HEALTH_ERR, Rook neither creates nor removes a
 // pool.
 func muteKeyErrors(errors []ceph.HealthCheck) string {

@@ -36,7 +36,8 @@ type Sample struct {
 	Time   time.Time     `json:"time"`
 	Status *ceph.Status  `json:"status"`
 	PoolIO []ceph.PoolIO `json:"poolIO,omitempty"`
-	// Strays counts the PGs that OSDs still have to remove; nil if Ceph was not asked, as during a run.
+	// Strays counts the PGs that OSDs still have to remove; nil if Ceph was not asked, as is usual during a
+	// run.
 	Strays *ceph.Strays `json:"strays,omitempty"`
 }
 
@@ -62,11 +63,12 @@ type Observation struct {
 type Disturbance struct {
 	Kind   Kind                       `json:"kind"`
 	Action v1alpha1.DisturbanceAction `json:"action"`
-	// Message describes the disturbance in the first sample that has it, or the gap if samples are missing.
+	// Message describes the disturbance in the first sample that has it. If the disturbance is a gap in the
+	// samples, Message describes the gap.
 	Message string `json:"message"`
 	// FirstSeen and LastSeen are the times of the first and the last sample with the disturbance. Samples
-	// is the number of samples with it. If samples are missing, FirstSeen and LastSeen are the ends of the
-	// gap, and Samples is 0.
+	// is the number of samples with it. If the disturbance is a gap in the samples, FirstSeen and LastSeen are
+	// the ends of the gap, and Samples is 0.
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
 	Samples   int       `json:"samples"`

@@ -29,7 +29,7 @@ func WaitsForRemoval(spec v1alpha1.Quiescence) bool {
 }
 
 // WaitForRemoval says why a run has to wait longer until OSDs have removed PGs; "" if it may begin, even if
-// the removal continues. The parameter waited is how long the run has waited for that.
+// the removal continues. The parameter waited is how long the run has waited for the removal.
 func WaitForRemoval(strays ceph.Strays, spec v1alpha1.Quiescence, waited time.Duration) string {
 	within := RemovalWithin(spec)
 	if strays.PGs == 0 || !WaitsForRemoval(spec) || waited >= within {
@@ -54,7 +54,7 @@ func (w *Removal) Begin(run int32, now time.Time) {
 	}
 }
 
-// Lasted returns how long a run has waited.
+// Lasted returns the time since a run began to wait, including other waits in between; 0 if it has not begun.
 func (w Removal) Lasted(run int32, now time.Time) time.Duration {
 	if w.run != run {
 		return 0

@@ -22,7 +22,7 @@ func (in input) nearFullRatio() float64 {
 	return nearFullRatio
 }
 
-// serving returns the OSDs that store the benchmark's data.
+// serving returns the OSDs that may store the benchmark's data.
 func (in input) serving() []ceph.OSD { return Serving(in.OSDs, in.Demand.DeviceClass) }
 
 // Serving returns the OSDs of a device class, or of all classes, that can store data.
@@ -43,8 +43,9 @@ const unevenness = 1.25
 
 // RawRoom returns the number of bytes, including copies or coding, that OSDs can take until the
 // first one may become nearfull and Ceph warns. It assumes that CRUSH spreads writes by OSD size,
-// though not perfectly evenly. If the demand names only a number of OSDs, it assumes that the OSD
-// with the least free space is among them.
+// though not perfectly evenly. If demand.OnOSDs is set, only the number of the pool's OSDs is known, not
+// which OSDs they are. RawRoom then assumes that they get equal shares of the data, and that the OSD with
+// the least free space is among them.
 func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	in := input{Facts: Facts{OSDs: osds, OSDMap: osdMap, Demand: demand}}
 	var total int64
@@ -55,7 +56,7 @@ func RawRoom(osds []ceph.OSD, osdMap *ceph.OSDMap, demand Demand) int64 {
 	for _, osd := range in.serving() {
 		free := in.nearFullRatio()*float64(osd.TotalBytes) - float64(osd.UsedBytes)
 		shares := float64(total) / float64(osd.TotalBytes)
-		if demand.OnOSDs > 0 { // These OSDs share the data evenly, whatever their size.
+		if demand.OnOSDs > 0 { // Each of these OSDs is assumed to get an equal share, whatever its size.
 			shares = float64(demand.OnOSDs)
 		}
 		room = min(room, free*shares/unevenness)
@@ -80,8 +81,8 @@ func RoomForObjects(bytes int64) []Obstacle {
 		quantity(bytes), quantity(LeastRoom))}
 }
 
-// fullOSDs returns the health codes for full OSDs. It omits the codes for full pools: a pool may be full
-// because of its quota, which concerns only its owner.
+// fullOSDs returns the health codes for full, backfillfull and nearfull OSDs. It omits the codes for full
+// pools: a pool may be full because of its quota, which concerns only its owner.
 func fullOSDs() []string { return []string{"OSD_FULL", "OSD_BACKFILLFULL", nearFullCode} }
 
 const nearFullCode = "OSD_NEARFULL"
@@ -114,7 +115,8 @@ func nearFull(in input) *Obstacle {
 }
 
 // noRoom reports the first OSD that the datasets would make nearfull, because Ceph stops writes at the
-// first full OSD. It assumes that CRUSH spreads writes by OSD size. It also reports if no OSD can store data.
+// first full OSD. It assumes that CRUSH spreads writes by OSD size, unless Demand.OnOSDs is set. It also
+// reports if no OSD can store data.
 func noRoom(in input) *Obstacle {
 	osds := in.serving()
 	if len(osds) == 0 {
@@ -126,15 +128,15 @@ func noRoom(in input) *Obstacle {
 	}
 	for _, osd := range osds {
 		added := float64(in.Demand.RawBytes) / float64(total)
-		if in.Demand.OnOSDs > 0 { // These OSDs share the data evenly, whatever their size.
+		if in.Demand.OnOSDs > 0 { // Each of these OSDs is assumed to get an equal share, whatever its size.
 			added = float64(in.Demand.RawBytes) / float64(in.Demand.OnOSDs) / float64(osd.TotalBytes)
 		}
 		fill := float64(osd.UsedBytes)/float64(osd.TotalBytes) + added
 		if fill < in.nearFullRatio() || in.Demand.RawBytes == 0 {
 			continue
 		}
-		// OSDs free the space of removed pools within minutes. So waiting can help if the
-		// data would fit into an empty cluster.
+		// OSDs free the space of removed pools with a delay, usually of minutes. So waiting can help if the data
+		// would fit into an empty cluster.
 		obstacle := waits("NoRoom", "the benchmark writes up to %s, with copies, which would fill osd.%d to %.0f%%, beyond the %.0f%% at which Ceph warns; free space, or write less",
 			quantity(in.Demand.RawBytes), osd.ID, 100*fill, 100*in.nearFullRatio())
 		obstacle.Waits = added < in.nearFullRatio()
@@ -186,9 +188,10 @@ func pgsPerOSD(in input) *Obstacle {
 	return nil
 }
 
-// mostPGs returns the highest possible number of PGs on an OSD after a new pool is confined to some OSDs; 0
-// without such a pool. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with far
-// too many PGs leaves some of its PGs inactive.
+// mostPGs returns the highest number of PGs that an OSD has after a new pool is confined to some OSDs; 0
+// without such a pool. It assumes that the pool's PGs are spread evenly over these OSDs, and that the OSD with
+// the most PGs is among them. When a pool is created, Ceph checks only the mean of all OSDs, but an OSD with
+// far too many PGs leaves some of its PGs inactive.
 func (in input) mostPGs(osds []ceph.OSD) int {
 	if in.Demand.OnOSDs == 0 {
 		return 0

@@ -25,8 +25,9 @@ const (
 	// requestTimeout limits a request and its answer, even if the caller's context allows more time. A
 	// snapshot may take the requested wait in addition.
 	requestTimeout = 10 * time.Second
-	// maxAnswerBytes exceeds the size of any snapshot: in each run, at most one task fails, with a status of
-	// up to 4 KiB. Any other status has less than 256 bytes.
+	// maxAnswerBytes exceeds the size of any snapshot. A session has fewer tasks than maxTasks. In each of its
+	// runs (20 at most), at most one task fails, with a status of up to 4 KiB. Any other status has less than
+	// 256 bytes.
 	maxAnswerBytes  = maxTasks * 256
 	maxRefusalBytes = 8 << 10
 	maxHeaderBytes  = 16 << 10

@@ -50,7 +50,8 @@ type answeredCourse struct {
 
 // addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a plausible
 // timestamp it ends now, because the runner reads each line as soon as the engine has printed it. addSecond
-// drops a row without duration, and all rows after the first maxSeconds.
+// drops a row without duration, a row before the start of the engine is recorded, and all rows after the first
+// maxSeconds.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 	// Full: the runner has reached its maximum number of tasks, or of report bytes.
 	Full Code = "Full"
 	// NotReady: the task cannot start, because its state is not Ready; or it has no course, because its
-	// engine has not run.
+	// engine has not started.
 	NotReady Code = "NotReady"
 	// AlreadyStarted: the task has already received the start signal.
 	AlreadyStarted Code = "AlreadyStarted"

@@ -30,8 +30,8 @@ func (s *session) carryOut(ctx context.Context, e *entry) {
 	r.end(err)
 }
 
-// execution is one running task. Its methods return a [*failure], or the cause of the context if the task was
-// cancelled.
+// execution is one running task. An error that its methods return is a [*failure], or the cause of the context
+// if the task was cancelled.
 type execution struct {
 	*session
 	entry  *entry
@@ -156,8 +156,8 @@ func tooLate(ctx context.Context, c task.Command) error {
 	return &failure{task.Failure{Reason: task.DeadlineExceeded, Message: fmt.Sprintf("%s was not run: %v", c.Argv[0], cause), Command: c.Argv}}
 }
 
-// judge returns an error unless the command succeeded. The parameter code is the reason for an exit code that
-// is not accepted.
+// judge returns an error unless the command succeeded. The parameter code is the failure's reason if the
+// command ended by itself with an exit code that is not accepted.
 func (r *execution) judge(c task.Command, p *process, e exit, output interface{ lastLines(limit int) string }, code task.FailureReason) error {
 	took := e.at.Sub(p.since).Round(time.Millisecond)
 	r.note("task %s: %s %s, after %v", r.entry.task.ID, c.Argv[0], e, took)

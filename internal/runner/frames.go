@@ -127,8 +127,8 @@ const (
 
 // ReadFrames returns the reports in a log, in the log's order. It skips reports that are damaged, truncated,
 // omitted or invalid, or exceed the limits. The error contains one [*FrameError] for each of the first
-// maxFrameErrors of these reports. If reading fails, ReadFrames returns the reports before the failure, and
-// the error.
+// maxFrameErrors of these reports, but none for a report if the log has lost both the first and the last line
+// of its frame. If reading fails, ReadFrames returns the reports before the failure, and the error.
 func ReadFrames(r io.Reader) ([]task.Report, error) {
 	reader := &frameReader{}
 	in := bufio.NewReaderSize(r, maxLogLineBytes)

@@ -69,7 +69,8 @@ func withMessages(format string, output io.Reader, stderr string) io.Reader {
 }
 
 // parseOutput parses the output of an engine. A successful exit does not make a result valid: the output must
-// be complete, and the I/O must have lasted long enough.
+// be complete, and the I/O must have lasted long enough. If the engine had to run until it was cancelled, its
+// output may be incomplete.
 func parseOutput(m *task.Measurement, output io.Reader) (*result.Result, error) {
 	format, ok := engine.Lookup(m.Format)
 	if !ok { // The format was checked when the task arrived.

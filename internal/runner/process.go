@@ -29,7 +29,8 @@ type exit struct {
 	// code is the exit code, or -1 if a signal ended the command or the command was abandoned.
 	code   int
 	signal syscall.Signal
-	// stopped is the reason why the runner ended the command; nil if the runner did not end the command.
+	// stopped is the reason why the runner tried to end the command; nil if the command ended before the
+	// runner tried.
 	stopped error
 	// abandoned reports that the command did not end even after SIGKILL, for example because it
 	// waits for a lost disk.
@@ -50,8 +51,8 @@ const (
 )
 
 // startProcess starts a command without a shell. The command writes into pipes, and the runner copies their
-// contents to the writers. A file would grow without limit, but a writer can discard output. If both writers
-// are the same, both outputs share one pipe, so that their lines stay in order.
+// contents to the writers. A file in place of a pipe would grow without limit, but a writer can discard
+// output. If both writers are the same, both outputs share one pipe, so that their lines stay in order.
 func startProcess(c task.Command, dir string, stdout, stderr io.Writer) (_ *process, err error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if err != nil {

@@ -48,7 +48,7 @@ func (r *execution) watched() *progressWriter {
 		live: format.NewLive(), task: r.entry.task.ID, since: time.Now(), now: time.Now,
 		report:  func(l progress.Line) { r.note("%s", l) },
 		counted: r.addSecond,
-		count:   &r.progressLines, // Only one task runs at a time.
+		count:   &r.progressLines, // Needs no mutex, because only one task runs at a time.
 	}
 }
 

@@ -1,9 +1,10 @@
 // Package runner is the part of cephtune that runs inside a benchmark pod, and the manager's API client for
 // it.
 //
-// The manager sends each runner one task at a time and fetches the task's report. Requests can be repeated: a
-// lost answer never makes a task run twice. The runner keeps every report until it ends, usually after the
-// request Finish, so that a restarted manager finds the reports again.
+// The manager sends each runner one task at a time and fetches the task's report. All requests but Start can be
+// repeated: a lost answer never makes a task run twice. The runner keeps every report until the runner ends,
+// usually after the request Finish, so that a restarted manager finds the reports again. The runner of a
+// standalone client instead has all tasks from the beginning, and reports through its log.
 package runner
 
 import (
@@ -44,14 +45,14 @@ type Client interface {
 	// Put sends a task. Sending the same task again does nothing. It is an error if a different task has the
 	// same ID, or another task has not ended yet.
 	Put(ctx context.Context, t task.Task) (task.Status, error)
-	// Start sends the start signal to a task in state Ready. A second start is an error, because the time of
-	// the first start can no longer be bounded.
+	// Start sends the start signal to a task in state Ready. A second Start is an error: the engine may have
+	// begun before that request, so the time of the request cannot be NotBefore.
 	Start(ctx context.Context, id string) (Started, error)
 	// Cancel cancels a task, unless the task has already ended.
 	Cancel(ctx context.Context, id string) error
-	// Course returns the rows of a task, one a second. The parameter from is the number of the first row to
-	// return; numbers count from 0. If the engine does not report counts for each second, Course returns no
-	// rows. It works while the engine runs and afterwards.
+	// Course returns the rows of a task: what its engine did, second by second. The parameter from is the
+	// number of the first row to return; numbers count from 0. If the engine does not report counts for each
+	// second, Course returns no rows. It works while the engine runs and afterwards.
 	Course(ctx context.Context, id string, from int) (Course, error)
 	// Report returns the report of a task that has ended.
 	Report(ctx context.Context, id string) (*task.Report, error)

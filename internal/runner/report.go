@@ -15,9 +15,9 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
-// encodeReport returns a report as compressed JSON. If the JSON exceeds [task.MaxReportBytes], encodeReport
-// first drops the latency windows, which are the longest part, then the time series, and then the output. If
-// the report is still too long, encodeReport replaces the result by a failure.
+// encodeReport returns a report as compressed JSON. While the JSON exceeds [task.MaxReportBytes], encodeReport
+// drops one part after another: first the latency windows, which are the longest part, then the time series,
+// and then the output. If the report is still too long, encodeReport replaces the result by a failure.
 func encodeReport(r *task.Report) ([]byte, error) {
 	for _, shorten := range []func(*task.Report){dropLatencyWindows, dropSeries, dropOutput, dropResult} {
 		data, err := json.Marshal(r)

@@ -30,7 +30,7 @@ type Options struct {
 	CgroupDir string
 	// IdleTimeout is the time without a request, and without a change of a task, after which a runner ends.
 	// This time does not pass while the runner prepares a task, or executes a measurement that ends by
-	// itself.
+	// itself. With Tasks, IdleTimeout has no effect.
 	IdleTimeout time.Duration
 	// TerminationMessage is the file for the [Termination]; empty for none.
 	TerminationMessage string
@@ -101,7 +101,7 @@ func (s *session) serveManager(ctx context.Context, o Options, listener net.List
 		s.end()
 		return err
 	}
-	s.end() // The server still runs, so the manager can see the end.
+	s.end() // The server still runs, so the manager can see how the running task ends.
 	stop()
 	return errors.Join(err, <-failed)
 }
@@ -168,7 +168,7 @@ func (s *session) workStandalone(ctx context.Context, tasks []task.Task) error {
 }
 
 // carryOutStandalone executes a task. It sends the start signal as soon as the task is ready, and returns
-// when the task has ended. The task's deadlines limit that time.
+// when the task has ended. The task's RestSeconds and deadlines limit how long that takes.
 func (s *session) carryOutStandalone(ctx context.Context, t task.Task) (task.State, error) {
 	if _, err := s.put(t); err != nil { //nolint:contextcheck // The end of the runner ends the task through the session.
 		return task.Failed, err

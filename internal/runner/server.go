@@ -169,13 +169,13 @@ func answerEither(w http.ResponseWriter, value any, err *Error) {
 
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // An error means that the client is gone.
+	_ = json.NewEncoder(w).Encode(value) // An error means that the sender of the request is gone.
 }
 
 func answerError(w http.ResponseWriter, err *Error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(err.Code.status())
-	_ = json.NewEncoder(w).Encode(err) // An error means that the client is gone.
+	_ = json.NewEncoder(w).Encode(err) // An error means that the sender of the request is gone.
 }
 
 // serve answers requests until the context is done or listening fails.

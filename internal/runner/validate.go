@@ -25,7 +25,7 @@ func isID(id string) bool {
 }
 
 // validate returns an error for a task that the runner cannot or must not execute. Only the listed programs
-// may run, and files must be below the working directory.
+// may run. A measurement's output file and logs must be below the working directory.
 func validate(t *task.Task, programs []string) *Error {
 	switch {
 	case !isID(t.ID):

@@ -48,7 +48,7 @@ type Preparation struct {
 	// cleanSince is the time since which all PGs have been clean, at their final number; zero
 	// while they are not.
 	cleanSince time.Time
-	// remade counts the pools that were removed and created again.
+	// remade counts how often the pool was removed because of a wrong number of PGs.
 	remade int
 }
 
@@ -150,7 +150,8 @@ func (p Preparer) choose(from []ceph.OSDLocation) error {
 }
 
 // create creates the pool if it does not exist, and removes a pool of an earlier run that was created for
-// another spec or for other runs. It returns a wait until Rook calls the pool ready.
+// another spec or for other runs. With Use.Continues it does neither: if the pool is missing or was created for
+// another spec or other runs, it returns an error. It returns a wait until Rook calls the pool ready.
 func (p Preparer) create(ctx context.Context, osdMap *ceph.OSDMap) (reconcile.Wait, error) {
 	ready, why, err := p.Rook.EnsureScratchPool(ctx, p.Cluster, p.Want, p.Use, osdMap)
 	p.ready = ready && err == nil

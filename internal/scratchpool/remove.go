@@ -50,8 +50,8 @@ type Remaining struct {
 	Full bool
 }
 
-// Remove removes the owner's scratch pool. As long as the pool has images, each call removes only one
-// image, because Rook does not remove a pool with images. Remove never touches a pool of another owner. If
+// Remove removes the owner's scratch pool. Rook does not remove a pool with images. So as long as the pool
+// has images, each call removes one image, and not the pool. Remove never touches a pool of another owner. If
 // the owner has no pool, Remove sends nothing to Ceph. Call it again until Remaining is zero.
 func (r Remover) Remove(ctx context.Context, cluster settings.Cluster, owner objectref.Ref) (Remaining, error) {
 	owned, err := r.Rook.OwnsScratchPool(ctx, cluster, owner)

@@ -47,7 +47,7 @@ type Facts struct {
 	Want v1alpha1.ScratchPool
 	Now  time.Time
 	// Misplaced describes how the placement differs from the requested one, according to the
-	// PGs of the Preparation; "" if it does not.
+	// PGs of the Preparation; "" if it does not, or if the Preparation has no PGs yet.
 	Misplaced string
 }
 
@@ -116,7 +116,7 @@ func (p *Preparation) Note(f Facts) {
 }
 
 // isSettled reports whether the placement groups are clean, and have been clean for the duration in the
-// parameter settle. In a pool that other benchmarks have used, they need only be clean now.
+// parameter settle. In a pool on which other benchmarks had a valid run, they need only be clean now.
 func (p *Preparation) isSettled(status *ceph.Status, used bool, settle time.Duration, now time.Time) bool {
 	return status.AllClean() && (used || settle == 0 || !p.cleanSince.IsZero() && now.Sub(p.cleanSince) >= settle)
 }

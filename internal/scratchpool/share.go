@@ -21,7 +21,7 @@ const (
 	// annotationKey on a CephBenchmark has the key of the pool that it shares with other benchmarks of its
 	// sweep.
 	annotationKey = "cephtune.dev/shared-pool"
-	// annotationContinues is "yes" if other benchmarks have already measured on that pool.
+	// annotationContinues is "yes" if other benchmarks have already had a valid run on that pool.
 	annotationContinues = "cephtune.dev/shared-pool-continues"
 	// annotationData is "yes" if these benchmarks also share data.
 	annotationData = "cephtune.dev/shared-dataset"
@@ -34,8 +34,8 @@ const (
 type Use struct {
 	// Key is equal for benchmarks that use the same pool.
 	Key string
-	// Continues reports that other benchmarks have already measured on the pool, so that this benchmark
-	// must not create it.
+	// Continues reports that other benchmarks have already had a valid run on the pool, so that this
+	// benchmark must not create it.
 	Continues bool
 	// Data reports that the benchmarks share data, which the first of them prefills.
 	Data bool

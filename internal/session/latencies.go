@@ -7,9 +7,9 @@ import (
 	"github.com/cephtune/cephtune/internal/switchback"
 )
 
-// Latencies has the histograms of one window, over all clients: of its first half, and of its second half.
-// Middle has rows that may cross the middle of the window, as far as the clocks are known. They belong to
-// neither half.
+// Latencies has the histograms of one window without its wash-out, over all clients: of its first half, and of
+// its second half. Rows that cross the middle of the window, or that may cross it because of the clocks' errors,
+// belong to neither half: Middle has their histograms.
 type Latencies struct {
 	Early  Histograms `json:"early"`
 	Middle Histograms `json:"middle"`

@@ -15,7 +15,7 @@ type Plan struct {
 	Candidates int                `json:"candidates"`
 	Order      []switchback.Group `json:"order"`
 	Window     time.Duration      `json:"windowNanoseconds"` // from the acknowledgement of a switch, with the wash-out
-	// ProofEvery is the pause between two checks of the OSDs' running values.
+	// ProofEvery is the pause between two calls of [Cluster.Proven].
 	ProofEvery time.Duration     `json:"proofEveryNanoseconds"`
 	Timing     switchback.Timing `json:"timing"`
 	Seed       uint64            `json:"seed"` // for the draws of randomisation tests
@@ -60,8 +60,9 @@ func (p Plan) Lasts() time.Duration {
 	return time.Duration(windows) * (p.Window + perSwitch)
 }
 
-// General returns the plan of one session of the general claim, which takes several sessions. The argument
-// pairs is the number of pairs of the baseline and each candidate. Spare groups replace void ones.
+// General returns the plan of one session of the general claim: a verdict for this cluster, which takes
+// several sessions. The argument pairs is the number of pairs of the baseline and each candidate. Spare groups
+// replace void ones.
 func General(seed uint64, number, candidates, pairs int, window time.Duration) (Plan, error) {
 	return planned(seed, number, candidates, groupsOf(pairs, candidates)+spareOfEach, window)
 }

@@ -16,10 +16,11 @@ import (
 type Cluster interface {
 	// Switch checks that Ceph has the previous setting, whose number is the parameter from. It then applies
 	// the next setting, whose number is the parameter to. If both numbers are equal, it only checks. It returns
-	// the times before its first command to Ceph and after Ceph's last answer. Switch sets its own deadline.
-	// Run does not switch again after an error.
+	// two times: before its first change of Ceph, when the check is over, and after Ceph's last answer. Switch
+	// sets its own deadline. Run does not switch again after an error.
 	Switch(ctx context.Context, from, to int) (sent, acknowledged time.Time, err error)
-	// Proven reports whether the OSDs report that they run with a setting.
+	// Proven reports whether Ceph has a setting and, for options of OSDs, whether the OSDs report that they
+	// run with it.
 	Proven(ctx context.Context, setting int) (bool, error)
 	// Holds returns an error if a setting no longer has its value in Ceph, or if the lock was lost. Holds
 	// sets its own deadline.

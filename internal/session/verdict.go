@@ -152,8 +152,8 @@ func (e Evidence) WrittenBytes(writes bool) int64 {
 	return int64(bytes)
 }
 
-// faults reports which windows are invalid. covered says for each window whether rows cover it. A dwell has
-// several windows for each switch.
+// faults reports which windows are invalid. covered says for each window whether rows cover it. In a session of
+// dwells, several windows follow each switch.
 func (e Evidence) faults(covered []bool) (faults []bool) {
 	each := e.Plan.WindowsOfSwitch()
 	for i, s := range e.Record.Switches {
@@ -174,8 +174,8 @@ func (e Evidence) AtLook(q Question) (bool, error) {
 	return slices.Contains(switchback.QuickLooks(q.LastLook), counts[len(counts)-1]*e.pairs()), nil
 }
 
-// Pairs returns the number of valid pairs of the baseline and each candidate so far. A session of the general
-// claim ends at a planned number of pairs.
+// Pairs returns the number of valid pairs of the baseline and each candidate so far. The caller ends a session
+// that [General] planned once it has enough pairs.
 func (e Evidence) Pairs() (int, error) {
 	counts, err := e.counted()
 	if err != nil || len(counts) == 0 {
@@ -192,7 +192,7 @@ func (e Evidence) pairs() int {
 }
 
 // counted returns, for each complete group, the number of valid groups up to and including it. It uses no
-// figures.
+// figures. It assumes one window for each switch, so it does not suit a session of dwells.
 func (e Evidence) counted() ([]int, error) {
 	switches, timing := e.Plan.windows(e.Record.Switches)
 	_, covered, err := switchback.Pieces(switches, e.rows(), timing)

@@ -12,7 +12,8 @@ type measurement struct {
 	values []float64 // objective, then constraints
 }
 
-// block has the results of a block, from the attempt that was accepted: one in which the baseline drifted little.
+// block has the results of a block, from the attempt that was accepted. Earlier attempts, if any, do not count,
+// for example because the baseline drifted too much.
 type block struct {
 	stage     Stage
 	baselines []float64 // objective of each run of the baseline, controls included, in run order

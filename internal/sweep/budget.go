@@ -15,8 +15,9 @@ type Estimate struct {
 }
 
 // Estimate returns the cost of the smallest sweep that can end with a winner, and of the largest sweep. It
-// assumes that each run has its expected cost and is valid. The smallest sweep has the minimum number of
-// blocks in the race and in the confirmation.
+// assumes that each run has its expected cost and is valid, and that each block has its maximum number of runs.
+// The smallest sweep has the minimum number of blocks in the race and in the confirmation. Estimate ignores
+// that a sweep may have fewer blocks when its budget or ledger is nearly used up.
 func (p *Planner) Estimate() (smallest, largest Estimate) {
 	perBlock, perConfirmation := p.runsPerBlock(len(p.configurations)-1), p.runsPerBlock(1)
 	race, confirmation := p.MaxBlocks()
@@ -45,7 +46,7 @@ func (b Budget) Affordable(e Estimate) bool {
 }
 
 // SmallestProvableRatio returns the smallest true effect that the blocks behind the verdict prove with a
-// probability of 80 %. The effect is a ratio, candidate ÷ baseline. The noise is that between runs. The
+// probability of at least 80 %. The effect is a ratio, candidate ÷ baseline. The noise is that between runs. The
 // parameter confirmation is the number of these blocks. If it is 0, the blocks are all that the plan allows: in
 // the confirmation or, for a single candidate, in the race.
 func (p *Planner) SmallestProvableRatio(noise stats.Noise, confirmation int) (float64, error) {

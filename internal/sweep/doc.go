@@ -11,15 +11,18 @@
 //	race          blocks of the baseline and all live candidates, those still in
 //	              the race; candidates leave if their verdict is Equivalent,
 //	              Better or Inferior, if they are beaten or break a constraint,
-//	              or if their runs are invalid
+//	              or if their runs are invalid. Without Settings.Racing, only
+//	              invalid runs remove a candidate
 //	confirmation  fresh pairs of the winner and the baseline. It ends when these
-//	              pairs lead to a verdict or show that a constraint is broken, or
-//	              at a number of pairs that was fixed at the end of the race. Its
-//	              verdict uses only these pairs
+//	              pairs decide the verdict and, for Superior, the constraints,
+//	              when they show that a constraint is broken, or at a number of
+//	              pairs that was fixed at the end of the race. Its verdict uses
+//	              only these pairs
 //
 // A sweep with one candidate selects nothing and needs no confirmation. Its race consists of pairs of the
-// candidate and the baseline. The race ends when the pairs lead to a verdict or show that a constraint is
-// broken, or at a number of pairs that was fixed before the first run.
+// candidate and the baseline. The race ends when the pairs decide the verdict and, for Superior, the
+// constraints, when they show that a constraint is broken, or at a number of pairs that was fixed before the
+// first run.
 //
 // A block visits each live candidate and the baseline once. Its order is drawn from the seed, so that no
 // trend and no after-effect of a change favours any configuration. Values that are hard to change are visited
@@ -27,7 +30,9 @@
 //
 // Controls are further runs of the baseline. In a block with many candidates, controls stand between the
 // candidates. In a block that visits the values of several candidates in ascending or descending order, they
-// stand at both ends. Each candidate is compared with the baseline interpolated between its runs.
+// stand at both ends. Each candidate is compared with a value that is interpolated between the baseline's runs
+// before and after it. If the baseline has no run on one side of the candidate, the nearest run on the other
+// side counts.
 //
 // The package reads no clock and has no access to a cluster or to Kubernetes.
 package sweep

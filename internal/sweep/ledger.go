@@ -22,7 +22,8 @@ const (
 	// NotSteady means that the run never became steady. The run is repeated once at double length.
 	NotSteady Outcome = "N"
 	// Failed means that the run has no usable result. For example, the engine, the cluster or a guardrail
-	// ended it, or it was disturbed. The run is repeated once, and counts against MaxFailedRuns.
+	// ended it, or it was disturbed. The run is repeated once. It counts against MaxFailedRuns, unless its
+	// candidate is withdrawn.
 	Failed Outcome = "F"
 	// Inert means that the setting did not reach the running daemons. Repeating the run would
 	// not help, so the candidate is withdrawn. An inert run of the baseline is repeated.

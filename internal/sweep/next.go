@@ -49,7 +49,8 @@ func (p *Planner) Next(ledger []Run) (Decision, error) {
 }
 
 // Standing returns the table of configurations as if the sweep ended after the runs so far. It is only for
-// display, because the current leader may still lose. Decisions are final only in the events of [Planner.Next].
+// display, because the current leader may still lose. The events of [Planner.Next] show what is final, for
+// example that a candidate has left the race.
 func (p *Planner) Standing(ledger []Run) (Standing, error) {
 	r, err := p.read(ledger)
 	if err != nil {

@@ -37,15 +37,15 @@ type Slot struct {
 	LengthFactor  int // 1; 2 if the slot's first run was not steady
 }
 
-// identity returns the fields of a slot that a ledger entry repeats.
+// identity returns a slot with only those fields that a ledger entry has too.
 func (s Slot) identity() Slot {
 	return Slot{Block: s.Block, Attempt: s.Attempt, Position: s.Position, Configuration: s.Configuration}
 }
 
 // order lays out one attempt at a block. It draws the order of the baseline and the candidates from the seed,
 // so that no change over time favours one of them. It inserts a control where more candidates than
-// ControlInterval would follow each other. If values are visited in turn, the turn decides the order. The
-// block then has a control at each end instead, or no controls if it is a pair.
+// ControlInterval would follow each other. If values are visited in turn (Space.InTurn), Bundle.Turn decides
+// the order. The block then has a control at each end instead, or no controls if it is a pair.
 func (p *Planner) order(stage Stage, block, attempt int, candidates []int) []Slot {
 	members := append([]int{0}, candidates...)
 	switch {
@@ -89,7 +89,8 @@ func (p *Planner) shuffle(members []int, block, attempt int) {
 }
 
 // hasEnds reports whether a block with this number of candidates has a control at each end. Without a random
-// order, only controls at the ends show drift. Pairs need no such controls, because their order alternates.
+// order, only controls at the ends show drift. Pairs need no such controls, because their order alternates
+// or, if the candidate and the baseline have the same turn, is random.
 func (p *Planner) hasEnds(candidates int) bool { return p.inTurn && candidates > 1 }
 
 // orderPair draws the order of a pair from the seed. At most three pairs in a row, and fewer than MinBlocks,
@@ -134,7 +135,8 @@ func (p *Planner) visitInTurn(members []int, block int) {
 func Shuffle(xs []int, seed, stream uint64) {
 	source := rand.NewPCG(seed, stream)
 	for i := len(xs) - 1; i > 0; i-- {
-		// Multiplying is simpler than rejecting random numbers. Its bias is below n/2^64.
+		// The upper half of the product is an index from 0 to i. Its bias is below len(xs)/2^64. Rejecting
+		// some random numbers would avoid the bias, but is less simple.
 		j, _ := bits.Mul64(source.Uint64(), uint64(i+1))
 		xs[i], xs[j] = xs[j], xs[i]
 	}

@@ -18,7 +18,7 @@ const (
 	// bytes.
 	MaxConstraints = 3
 
-	firstCut           = 2 // number of blocks from which on candidates that lag behind the leader leave the race, without constraints
+	firstCut           = 2 // in a sweep without constraints: number of blocks from which on candidates that lag behind the leader leave the race
 	pairsForABlock     = 2 // number of pairs that replace one block: a pair takes two runs, other blocks three or more
 	maxRunsWithoutCtrl = 4 // default of Settings.ControlInterval
 	triesPerSlot       = 2 // an invalid run is repeated once, in its slot, unless a candidate's setting was inert
@@ -35,11 +35,11 @@ type Settings struct {
 	Confidence    float64 // such as 0.95
 	Constraints   []stats.Constraint
 
-	MinBlocks int  // minimum before a verdict; at least 3
+	MinBlocks int  // minimum before a verdict, unless the sweep has to end earlier; at least 3
 	MaxBlocks int  // maximum of the race; twice as many for a single candidate, whose blocks are pairs
 	Racing    bool // false: no candidate leaves early, unless its runs are invalid
 	// ControlInterval is the maximum number of candidate runs between two baseline runs; 0 means 4. It does not
-	// apply to values that are visited in turn.
+	// apply to values that are visited in turn (Space.InTurn).
 	ControlInterval int
 	// ConfirmationBlocks limits the fresh blocks that confirm the winner of a race. These blocks are pairs,
 	// so twice this number is allowed.
@@ -172,7 +172,7 @@ func (p *Planner) MaxBlocks() (race, confirmation int) {
 }
 
 // looks returns the looks of a stage that has at most the given number of blocks. Each look may remove a
-// candidate from the race. Without racing there is one look, after all blocks.
+// candidate from the race, or end the confirmation. Without racing there is one look, after all blocks.
 func (p *Planner) looks(blocks int) stats.Looks {
 	first := min(p.settings.MinBlocks, blocks)
 	if !p.settings.Racing {

@@ -34,7 +34,7 @@ func (j judgement) keepsConstraints() bool {
 }
 
 // judge assesses candidates on the blocks of one stage. The faults are reasons why a candidate's runs do not
-// count. Too few runs need no entry in faults.
+// count. Too few runs need no entry in faults, because stats.Judge counts the runs itself.
 func (r *replay) judge(stage Stage, candidates []int, faults map[int][]stats.Reason) (map[int]judgement, error) {
 	criteria := r.raceCriteria()
 	if stage == Confirmation {
@@ -109,7 +109,7 @@ type defeat struct {
 
 // beaten lists the live candidates that lag behind the leader by more than noise explains. It compares
 // candidates in blocks that contain all of them, and pools their noise with the baseline's. With few blocks,
-// pooled noise is steadier, and it suffices for a search. Verdicts never use pooled noise.
+// pooled noise is steadier, and it suffices to drop candidates. Verdicts never use pooled noise.
 func (p *Planner) beaten(blocks []block, live []int) map[int]defeat {
 	table := p.completeBlocks(blocks, live)
 	rounds, n := len(table), len(live)

@@ -42,14 +42,14 @@ type replay struct {
 
 // faulty counts the invalid runs of a configuration, and the missed blocks of a candidate.
 type faulty struct {
-	missed map[int]bool    // blocks with an attempt in which the candidate has no valid run; a block counts once
+	missed map[int]bool    // blocks with an attempt in which every try of the candidate was invalid; a block counts once
 	runs   map[Outcome]int // number of invalid runs, including those that were repeated
 }
 
 // departure records how a candidate left the race, and the results at that moment. It keeps the
 // verdict, because a verdict that is computed later would depend on the candidates that stayed.
 type departure struct {
-	judgement judgement
+	judgement judgement // empty for a withdrawn candidate
 	why       EventCode
 	lag       float64        // of a beaten candidate: its gain minus the leader's gain, in logs, below 0
 	faults    []stats.Reason // of a withdrawn candidate
@@ -338,8 +338,8 @@ func (r *replay) favourite(rounds int) (int, stats.Contrast, error) {
 	return r.leader(r.blocks, may)
 }
 
-// worthConfirming reports whether a candidate's gain exceeds the minimum effect, so that a confirmation is
-// likely to end in a win. A single candidate needs no confirmation.
+// worthConfirming reports whether a candidate's gain exceeds the minimum effect, so that a confirmation may
+// end in a win. A single candidate needs no confirmation.
 func (r *replay) worthConfirming(gain stats.Contrast) bool {
 	return !r.sole() && gain.Runs >= firstCut && gain.LogRatio > r.settings.criteria(stats.Looks{}).Margin()
 }
@@ -430,8 +430,8 @@ func (r *replay) judgeRace() (map[int]judgement, error) {
 	return r.judge(Race, all, faults)
 }
 
-// affordsRoundAndConfirmation reports whether another block of the race would
-// leave enough for the smallest confirmation.
+// affordsRoundAndConfirmation reports whether another block of the race would leave enough of the budget and of
+// the ledger for a confirmation up to its first look.
 func (r *replay) affordsRoundAndConfirmation() bool {
 	_, most := r.MaxBlocks()
 	confirmation := r.looks(most).First * r.runsPerBlock(1)
@@ -455,8 +455,9 @@ func (r *replay) startConfirmation(winner int, gain stats.Contrast) error {
 }
 
 // continueConfirmation judges the winner by the blocks of the confirmation alone. It does so after each block
-// from number MinBlocks of the confirmation on or, without racing, only after its last block. It ends the sweep
-// at a verdict, at a broken constraint, or after the last block. At Superior, it waits until the constraints are
+// from number MinBlocks of the confirmation on. Without racing, or if the confirmation has fewer blocks than
+// MinBlocks, it does so only after the last block. It ends the sweep at a verdict other than Inconclusive or
+// Invalid, at a broken constraint, or after the last block. At Superior, it waits until the constraints are
 // decided, too.
 func (r *replay) continueConfirmation() error {
 	blocks := countBlocks(r.blocks, Confirmation)

@@ -45,8 +45,8 @@ func closedLoopNote(spec *Spec) string {
 	return note
 }
 
-// variesInFlight returns the first parameter that varies the number of operations in flight; "" if no
-// parameter does.
+// variesInFlight returns the first parameter that varies the number of operations that fio keeps in flight; ""
+// if no parameter does. The figures of ClosedLoop come only from fio.
 func variesInFlight(spec *Spec) v1alpha1.ParameterName {
 	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
 	for _, p := range spec.Parameters {

@@ -18,8 +18,8 @@ func Notes(spec *Spec) []string {
 	return notes
 }
 
-// compressionNote returns a warning if a sweep compares settings of compression with data that consists of
-// one repeated byte; "" if it does not.
+// compressionNote returns a warning if a sweep varies settings of compression and the data of a phase is one
+// repeated byte; otherwise "".
 func compressionNote(spec *Spec) string {
 	if !variesCompression(spec) {
 		return ""
@@ -50,8 +50,9 @@ func variesCompression(spec *Spec) bool {
 	return false
 }
 
-// repeatsOneByte reports whether the data of a phase is one repeated byte. rados bench also prefills the data
-// of its reads. Source: ObjBencher in Ceph's src/common/obj_bencher.cc, which fills its buffer with "z".
+// repeatsOneByte reports whether the data of a phase is one repeated byte. This includes reads of rados bench,
+// because rados bench itself writes the data that it reads. Source: ObjBencher in Ceph's
+// src/common/obj_bencher.cc, which fills its buffer with "z".
 func repeatsOneByte(p v1alpha1.Phase) bool {
 	return p.RadosBench != nil || p.RBDBench != nil && p.RBDBench.DataPattern == v1alpha1.RBDBenchRepeatedByte
 }

@@ -8,12 +8,14 @@ import (
 	"github.com/cephtune/cephtune/internal/cephvalue"
 )
 
-// deviceClassName matches the valid values of scratchPool.deviceClass. The schema has the same pattern.
+// deviceClassName matches the valid values of scratchPool.deviceClass. The schema has the
+// limit of 63 characters as a separate rule, not in its pattern.
 var deviceClassName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
 // DeviceClasses returns the device classes of a sweep's scratch pools, sorted and without duplicates. The
-// template's class is included unless baseline.values names a class. DeviceClasses returns nil if no parameter
-// varies the device class.
+// template's class is included unless baseline.values names a class, so it is included even if
+// baseline.configuration gives the baseline another class. DeviceClasses returns nil if no parameter varies the
+// device class.
 func DeviceClasses(spec *Spec) []string {
 	at := slices.IndexFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return p.DeviceClass != nil })
 	if at < 0 {

@@ -14,8 +14,8 @@ import (
 // for example because of a new field with a default. A test checks the digest of an example spec.
 const digestVersion = "v3"
 
-// decisive has the fields of a spec that affect the verdict. Other fields, such as suspend, window or
-// historyLimit, may be edited during a sweep.
+// decisive has the fields of a spec that affect the verdict, except clusterRef, which is immutable. Other
+// fields, such as suspend, window or historyLimit, may be edited during a sweep.
 type decisive struct {
 	Mode           v1alpha1.SweepMode         `json:"mode"`
 	Template       v1alpha1.BenchmarkTemplate `json:"template"`

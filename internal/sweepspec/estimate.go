@@ -22,7 +22,7 @@ import (
 const (
 	podsTime     = 20 * time.Second        // to start the clients, and to remove them
 	askTime      = 10 * time.Second        // to find in five polls that the cluster has settled, and to prove the values
-	settleFor    = 30 * time.Second        // guardrails.settleFor, if the spec does not set it
+	settleFor    = 30 * time.Second        // the default of guardrails.settleFor
 	poolTime     = 30 * time.Second        // to create and remove a scratch pool
 	pgTime       = 1500 * time.Millisecond // to split or merge one PG of an existing pool
 	placeTime    = 400 * time.Millisecond  // to put one PG on chosen OSDs
@@ -30,7 +30,7 @@ const (
 	restoreTime  = 2 * time.Minute
 	writeRate    = 100 << 20 // bytes that a cluster writes per second
 	smallRate    = 2000      // small writes that a cluster does per second
-	unknownPGs   = 32        // assumed number of PGs of a pool
+	unknownPGs   = 32        // assumed number of PGs of a pool whose pg_num is unset
 	stepsOfBlock = 2         // a confirmation block makes each change twice, and a restore makes it once
 
 	// classOfHDDs is the device class of OSDs that take minutes to remove the PGs of a deleted pool. They
@@ -43,8 +43,8 @@ type estimator struct {
 	facts          Facts
 	configurations []sweep.Configuration
 	// duration is the time for the prefill, the warming of caches, the ramp of the background load, and the
-	// phases of a run with the rest before each. bytes is the number of bytes that a run writes. Each is the
-	// maximum over the configurations.
+	// phases of a run with the pause (template.rest) before each phase. bytes is the number of bytes that a run
+	// writes. Both are maximums over the configurations.
 	duration time.Duration
 	bytes    int64
 	// largestPGs is the maximum number of PGs that a block of the baseline and one candidate creates, splits or
@@ -52,7 +52,8 @@ type estimator struct {
 	// totalPGs is that number for a sweep with the maximum number of blocks.
 	largestPGs, totalPGs int64
 	maxRuns              int
-	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates.
+	// pools is the number of scratch pools that a sweep with the maximum number of blocks creates. For other
+	// targets it has no meaning.
 	pools int
 	// datasetPer and datasetReason are the results of the function datasetPer.
 	datasetPer    v1alpha1.MadeFor
@@ -148,8 +149,8 @@ func (e *estimator) removal() time.Duration {
 }
 
 // ofTemplate returns the time that a run of a template needs for its prefill, for warming caches, for the ramp
-// of the background load, and for its phases with the rest before each. It also returns the number of bytes
-// that the run writes.
+// of the background load, and for its phases with the pause (template.rest) before each phase. It also returns
+// the number of bytes that the run writes.
 func (e *estimator) ofTemplate(t v1alpha1.BenchmarkTemplate) (time.Duration, int64, error) {
 	var total time.Duration
 	var bytes int64
@@ -292,7 +293,7 @@ func (e *estimator) walk(order []int) int64 {
 }
 
 // back returns how many PGs the change from the last configuration of a block to the first splits or merges.
-// The next block may begin with the first configuration.
+// This change counts, because the next block may begin with the same configuration as this block.
 func (e *estimator) back(order []int) int64 {
 	return e.step(e.configurations[order[len(order)-1]].Values, e.configurations[order[0]].Values)
 }

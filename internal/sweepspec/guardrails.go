@@ -32,11 +32,12 @@ type Breach struct {
 	Message string
 }
 
-// Breached returns the first limit that the latest badSamples samples break; nil if no limit is broken.
+// Breached returns the first limit that the latest badSamples samples all break; nil without such a limit.
 // Samples are in chronological order. A sample without data for a limit's pool is skipped, because Ceph did
 // not report the pool.
 //
-// For a limit that admission would have refused, Breached returns an error.
+// For a limit whose value cannot be parsed, Breached returns an error, unless an earlier limit is broken.
+// Admission refuses such values.
 func Breached(limits []v1alpha1.ForeignClientLimit, samples []ForeignSample) (*Breach, error) {
 	for _, limit := range limits {
 		metric := v1alpha1.MetricLatencyMax

@@ -169,8 +169,8 @@ func (e *estimator) startOf(t v1alpha1.BenchmarkTemplate) time.Duration {
 // lastLook returns the number of pairs at the last look that the budget allows to a single session. A look is
 // an evaluation after a fixed number of pairs of windows: the session may end with a verdict there. The
 // function cost returns the cost of a session with the given number of pairs, without the restore. If the
-// budget allows no look, lastLook returns the number of pairs at the first look, and the plan refuses the
-// sweep.
+// budget allows no look, lastLook returns the number of pairs at the first look, and describeSessions refuses
+// the sweep, unless rounding the bytes of the plan makes the session fit.
 func lastLook(budget v1alpha1.Budget, restore time.Duration, cost func(pairs int32) sweep.Cost) int32 {
 	looks := switchback.QuickLooks(switchback.LastLook)
 	for _, look := range slices.Backward(looks) {
@@ -254,7 +254,7 @@ func FirstLook(plan *v1alpha1.SweepPlan) time.Duration {
 	return plan.EstimatedDuration.Duration - underLoad(plan, windowOf(plan)) + underLoad(&after, windowOf(plan))
 }
 
-// dwellsUnderLoad is how long the four dwells and switches of a session take.
+// dwellsUnderLoad is how long the four dwells of a session of dwells take, with a switch for each dwell.
 const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 
 // dwellsCost returns the cost of a session of dwells. In a dwell, one setting stays applied for
@@ -262,8 +262,8 @@ const dwellsUnderLoad = 4 * (session.DwellTime + switchTime)
 func dwellsCost(plan *v1alpha1.SweepPlan) sweep.Cost { return costOf(plan, dwellsUnderLoad) }
 
 // costOf returns the cost of a session. The argument named lasts is the total duration of its windows or
-// dwells. The bytes of the result are an upper bound, because costOf also scales the bytes of the prefill,
-// which do not depend on the time.
+// dwells. The bytes of the result are an upper bound. For a shorter time than planned, they stay as planned.
+// For a longer time, costOf also scales the bytes of the prefill, which do not depend on the time.
 func costOf(plan *v1alpha1.SweepPlan, lasts time.Duration) sweep.Cost {
 	e, planned := expectedOf(plan), underLoad(plan, windowOf(plan))
 	if planned > 0 {
@@ -328,8 +328,8 @@ func (s *Sessions) SessionBenchmark(c Child) (*v1alpha1.CephBenchmark, error) {
 		return nil, refuse("phase %s cannot be cut into windows", phase.Name)
 	}
 	b.Spec.Template.Phases = []v1alpha1.Phase{phase}
-	// The session sets these options itself. If the CephBlockPool contained the options, Rook could set them
-	// again at any time.
+	// The session itself sets the options that the sweep varies. If the CephBlockPool contained these options,
+	// Rook could set them again at any time.
 	for _, own := range OwnChanges(&c.Sweep.Spec, nil) {
 		delete(b.Spec.Template.Target.ScratchPool.Parameters, string(own.Option))
 	}

@@ -16,7 +16,7 @@ type Evidence struct {
 	// Child is the run's benchmark, or nil if the benchmark was not created.
 	Child *v1alpha1.CephBenchmark
 	// Failure, Inert and Changed describe faults of the run; each is "" without such a fault. Failure says,
-	// for example, that the cluster did not settle, or that a guardrail ended the run. Inert says that Ceph
+	// for example, that the cluster did not settle, or that the benchmark could not begin. Inert says that Ceph
 	// or its daemons did not have the values before or after the run. Changed says that another client changed
 	// the settings of the cluster.
 	Failure, Inert, Changed string

@@ -143,7 +143,7 @@ func budgetRefusals(b sweep.Budget, smallest sweep.Estimate) []string {
 }
 
 // wholeQuantity rounds to whole Mi, or to whole Gi from 10 Gi on, because other quantities are displayed in
-// bytes.
+// smaller units, usually in bytes.
 func wholeQuantity(bytes int64) *resource.Quantity {
 	unit := int64(1 << 20)
 	if bytes >= 10<<30 {

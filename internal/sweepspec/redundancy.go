@@ -15,7 +15,8 @@ import (
 // chunks. The schema has the same pattern.
 var redundancy = regexp.MustCompile(`^([1-9]|10|([2-9]|[12][0-9]|3[0-2])[+]([1-9]|1[0-6]))$`)
 
-// storageClassName matches the valid names of a StorageClass. The schema has the same pattern.
+// storageClassName matches the valid names of a StorageClass. The schema has the same pattern, but limits the
+// length separately.
 var storageClassName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
 // metadataCopies is the size of the metadata pool if the value is erasure-coded but the template's pool is

@@ -15,8 +15,8 @@ import (
 const minGroups = 2
 
 // EnterSession returns the ledger entries of a session. The arguments named summary, has and err are the
-// results of [session.Evidence.Summarize]. The second result is the reason why the session is void; "" if it
-// is valid.
+// results of [session.Evidence.Summarize] or, in a replay, of KeptSession.Summarize. The second result is the
+// reason why the session is void; "" if it is valid.
 func EnterSession(number int, summary session.Summary, has bool, err error, seconds int, mib int64) (entries []SessionEntry, why string) {
 	void := func(validity v1alpha1.SweepSessionValidity, why string) ([]SessionEntry, string) {
 		return []SessionEntry{VoidSession(number, validity, seconds, mib)}, why
@@ -74,8 +74,9 @@ type ReplayedSession struct {
 }
 
 // Replay recomputes the entries of sessions from their evidence, and the verdicts from these entries.
-// Interrupted sessions keep their entries of the ledger, since their evidence may look complete. So do sessions
-// without archived evidence.
+// Interrupted sessions keep their entries of the ledger, since their evidence may look complete, and they would
+// then count. Sessions without archived evidence also keep their entries, as do sessions whose archive lacks
+// figures that the summary needs.
 func Replay(s *v1alpha1.CephTuningSweep, kept []KeptSession) (*Replayed, error) {
 	if !IsInterleaved(s.Status.Plan) {
 		return nil, fmt.Errorf("CephTuningSweep %s is not of the design Interleaved", s.Name)

@@ -157,9 +157,9 @@ type Sessions struct {
 	plan        *v1alpha1.SweepPlan
 }
 
-// SessionsOf computes the state of an interleaved sweep from its ledger. It repeats the decision after each
-// session of the ledger. So the length of windows doubles after the same session each time the ledger is
-// read.
+// SessionsOf computes the state of an interleaved sweep from its ledger. It counts the sessions one by one, and
+// decides after each what follows, as the sweep did then. So the length of windows doubles after the same
+// session each time the ledger is read.
 func SessionsOf(spec *Spec, plan *v1alpha1.SweepPlan, entries []SessionEntry) (*Sessions, error) {
 	fixed, err := settingsOf(spec, plan)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Sessions) doubleWindows() {
 	s.Valid, s.judged, s.Stop, s.Dwells = 0, nil, "", 0
 }
 
-// addTo adds an entry to the summary of its session. A constraint without entries stays Unknown.
+// addTo adds an entry to the summary of its session. A constraint without entries gets the state stats.Unknown.
 func (e SessionEntry) addTo(s *session.Summary) {
 	switch {
 	case e.Constraint == 0:
@@ -350,7 +350,8 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 	return ""
 }
 
-// ledgerIsFull reports whether status.runs, the ledger, has no room for another session.
+// ledgerIsFull reports whether status.runs, the ledger, has no room for another valid session of windows.
+// Void sessions and dwells need only one line.
 func (s *Sessions) ledgerIsFull() bool { return s.lines+s.linesOfSession() > sweep.MaxLedger }
 
 // linesOfSession returns the number of lines that a valid session of windows has in the ledger.
@@ -475,9 +476,9 @@ func (s *Sessions) Claim() v1alpha1.SweepClaim {
 	return v1alpha1.ClaimThisCluster
 }
 
-// Decision returns the next step as the planner would: a session, or the end. Before a session, a rehearsal
-// applies the configurations one by one without load. The argument named rehearses is the configuration that
-// the rehearsal applies next.
+// Decision returns the next step as the planner would: a session, or the end. Before a session, configurations
+// are rehearsed: applied and proven one by one, without load. The argument named rehearses is the configuration
+// to rehearse next.
 func (s *Sessions) Decision(planner *sweep.Planner, rehearses int) sweep.Decision {
 	if s.Stop == "" {
 		return sweep.Decision{Action: sweep.RunSlot, Slot: sweep.Slot{Block: s.Next, Configuration: rehearses, LengthFactor: 1}}
@@ -704,7 +705,7 @@ func (s *Sessions) Outcome(planner *sweep.Planner, pools map[v1alpha1.PoolName]s
 	return out, nil
 }
 
-// windowsReason says why a candidate's verdict differs from the verdict of its windows.
+// windowsReason says why a candidate is Inconclusive, whether or not its windows alone support a verdict.
 type windowsReason string
 
 const (
@@ -713,9 +714,8 @@ const (
 	reasonNoDwells         windowsReason = "NoDwells"
 )
 
-// whyOf returns one word: the reason why a verdict differs from the verdict of the windows, or that the
-// candidate breaks a constraint. Otherwise, it is the first reason for the verdict; "" for a verdict without
-// reasons.
+// whyOf returns one word: a windowsReason, or that the candidate breaks a constraint. Otherwise, it is the first
+// reason for the verdict of the windows; "" for a verdict without reasons.
 func whyOf(f session.Finding) string {
 	switch {
 	case f.Remedy != switchback.None:

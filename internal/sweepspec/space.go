@@ -36,13 +36,13 @@ func AskedOfCeph(spec *Spec) []v1alpha1.ParameterName {
 	return asked
 }
 
-// ChangesCeph reports whether any parameter is a setting of an existing object.
+// ChangesCeph reports whether any parameter is a setting of OSDs or of an existing pool.
 func ChangesCeph(spec *Spec) bool {
 	return slices.ContainsFunc(spec.Parameters, func(p v1alpha1.Parameter) bool { return changesCeph(spec, p) })
 }
 
-// changesCeph reports whether a parameter is a setting of an existing object, and not of a scratch pool or of
-// the load.
+// changesCeph reports whether a parameter is a setting of OSDs or of an existing pool, and not of a scratch pool
+// or of the load.
 func changesCeph(spec *Spec, p v1alpha1.Parameter) bool {
 	return p.Config != nil || p.PoolOption != nil && spec.Template.Target.ScratchPool == nil
 }
@@ -215,8 +215,9 @@ func cell(parameters []v1alpha1.Parameter, levels []int) sweep.Bundle {
 const sampleDraws = 64
 
 // sample returns a Latin hypercube of n combinations. In such a sample, all values of a parameter occur
-// equally often, or some occur once more. Duplicates and the baseline are dropped, so sample returns the draw
-// that keeps the most combinations. If at most n combinations exist, sample returns them all.
+// equally often, or some occur once more. Duplicates and the baseline are dropped, so sample draws up to
+// sampleDraws times, and returns the draw that keeps the most combinations. If at most n combinations exist,
+// sample returns them all.
 func sample(parameters []v1alpha1.Parameter, baseline map[string]cephvalue.Value, n int, seed uint64) []sweep.Bundle {
 	if gridSize(parameters, n) <= n {
 		return grid(parameters)
@@ -295,8 +296,8 @@ func takeTurns(spec *Spec, space *sweep.Space) {
 	}
 }
 
-// plannerValue and apiValue are the only conversions between the API's text and cephvalue.Value. The planner,
-// the tuner and the journal share that type.
+// plannerValue and apiValue are the only conversions between v1alpha1.ParameterValue and cephvalue.Value. The
+// planner, the tuner and the journal share cephvalue.Value.
 func plannerValue(v v1alpha1.ParameterValue) cephvalue.Value {
 	if v == v1alpha1.Unset || v == "" {
 		return cephvalue.Unset()

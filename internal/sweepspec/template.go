@@ -228,7 +228,7 @@ func ChildName(s *v1alpha1.CephTuningSweep, run int) string {
 	suffix := fmt.Sprintf("-%s-%03d", sessionOf(s), run)
 	name := s.Name
 	if most := maxChildName - len(suffix); len(name) > most {
-		name = strings.TrimRight(name[:most], ".") // A part of an object's name must not begin with "-".
+		name = strings.TrimRight(name[:most], ".") // In an object's name, "-" must not follow a dot.
 	}
 	return name + suffix
 }

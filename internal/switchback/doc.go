@@ -16,9 +16,9 @@
 // hours. So a claim beyond the session, the general claim, uses Student's t over the means of sessions. Quick
 // mode judges a single session instead, at several looks.
 //
-// The package also tests for effects that the means of windows hide. The after-effect of the previous setting
-// appears inside windows or in the next window (Carryover). Work that a setting defers appears only if a
-// setting stays applied for minutes, in dwells.
+// The package also tests for effects that the means of windows hide. A setting may take effect only in the
+// course of its window, or still have an effect in the next window (Carryover). Work that a setting defers
+// appears only if a setting stays applied for minutes, in dwells.
 //
 // The package is pure: no clock, no input or output, no global randomness. Package session uses it.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// The default numbers of sessions and pairs of the general claim.
+// The default numbers for the general claim: of sessions, and of pairs in each session.
 const (
 	DefaultSessions = 3
 	DefaultPairs    = 8
@@ -82,7 +82,7 @@ type Finding struct {
 	Claim      Claim
 	Windows    stats.Assessment // verdict of the windows alone
 	Remedy     Remedy           // set if carry-over prevents a verdict
-	Contradict bool             // the dwells contradict the windows, which prevented a verdict
+	Contradict bool             // the dwells contradict the windows; this prevented a verdict
 }
 
 // MaxWindow is the maximum length of a window. If a longer window is needed, separate runs are the better
@@ -250,7 +250,8 @@ func (d Dwells) Contrast() (stats.Contrast, error) {
 // contradicts reports whether the dwells of a candidate contradict a verdict of windows. The ratios of dwells
 // and windows have to be compatible at 5%. Noise that lasts for minutes is larger between dwells than within
 // them, so this test alarms too often. A false alarm only withholds a verdict. If noise is large, the test
-// misses contradictions. So the dwells' own ratio must also agree with the verdict.
+// misses contradictions. So the dwells' own ratio must also agree with the verdict, if that is Superior, Better
+// or Equivalent.
 func (q Question) contradicts(v stats.Verdict, dwells, windows stats.Contrast) (bool, error) {
 	p, err := compatible(dwells, windows)
 	if err != nil || p < 0.05 {

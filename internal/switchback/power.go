@@ -6,10 +6,10 @@ import (
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
-// SmallestProvable returns the smallest true effect, as a ratio, that a sweep with all its pairs and sessions
-// can prove. The proof is the verdict Superior, with a probability of 80 %. The first parameter is the
-// standard deviation of ln(figure) between windows of one setting. The second is the standard deviation of a
-// setting's effect between sessions.
+// SmallestProvable returns the smallest true effect, as a ratio, for which a sweep with all its pairs and
+// sessions reaches the verdict Superior with a probability of 80 %. The first parameter is the standard
+// deviation of ln(figure) between windows of one setting. The second is the standard deviation of a setting's
+// effect between sessions.
 func (q Question) SmallestProvable(window, session float64, pairs int) (float64, error) {
 	if err := q.check(); err != nil {
 		return 0, err

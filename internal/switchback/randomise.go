@@ -91,9 +91,9 @@ func lateScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	})
 }
 
-// lagScore tests whether the previous setting predicts a window, and returns a normal score. It first
-// subtracts the estimated effect from the figures. It then fits the effects of the current and of the
-// previous setting, for the actual order and for each drawn order.
+// lagScore tests whether the previous setting affects the figure of a window, and returns a normal score. It
+// first subtracts the estimated effect of the current setting from the figures. It then fits the effects of
+// the current and of the previous setting, for the actual order and for each drawn order.
 func lagScore(groups []group, candidate int, rng *rand.Rand) float64 {
 	effect := 0.0
 	for _, x := range effects(groups, candidate) {
@@ -128,7 +128,7 @@ func sign(setting, candidate int) float64 {
 
 // lag returns the coefficient of the previous setting in a regression of ln(figure) on the previous and the
 // current setting, within groups. If the order does not determine the coefficient, lag returns 0. It omits
-// the first window of a group, because the previous group may be void.
+// the first window of each group, because the window before it is in another group, which may be void.
 func lag(orders []Group, logs [][]float64, candidate int) float64 {
 	var yc, yp, cc, pp, cp float64
 	for i, order := range orders {

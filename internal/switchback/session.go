@@ -68,8 +68,8 @@ func (s Session) Entries() ([]Entry, error) {
 	return entries, nil
 }
 
-// Levels returns entries for limits on a figure itself. Each entry has the mean of ln(figure) over a
-// candidate's windows, and no test results.
+// Levels returns entries for limits on a figure itself, not on its ratio to the baseline's. Each entry has the
+// mean of ln(figure) over a candidate's windows, and no test results.
 func (s Session) Levels() ([]Entry, error) {
 	groups, err := s.groups()
 	if err != nil {
@@ -167,7 +167,7 @@ func (s Session) group(order Group, at int) (group, bool, error) {
 }
 
 // contrast returns the mean of a candidate's values minus the mean of the baseline's values. In a quad it is
-// ½(ΣB − ΣA).
+// ½(ΣB − ΣA), where A is the baseline and B the candidate.
 func contrast(order Group, values []float64, candidate int) float64 {
 	var sum, n [2]float64
 	for i, setting := range order {

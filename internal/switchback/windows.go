@@ -16,7 +16,7 @@ type Switch struct {
 	Sent         time.Duration `json:"sentNanoseconds"`         // when the command was sent to Ceph
 	Acknowledged time.Duration `json:"acknowledgedNanoseconds"` // when Ceph answered
 	Ended        time.Duration `json:"endedNanoseconds"`        // when the window ended
-	Proven       bool          `json:"proven"`                  // OSDs reported that they run with the setting
+	Proven       bool          `json:"proven"`                  // the setting has a proof in a window of this group
 }
 
 // Client has the time spans of one client's rows, in order, and the offset of its clock. A row is the
@@ -98,8 +98,8 @@ func Cut(switches []Switch, clients []Client, timing Timing, figure Figure) (win
 	return windows, covered, nil
 }
 
-// Pieces returns the whole and the halves of each window. covered says whether enough rows of each client
-// cover the window, and both halves have rows.
+// Pieces returns the whole and the halves of each window, without its wash-out. covered says whether enough
+// rows of each client cover the window, and both halves have rows.
 func Pieces(switches []Switch, clients []Client, timing Timing) (pieces [][3]Piece, covered []bool, err error) {
 	if err := checkInput(switches, clients, timing); err != nil {
 		return nil, nil, err

@@ -19,8 +19,8 @@ import (
 // create objects until their time is over have a write limit, which depends on the free space and the quota. A
 // benchmark also ends early if OSDs are about to be full.
 
-// targetOSDs returns the OSDs that may store the target's data, as last observed: the OSDs of an existing
-// pool, or else all OSDs.
+// targetOSDs returns the OSDs that may store the target's data: the OSDs of an existing pool, or else all OSDs.
+// It takes them from the last Extra that has OSDs, or else from the survey.
 func (t Target) targetOSDs() []ceph.OSD {
 	osds := t.Survey.OSDs
 	for _, more := range t.Extras {
@@ -44,7 +44,7 @@ func (t Target) targetOSDs() []ceph.OSD {
 	return own
 }
 
-// df returns the last observation of the space in the cluster.
+// df returns the space in the cluster from the last Extra, or else from the survey.
 func (t Target) df() *ceph.DF {
 	if len(t.Extras) > 0 {
 		return t.Extras[len(t.Extras)-1].DF
@@ -166,7 +166,8 @@ func (t Target) boundByRoom(run int32, failed workload.Failure) bool {
 const writeLess = "Free space, or write less: use a shorter phase, a smaller dataset, or reuseObjects in rados bench."
 
 // StoppedByRoom returns a message if a task ended early and may have reached its write limit; "" otherwise.
-// The parameter limit is the write limit in bytes; 0 if unknown. The task would end so in every other run too.
+// The parameter limit is the write limit in bytes; 0 if unknown. The task would end early in every other run
+// too.
 func (t Target) StoppedByRoom(run int32, failed workload.Failure, limit int64) string {
 	if failed.Failure.Reason != task.FailureReason(engine.EndedEarly) || limit == 0 || !t.boundByRoom(run, failed) {
 		return ""

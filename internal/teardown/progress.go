@@ -14,7 +14,7 @@ type Progress struct {
 	// running pods of a deleted Job.
 	finishedAt, orphansSince time.Time
 	// JobRemoved says that the teardown has begun to delete the Job. At that time, Ceph has nothing of the
-	// session except the lock.
+	// session except the lock, unless the operator cannot reach Ceph.
 	JobRemoved bool
 }
 

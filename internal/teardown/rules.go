@@ -92,9 +92,9 @@ type Facts struct {
 	View
 }
 
-// Rules returns the rules of a teardown in order. Once the OSDs are up, the clients remove their data,
-// because they work in parallel and can reach the files on a claim. Then the manager checks for leftovers
-// and removes them. If no rule applies, the teardown is complete. Every part can be repeated.
+// Rules returns the rules of a teardown in order. Once the OSDs are up, the clients, not the manager, remove
+// the data, because clients work in parallel and can reach the files on a claim. Then the manager checks for
+// leftovers and removes them. If no rule applies, the teardown is complete. Every part can be repeated.
 func Rules() []reconcile.Rule[Facts, Next] {
 	return []reconcile.Rule[Facts, Next]{
 		{Name: "restoreOSDs", Func: restoreOSDs},                   // OSDs must be up before anything is removed
@@ -163,17 +163,18 @@ func isLost(runners map[int]clientview.View) bool {
 	return false
 }
 
-// waitForStandalone waits while a standalone client removes its data, at its end or when its pod
+// waitForStandalone waits while a standalone client removes its data, after its other tasks or when its pod
 // is terminated.
 func waitForStandalone(f Facts) (Next, bool) {
 	return Next{PartWait, "The client is removing its data."}, f.Standalone && f.Clients.Tasks.Any(leftovers.TaskID, isUnfinished)
 }
 
 // OrphansWithin is how long the teardown waits for pods whose Job is gone. It exceeds the pods' grace
-// period, so Kubernetes has then ended these pods, unless their node is lost.
+// period, so Kubernetes has then ended these pods, unless their node is lost or the Job was deleted without
+// its pods.
 const OrphansWithin = 2 * clientjob.StandaloneGrace
 
-// waitForOrphans waits for the pods of a deleted Job. Otherwise, data that they still write would
+// waitForOrphans waits for the pods of a Job that is gone. Otherwise, data that they still write would
 // remain.
 func waitForOrphans(f Facts) (Next, bool) {
 	return Next{PartWait, "The Job is deleted, and its pods are ending."},

@@ -101,7 +101,8 @@ type WaitError struct {
 // Error implements error.
 func (e *WaitError) Error() string { return e.Why }
 
-// OtherSweepError says that the settings that another sweep or benchmark changed have to be restored first.
+// OtherSweepError says that the settings that another sweep or benchmark changed have to be restored or
+// abandoned first.
 type OtherSweepError struct{ Sweep Sweep }
 
 // Error implements error.
@@ -109,7 +110,7 @@ func (e *OtherSweepError) Error() string {
 	return fmt.Sprintf("the settings that %s changed are not restored yet: restore or abandon them first", e.Sweep.Ref())
 }
 
-// Journal returns the stored journal, which may be done; nil if the store has no journal.
+// Journal returns the stored journal, even if it has no open entries; nil if the store has no journal.
 func (e *Engine) Journal(ctx context.Context) (*Journal, error) {
 	return e.store.Load(ctx, e.cluster.FSID)
 }

@@ -81,8 +81,9 @@ type Entry struct {
 	// pool, and in journals of cephtune versions that did not record it.
 	PoolID int64  `json:"poolID,omitempty"`
 	Type   string `json:"type"`
-	// Original is the setting's value before the tuner's first change since the last restore. If reopen finds
-	// that another client set the setting meanwhile, Original is that client's value.
+	// Original is the setting's value before the tuner's first change since the last restore. If reopen opens
+	// an entry in the state LeftAlone, Original becomes the value that the other client had set, unless the
+	// journal has only the start of that value.
 	Original cephvalue.Value `json:"original"`
 	// Applied lists the values that the tuner set or may have set.
 	Applied []AppliedValue `json:"ours"`
@@ -207,8 +208,8 @@ func (j *Journal) identify(of Setting, id int64) error {
 	return nil
 }
 
-// untouched maps the setting of each change to true if the tuner has not changed the setting yet, or has
-// restored it. Call untouched before intend, because intend opens the entries.
+// untouched maps the setting of each change to true if the journal has no entry for the setting, or a restored
+// one. Call untouched before intend, because intend opens the entries.
 func (j *Journal) untouched(changes []Change) map[Setting]bool {
 	untouched := map[Setting]bool{}
 	for _, change := range changes {
@@ -220,8 +221,8 @@ func (j *Journal) untouched(changes []Change) map[Setting]bool {
 
 // confirm compares a setting's current value with the journal immediately before the change. If an untouched
 // setting no longer has the recorded original, the current value becomes the original, and confirm reports
-// that the journal has to be written again. If another client has changed a setting after the tuner did, to a
-// value that the journal does not list, the error is a *ForeignChangeError.
+// that the journal has to be written again. If any other setting has a value that the journal does not list,
+// the error is a *ForeignChangeError.
 func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (changed bool, err error) {
 	entry := &j.Entries[j.index(of)]
 	switch {
@@ -236,8 +237,9 @@ func (j *Journal) confirm(of Setting, now cephvalue.Value, untouched bool) (chan
 	return changed, err
 }
 
-// stored records Ceph's notation of a value, and reports whether Ceph has that value. If the values differ in
-// more than notation, stored records nothing, because another client may have set the value in Ceph.
+// stored records a setting's current value as Ceph's notation of the value of a change, and returns true. If
+// the two values differ in more than notation, stored records nothing and returns false, because another client
+// may have set the current value.
 func (j *Journal) stored(change Change, now cephvalue.Value) bool {
 	entry := &j.Entries[j.index(change.Setting)]
 	if !entry.same(now, change.To) {
@@ -293,8 +295,8 @@ func (j *Journal) reopen(of Setting, now cephvalue.Value) {
 
 func (e Entry) same(a, b cephvalue.Value) bool { return same(e.Setting, e.Type, a, b) }
 
-// GiveUp abandons all open entries. It does not write the journal: the caller saves each copy that it can
-// reach.
+// GiveUp abandons all open entries. It does not write the journal: to record the outcome, save each copy that
+// can be reached.
 func (j *Journal) GiveUp() {
 	for i := range j.Entries {
 		if j.Entries[i].State == Open {
@@ -370,14 +372,14 @@ const (
 	// maxJournal is the maximum size in bytes of a journal whose entries are all closed. closable checks it
 	// before settings are changed.
 	maxJournal = 60 << 10
-	// maxFound is the number of bytes that the journal keeps of another client's value.
+	// maxFound is the maximum number of bytes that the journal keeps of another client's value.
 	maxFound = 128
-	// cut ends a value if the journal keeps only its first maxFound bytes.
+	// cut ends a value if the journal keeps only its start.
 	cut = "…"
 )
 
-// closable returns an error for a journal that would be too large once all of its entries are closed. Such a
-// journal could never be closed.
+// closable returns an error for a journal that might exceed maxJournal once all of its entries are closed. If
+// the journal then exceeded even maxStored, it could not be written, so its entries could never be closed.
 func (j *Journal) closable() error {
 	largest := j.clone()
 	largest.Epoch, largest.Revision = math.MaxInt64, math.MaxInt64

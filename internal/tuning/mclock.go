@@ -37,9 +37,9 @@ func HelpFor(settings []Setting) []string {
 }
 
 // mClock locks these options: shares unless the profile is custom, recovery options unless optionOverride is
-// true, and sleeps always. If a share or a recovery option is set while it is locked, an OSD removes the
-// value within a second from sections osd and osd.N. The OSD does so even if the option is unlocked
-// immediately afterwards. A value that was set before mClock locked the option stays.
+// true, and sleeps always. If a share or a recovery option is set while it is locked, within a second an OSD
+// removes the value from section osd and from its own section osd.N. The OSD does so even if the option is
+// unlocked immediately afterwards. A value that was set before mClock locked the option stays.
 var (
 	mClockShares   = regexp.MustCompile(`^osd_mclock_scheduler_\w+_(res|wgt|lim)$`)
 	mClockRecovery = regexp.MustCompile(`^osd_(max_backfills|recovery_max_active(_hdd|_ssd)?)$`)

@@ -13,10 +13,10 @@ import (
 
 // Permit returns the check that the sidecar makes before each command that changes an option, except commands
 // that set an option to its original value. The check passes if the administrator allows the value in a
-// cluster of the requesting tuner. Sweeps may also turn off the autoscaler of a pool in ExistingPools, and
-// set the options of a scratch pool that settings.SwitchesInPool allows, without an entry in Options. The
-// controller makes further checks. The sidecar relies on only one of them: for a command that unsets an
-// option, the controller alone checks the value that then takes effect.
+// cluster whose tuner identity made the request. Sweeps may also turn off the autoscaler of a pool in
+// ExistingPools, and set the options of a scratch pool that settings.SwitchesInPool allows, without an entry
+// in Options. The controller makes further checks. The sidecar relies on only one of them: for a command that
+// unsets an option, the controller alone checks the value that then takes effect.
 func Permit(allowed *settings.Settings, from ceph.Client) ceph.Permit {
 	known := &helps{from: from, of: map[string]ceph.OptionHelp{}}
 	return func(ctx context.Context, at ceph.Connection, s ceph.Setting) error {

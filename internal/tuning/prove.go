@@ -138,7 +138,8 @@ const (
 
 // osdsToAsk chooses the OSDs that are asked for their running values. In a small cluster, it chooses all OSDs
 // that are up. In a large cluster, up to half of the sample are OSDs whose ID has an entry in `shadows`. The
-// rest are at equal distances in the list of OSDs. If `turn` rises by one, their positions shift by one OSD.
+// rest are at almost equal distances in the list of OSDs that are up. If `turn` rises by one, their positions
+// shift by one OSD.
 func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 	var up []int
 	for _, osd := range osds {
@@ -161,8 +162,8 @@ func osdsToAsk(osds []ceph.OSD, shadows []ceph.ConfigEntry, turn int) []int {
 		if len(chosen) == someOSDs {
 			break
 		}
-		// One pass over all OSDs takes someOSDs iterations. The term i/someOSDs shifts each further pass by
-		// one OSD, so that the loop can reach every OSD.
+		// The first someOSDs iterations choose different OSDs, so the sample is full after them. In them, the
+		// term i/someOSDs is 0.
 		at := (turn + i*len(up)/someOSDs + i/someOSDs) % len(up)
 		chosen[up[at]] = true
 	}
@@ -303,8 +304,8 @@ func runs(change Change, about Known, option ceph.RunningOption) bool {
 	return false
 }
 
-// concerns reports whether a setting applies to an OSD. It returns true if the OSD's device class or host is
-// unknown.
+// concerns reports whether a setting applies to an OSD. For a mask with a device class, it also returns true if
+// `osds` lacks the OSD; for a mask with a host, if the OSD's CRUSH location was not reported.
 func concerns(of Setting, osds []ceph.OSD, osd ceph.Running) bool {
 	if class, masked := strings.CutPrefix(of.Mask, "class:"); masked {
 		at := slices.IndexFunc(osds, func(o ceph.OSD) bool { return o.ID == osd.OSD })

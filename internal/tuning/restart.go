@@ -31,8 +31,8 @@ func takenAtStart(of Setting, about Known) bool {
 // Restarts is the progress of restarting all OSDs.
 //
 // An OSD counts as restarted if it came up in an epoch of the OSD map after Since. The OSD's reported values
-// do not prove a restart. If an option is removed from the central configuration, an OSD reports the default
-// immediately, but uses the old value until it restarts.
+// do not prove a restart. If an option that OSDs read only when they start is removed from the central
+// configuration, an OSD reports the default immediately, but uses the old value until it restarts.
 type Restarts struct {
 	// Since is the epoch of the OSD map before the first restart.
 	Since int64

@@ -180,8 +180,8 @@ func (e *Engine) close(ctx context.Context, j *Journal, of Setting, state State,
 	return e.reached(StepRestoredWritten)
 }
 
-// Keep closes the entries of settings that keep their new values. If a setting has another value, Keep
-// returns an error, because that setting still has to be restored.
+// Keep closes the entries of settings that keep their new values. If a setting has another value, Keep closes
+// no entry and returns an error, because Restore still has to deal with that setting.
 func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -214,7 +214,8 @@ func (e *Engine) Keep(ctx context.Context, changes []Change) error {
 	return e.reached(StepRestoredWritten)
 }
 
-// Close removes a done journal. Save the report of the restore first, because the journal has the outcomes.
+// Close removes a done journal. Save the report of the restore first, because only the journal has the
+// outcomes.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

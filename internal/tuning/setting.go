@@ -27,7 +27,7 @@ import (
 type Kind string
 
 // The kinds of settings. A sweep varies options of pools and of the central configuration. It does not vary
-// autoscalers, the balancer and scrubs, but turns them off; HoldStill returns these changes. NoUp keeps an
+// autoscalers, the balancer and scrubs, but may turn them off; HoldStill returns these changes. NoUp keeps an
 // OSD down during an outage.
 const (
 	KindPoolOption Kind = "PoolOption"
@@ -106,8 +106,9 @@ type Facts struct {
 	Balancer *ceph.Balancer
 }
 
-// ErrPoolGone says that a setting's pool does not exist, or not with the same name and ID. errOSDGone matches
-// ErrPoolGone too, because a journal treats a missing OSD like a missing pool.
+// ErrPoolGone says that no pool has the name of a setting's pool or, if the pool's ID is known too, that no
+// pool has both. errOSDGone matches ErrPoolGone too, because a journal treats a missing OSD like a missing
+// pool.
 var ErrPoolGone = errors.New("there is no such pool")
 
 var errOSDGone error = osdGone{}

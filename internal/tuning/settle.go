@@ -52,9 +52,9 @@ type Settling struct {
 
 // Settled is the result of a sample.
 type Settled struct {
-	// Done reports that the cluster has the settings and is quiescent.
+	// Done reports that the cluster has the settings, and has been quiescent for as long as Patience requires.
 	Done bool
-	// Failed reports that the deadline has passed.
+	// Failed reports that the deadline has passed without Done.
 	Failed bool
 	// Inert lists the changes whose value Ceph no longer has, and those whose value in Ceph is unknown. If it
 	// is not empty, waiting longer does not help.
@@ -118,7 +118,7 @@ func unsettled(sample Sample, want []Change) []string {
 func Unrest(status *ceph.Status) string { return strings.Join(unrest(status, true), "; ") }
 
 // unrest lists why a cluster is not quiescent. If `counts` is true and no other reason was found, it also
-// lists PGs whose state is unknown.
+// reports how many PGs have an unknown state.
 func unrest(status *ceph.Status, counts bool) []string {
 	var pending []string
 	if texts := status.ListPGs(ceph.PGState.IsUnclean); texts != "" {
@@ -136,8 +136,8 @@ func unrest(status *ceph.Status, counts bool) []string {
 	return pending
 }
 
-// splitting describes a pool's progress towards its number of PGs; nil if the pool has reached that number.
-// Ceph changes five numbers of the pool one after another, and all five have to match.
+// splitting describes a pool's progress towards a change's number of PGs; nil if the pool has reached that
+// number. Ceph changes five numbers of the pool one after another, and all five have to match.
 func splitting(sample Sample, change Change) []string {
 	pool, found := sample.Facts.Pool(change.Setting.Pool)
 	wanted, err := strconv.Atoi(change.To.Text)

@@ -20,16 +20,16 @@ type Store interface {
 	Remove(ctx context.Context, last *Journal) error
 }
 
-// ErrOvertaken says that the journal was written since it was read, mostly by another process. Read the journal
+// ErrOvertaken says that the journal was written since it was read, usually by another process. Read the journal
 // again and start over.
 var ErrOvertaken = errors.New("another process has written the journal meanwhile")
 
 // Follows returns an error if the new journal, in the argument next, may not replace the kept one. If the
 // kept journal is another sweep's, it has to be done. If it is the same sweep's, its revision must be lower
-// than that of the new journal, and its epoch must not be higher. A kept journal that breaks this rule comes
-// from another writer, or from a write of this process that reached this store but not the other. The revision
-// may rise by more than one, because an earlier write may not have reached this store. Writing the same journal
-// again is allowed, because the answer to the first write may have been lost.
+// than that of the new journal, and its epoch must not be higher. A kept journal of the same sweep that breaks
+// this rule comes from another writer, or from a write of this process that reached this store but not the
+// other. The revision may rise by more than one, because an earlier write may not have reached this store.
+// Writing the same journal again is allowed, because the answer to the first write may have been lost.
 func Follows(next, kept *Journal) error {
 	switch {
 	case kept == nil || kept.equal(next):
@@ -73,8 +73,9 @@ const (
 //
 // Ceph cannot compare and set a key in one step. So ConfigKey reads the kept journal first, and checks with
 // Follows or Outlives whether it may be replaced or removed. A journal that another writer writes between the
-// read and the command is lost. The lock keeps other writers away. The copy in Kubernetes is written first,
-// and Kubernetes refuses to overwrite a version that the writer has not read.
+// read and the command is lost. Two things make this unlikely. The lock keeps other writers away. And the copy
+// in Kubernetes is written before the copy in Ceph, and Kubernetes refuses to overwrite a version that the
+// writer has not read.
 type ConfigKey struct {
 	ceph ceph.Client
 	at   ceph.Connection
@@ -210,8 +211,8 @@ func (s *Memory) Remove(_ context.Context, last *Journal) error {
 	return nil
 }
 
-// Mirrored keeps a journal in two stores. Newest chooses between the copies. Even after a crash, the first
-// store has every journal that the second store has, so some readers read only the first.
+// Mirrored keeps a journal in two stores. Newest chooses between the copies. A crash never leaves a journal in
+// the second store alone, so some readers read only the first.
 type Mirrored struct{ first, second Store }
 
 // NewMirrored returns a store that mirrors a journal in two stores.

@@ -26,7 +26,8 @@ const lookDeadline = 20 * time.Second
 
 // ErrNotRehearsed says that the journal does not prove that this process has applied both configurations of a
 // switch before. Possible causes: this Engine has saved no journal or its last save failed, the journal is
-// missing or was written by another process, or no open entry has one of the values in Ceph's notation.
+// missing or was written by another process, or it lacks one of the values in Ceph's notation, or has it only
+// in a closed entry.
 var ErrNotRehearsed = errors.New("the journal does not list the value as applied by this process")
 
 // OwnPool is the scratch pool of a session. The pool is removed after the session, so its options need no

@@ -53,7 +53,7 @@ func (e *Engine) enter(ctx context.Context) error {
 
 // fence verifies the lock before a change of Ceph or a write of the journal. The lock must still have the
 // epoch that enter recorded. Otherwise the journal and the settings may have changed since they were read.
-// The sidecar checks the fence again before it runs the command.
+// Before it runs a command that changes a setting, the sidecar checks the fence again.
 func (e *Engine) fence(ctx context.Context) (ceph.Fence, error) {
 	fence, err := e.guard(ctx)
 	if err != nil {

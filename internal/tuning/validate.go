@@ -414,7 +414,7 @@ func isNotShadowed(w request, about Known, _ Permissions) []Problem {
 		w.setting, strings.Join(names, ", "), w.setting.Option)
 }
 
-// locked rejects changes that set an option which mClock locks in the same configuration.
+// locked rejects changes that set an option which mClock locks under the values of the same configuration.
 func locked(configurations [][]Change, about Known) []Problem {
 	if about.OpQueue != "" && about.OpQueue != mClock {
 		return nil

@@ -1,6 +1,8 @@
 // Package turn gives a benchmark its turn at a Ceph cluster. The benchmark waits until no object is ahead in
 // the queue and all settings of sweeps are restored. Then it takes the cluster's lock, and keeps the lock
-// until its teardown is complete. A sweep's benchmark does not wait, and uses the lock of its sweep.
+// until its teardown is complete. Right after it has taken the lock, it also searches Ceph for the journal of a
+// sweep with unrestored settings. If it finds one, it releases the lock and waits again. A sweep's benchmark
+// does not wait, and uses the lock of its sweep.
 package turn
 
 import (
@@ -24,13 +26,14 @@ import (
 const searchAgain = 30 * time.Second
 
 // Turn is the state of a session's turn in this process. The zero value is a session that has not had the
-// lock.
+// lock in this process.
 type Turn struct {
-	// Grant is the grant of the cluster's lock while the session has the lock. askedAt is when the session
-	// last took or renewed the lock, or when Keep found that the session had lost the lock.
+	// Grant is the grant of the cluster's lock that begin or Keep recorded last. It is nil before the first
+	// record, after Release, and after Keep found that the session does not have the lock. askedAt is when
+	// begin or Keep last set Grant, even to nil.
 	Grant   *lock.Grant
 	askedAt time.Time
-	// Had says that the session has the lock or has had it.
+	// Had says that begin or Keep has recorded a grant, even if Grant is nil now.
 	Had bool
 	// inCeph is a sweep's open journal that exists only in Ceph. inCephAt is when the journal was found.
 	inCeph   *tuning.Journal
@@ -141,7 +144,7 @@ func (t Taker) unrestored(ctx context.Context) (reconcile.Wait, error) {
 // unrestoredInCeph waits like unrestored, but for a journal that exists only in Ceph. Such a journal belongs
 // to another Kubernetes cluster, or its copy in Kubernetes was deleted. Only a new holder of the lock
 // searches for it: while another object has the lock, the journal's sweep may be running. If unrestoredInCeph
-// finds a journal, it releases the lock, and the benchmark requests the lock again after searchAgain.
+// finds an open journal, it releases the lock, and the benchmark requests the lock again after searchAgain.
 func (t Taker) unrestoredInCeph(ctx context.Context) (reconcile.Wait, error) {
 	if t.Grant != nil || t.HasClients || !t.isOwn() {
 		return reconcile.Done, nil

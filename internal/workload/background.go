@@ -21,8 +21,8 @@ type Background struct {
 }
 
 // PlaceOfBackground returns the place of the background load. It shares the target of the clients, but has
-// its own data. The names of these data begin with the parameter owner; for some objects,
-// [place.ObjectPrefix] comes before it.
+// its own data. These data have names that begin with the parameter owner, or are in a RADOS namespace with
+// such a name. For some objects, [place.ObjectPrefix] comes before owner.
 func PlaceOfBackground(owner string, places []place.Place) place.Place {
 	p := places[0]
 	p.Owner, p.Namespace = owner, owner

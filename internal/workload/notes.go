@@ -35,8 +35,9 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 	}
 }
 
-// Notes holds the manager's own observations of a session's tasks, apart from the runners' answers. When the
-// manager ends, the observations are lost. The next manager does not know whether clients started together.
+// Notes holds the manager's own observations of a session's tasks, and times and figures that it has read in
+// the clients' logs and reports. When the manager ends, the notes are lost. The next manager does not know
+// whether clients started together.
 type Notes struct {
 	// StartedAt holds, by task, when the manager sent the start signal, or the start in the log of a single
 	// client. Spread holds, by task, an upper bound of the time between the clients' starts.

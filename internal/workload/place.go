@@ -15,9 +15,10 @@ const (
 	DevicePath    = "/dev/cephtune"
 )
 
-// Places returns the place of each client of a session. The names of everything that the clients create begin
-// with the parameter owner; for some objects, [place.ObjectPrefix] comes before it. If the caller sets
-// DatasetOwner, the names of the data that several runs share begin with DatasetOwner instead.
+// Places returns the place of each client of a session. Everything that the clients create has a name that
+// begins with the parameter owner, or is in a RADOS namespace with such a name. For some objects,
+// [place.ObjectPrefix] comes before owner. If the caller sets the field DatasetOwner of the places, the names
+// of the data that several runs share begin with DatasetOwner instead.
 func Places(owner, ioUser string, template v1alpha1.BenchmarkTemplate, cephMajor int, datasetBytes int64, block bool) []place.Place {
 	common := place.Place{
 		CephMajor:    cephMajor,
@@ -79,7 +80,7 @@ func (s *Script) Duration() time.Duration {
 	return total
 }
 
-// Deadline returns the maximum lifetime of a session's pods, in case the manager does not come back. It is
+// Deadline returns the maximum lifetime of a session's pods, in case no manager removes them earlier. It is
 // four times the planned duration of the runs, plus the longest waits before each run, plus the time for
 // preparation and teardown. A run waits for a quiescent cluster, for PGs that OSDs remove, and for its data.
 // Each task also has its own deadline.

@@ -1,7 +1,7 @@
 // Package workload determines the tasks of a benchmark's clients and their order. A [Script] defines all
 // tasks. [Script.Next] returns the next move, given the statuses of the clients' tasks. The package does no
-// I/O: its caller carries out a move and then asks for the next. A restarted manager therefore continues
-// where the previous manager stopped.
+// I/O: its caller carries out a move and then asks for the next. The clients keep the statuses, so a restarted
+// manager continues where the previous manager stopped.
 package workload
 
 import (
@@ -115,7 +115,7 @@ const (
 	MoveDropCaches moveKind = "DropCaches" // drop the caches of the OSDs
 	MoveReadPilot  moveKind = "ReadPilot"  // fetch the report of a pilot
 	MoveCancel     moveKind = "Cancel"     // cancel a task
-	MoveFail       moveKind = "Fail"       // end the run, and perhaps the session, as failed
+	MoveFail       moveKind = "Fail"       // end the run as invalid, or the session as failed
 	MoveEnd        moveKind = "End"        // all phases of the run are done
 )
 
@@ -144,8 +144,9 @@ type Failure struct {
 	Background bool // of the background load
 }
 
-// Next returns the next move of a run, given the statuses of the clients and the background load. Runs count
-// from 1. Next is a pure function. Each step that it calls returns a move, or true if the step is done.
+// Next returns the next move of a run, given the statuses of the clients and the background load. Runs are
+// numbered from 1. Next is a pure function. Each step that it calls returns a move, or true if the step is
+// done.
 func (s *Script) Next(run int32, tasks, background Tasks, m *Notes, now time.Time) Move {
 	if id, busy := tasks.Unfinished(); busy && !s.IsOf(run, id) {
 		return Move{Kind: MoveCancel, ID: id, Step: "ending an earlier task"}
@@ -207,7 +208,8 @@ func prefillTask(id string, load engine.Load, c place.Place, key string) task.Ta
 	return task.Task{ID: id}
 }
 
-// size runs pilots to find how many bytes a phase has to move, if the phase leaves that number open.
+// size runs pilots to find how many bytes each client has to move in a phase, if the phase leaves that number
+// open.
 func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -237,8 +239,8 @@ func (s *Script) size(i int, tasks Tasks, m *Notes) (Move, bool) {
 	}
 }
 
-// ioTotal returns how many bytes a phase has to move in each run, according to its pilots; 0 if the phase
-// does not need pilots.
+// ioTotal returns how many bytes each client has to move in a phase of any run, according to the phase's
+// pilots; 0 if the phase does not need pilots.
 func (s *Script) ioTotal(i int, m *Notes) int64 {
 	p := s.Phases[i]
 	load, ok := p.Load.(engine.Piloted)
@@ -391,7 +393,8 @@ const Cancelled task.FailureReason = "Cancelled"
 // TaskID returns the ID of the task of a phase in a run.
 func TaskID(run int32, name v1alpha1.PhaseName) string { return fmt.Sprintf("r%d-%s", run, name) }
 
-// tidyID returns the ID of the task that removes the data of another task. Only IDs from TaskID begin with r.
+// tidyID returns the ID of the task that removes the data of another task. It does not begin with
+// r, because IsOf takes each ID that begins with r for one from TaskID.
 func tidyID(id string) string { return "tidy-" + id }
 
 // tidyTimeout is how long a client may take to remove data.
@@ -424,8 +427,8 @@ func (s *Script) prepareBackground(background Tasks) (Move, bool) {
 }
 
 // beginBackground starts the background load before the first phase of a run, and waits for its ramp. Then it
-// only checks that the load is still running. The load may have stopped if all phases are done. It may also
-// have stopped if a phase has failed, because the run then fails for that phase's reason.
+// only checks that the load is still running. A load that was stopped is no failure if all phases are done. It
+// is no failure either if a phase has failed, because the run then ends for that phase's reason.
 func (s *Script) beginBackground(run int32, tasks, background Tasks, m *Notes, now time.Time) (Move, bool) {
 	if s.Background == nil {
 		return Move{}, true

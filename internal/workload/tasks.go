@@ -116,7 +116,8 @@ func (t Tasks) Unfinished() (string, bool) {
 }
 
 // Failed returns the failure of a task on the first client, by index, on which it failed; nil if it failed
-// nowhere. A cancelled task counts only if no client reports a real failure, since that failure is the cause.
+// nowhere. A task that was cancelled on a client counts as failed there only if no client reports a real
+// failure. Otherwise, that real failure is the reason why the task was cancelled on the other clients.
 func (t Tasks) Failed(id string) *Failure {
 	var found *Failure
 	for client, of := range t {

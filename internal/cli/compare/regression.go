@@ -35,7 +35,7 @@ type Judgement struct {
 	Ratio *float64 `json:"ratio,omitempty"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	// Days counts the days on which runs of the reference measured the figure.
+	// Days counts the days on which runs of the reference measured the figure; 0 if the interval is unknown.
 	Days int `json:"days,omitempty"`
 	// Text describes the outcome in words, and says what to do if it is Unknown.
 	Text string `json:"text"`

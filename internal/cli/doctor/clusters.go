@@ -88,8 +88,8 @@ func onlyKeyErrors(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// newKeys describes a key that may need tools of a newer Ceph, such as 20.2.4; "" for an older or unknown key. It
-// does not read the key itself: Rook reports which Ceph release has created it.
+// newKeys describes a key that Ceph 20 or newer created, because older tools may be unable to read it; "" for
+// an older or unknown key. It does not read the key itself: Rook reports which Ceph release has created it.
 func newKeys(identity *unstructured.Unstructured) string {
 	made := text(identity, "status", "cephx", "keyCephVersion")
 	release, _, _ := strings.Cut(made, ".")

@@ -151,8 +151,8 @@ func (e *examination) reach(ctx context.Context) error {
 }
 
 // examine makes all checks. The check of the operator config needs the Deployment, and the checks of
-// Ceph clusters need the operator config. The other checks are independent, so one pass finds nearly
-// every problem.
+// Ceph clusters need the operator config. The check of claims is skipped if the StorageClasses cannot be
+// listed. The other checks are independent, so one pass finds nearly every problem.
 func (e *examination) examine(ctx context.Context) {
 	operators, err := Operators(ctx, e.client, e.operator)
 	if len(operators) > 0 {

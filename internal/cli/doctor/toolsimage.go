@@ -47,7 +47,7 @@ func (e *examination) toolsImage(allowed settings.Cluster, known *settings.Setti
 	}
 }
 
-// otherTools returns the action that gives the cluster a tools image with another version of Ceph.
+// otherTools returns the action that gives the cluster a tools image with the given major version of Ceph.
 func (e *examination) otherTools(line int) string {
 	return e.fix(fmt.Sprintf("set toolsImage: {tag: RELEASE-ceph%d} for this cluster in clusters", line),
 		fmt.Sprintf("build it with images/tools/build %d, name it in toolsImage of this cluster in config/manager/config.yaml, and apply it again: %s", line, deploy))

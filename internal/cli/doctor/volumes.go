@@ -87,7 +87,7 @@ func poolsOf(p map[string]string) string {
 
 func isDriver(name, driver string) bool { return name == driver || strings.HasSuffix(name, "."+driver) }
 
-// claims describes the volumes of the bound claims.
+// claims describes the volume of each claim that names one in spec.volumeName.
 func (e *examination) claims(ctx context.Context) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := e.client.List(ctx, &claims, client.InNamespace(e.namespace)); err != nil {

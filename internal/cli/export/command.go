@@ -1,5 +1,5 @@
 // Package export is the subcommand that writes a CephTuningSweep or a CephBenchmark into a file.
-// "report" and "compare" read such a file without the cluster.
+// "report" reads such a file without the cluster. "compare" does so too, but only for a CephBenchmark.
 package export
 
 import (

@@ -47,7 +47,7 @@ func main() {
 // write writes the page: an introduction, each command, and the flags that choose the cluster. Nearly
 // all commands have these flags, so the page describes them only once.
 func write(out io.Writer, root *cobra.Command) error {
-	root.DisableAutoGenTag = true // The date would change the page every day.
+	root.DisableAutoGenTag = true // This omits cobra's date, which changes every day. writeCommand would cut it off, too.
 	root.InitDefaultHelpCmd()
 	var page bytes.Buffer
 	page.WriteString(intro)

@@ -96,7 +96,8 @@ func (c *Connection) FollowLog(ctx context.Context, namespace, pod, container st
 	return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 }
 
-// Scheme returns a scheme with the kinds that the command line uses, without those of Rook.
+// Scheme returns a scheme with the kinds that the command line uses, without those of Rook and of the
+// Prometheus operator: they are read as unstructured objects.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -75,7 +75,7 @@ type session struct {
 	clients map[string]*follower // keyed by pod
 	looked  time.Time
 	err     error     // from the last search for pods
-	quiet   time.Time // when a client last reported, or when the subject changed
+	quiet   time.Time // when the figure was last known, or when the subject changed
 	work    sync.WaitGroup
 }
 
@@ -85,7 +85,7 @@ type follower struct {
 
 	mu   sync.Mutex
 	last heard
-	err  error // from the last attempt to open the log; nil once a rate was read
+	err  error // from the last failed attempt to open the log; nil once a rate was read after it
 }
 
 // turn searches for pods if that is due, and reports the clients' figure.

@@ -80,7 +80,7 @@ func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 }
 
 // All reads every object of a file. The file may have several documents, and Lists as kubectl writes
-// them. All ignores unknown fields, because the file may come from a cluster with a later version.
+// them. All ignores unknown fields, because the file may come from a later version of cephtune.
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
 
 func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {

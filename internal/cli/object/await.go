@@ -51,10 +51,10 @@ func Early(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// Await polls an object until the function look returns true. It calls look(nil) once no object with the
-// name and UID of o exists. It returns the errors Forbidden and Unauthorized. After any other error, it
-// tries again, unless no request has succeeded for pace.Patience. If the context ends, it returns [ErrTimeout]
-// or [ErrInterrupted].
+// Await polls an object until the function look returns true. If no object with the name and UID of o
+// exists, it calls look(nil). It returns the errors Forbidden and Unauthorized at once. After any other error,
+// it tries again, unless no request has succeeded for pace.Patience. If the context ends, it returns
+// [ErrTimeout] or [ErrInterrupted].
 func Await(ctx context.Context, from client.Reader, o client.Object, pace Pace, look func(client.Object) bool) error {
 	kind, key, uid := StateOf(o).Kind, client.ObjectKeyFromObject(o), o.GetUID()
 	answered := time.Now()

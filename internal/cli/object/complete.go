@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// completionTimeout limits the requests after a press of the tab key.
+// completionTimeout limits each request after a press of the tab key.
 const completionTimeout = 5 * time.Second
 
 // Connect makes a client and returns the chosen namespace.

@@ -28,7 +28,8 @@ type section struct {
 	options []string
 }
 
-// newSection returns the section of a job. The error says which value is invalid.
+// newSection returns the section of a job. The error says which value is invalid. For numJobs, ioDepth and
+// blockSize, it says only that all three must be above 0.
 func newSection(spec v1alpha1.Fio, job v1alpha1.FioJob) (section, error) {
 	pattern := spec.Pattern
 	if job.Pattern != "" {
@@ -269,7 +270,7 @@ func (s *slot) limit(i, length int64) {
 }
 
 // options returns the options of the copy, which is a section of fio. The section's name begins with "job-",
-// because fio takes the options of a section whose name begins with "global" for all sections.
+// because fio applies the options of a section whose name begins with "global" to all sections.
 func (s *slot) options(seed uint32) []string {
 	argv := append([]string{"--name=job-" + s.job.name + "-" + strconv.Itoa(s.copy)}, s.job.options...)
 	argv = append(argv, s.data.Options(s.part)...)

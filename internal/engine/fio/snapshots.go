@@ -54,7 +54,7 @@ func (l *live) Line(line []byte) (parse.Rate, bool) {
 	return parse.Rate{}, false
 }
 
-// report reads a document, and returns the rate since the previous document; false if no rate can be
+// report reads a document, and returns the rate since the previous readable document; false if no rate can be
 // computed.
 func (l *live) report(document []byte) (parse.Rate, bool) {
 	next, err := readSnapshot(document)

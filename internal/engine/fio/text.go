@@ -14,9 +14,10 @@ import (
 // ParseText reads the plain output of fio 3 (--output-format=normal).
 //
 // Bytes and latencies in this output are rounded, and the result has warnings about that. Operations and run
-// times are exact. So are bytes if all operations have the same size and were neither short nor dropped. The
-// output has no histograms, so the percentiles of several jobs cannot be combined. It does not have the number
-// of latency samples either, so ParseText uses the number of operations. [parse.Format] describes the errors.
+// times are exact. If all operations have the same size and were neither short nor dropped, ParseText normally
+// computes the exact bytes from the operations. The output has no histograms, so the percentiles of several
+// jobs cannot be combined. It does not have the number of latency samples either, so ParseText uses the number
+// of operations. [parse.Format] describes the errors that ParseText returns.
 func ParseText(r io.Reader, options parse.Options) (*result.Result, error) {
 	p := &textParser{
 		lines:      parse.NewLines(r),
@@ -58,7 +59,7 @@ type jobReport struct {
 	issued     *issued // nil until the line "issued" was read
 }
 
-// A printedDirection is the printed report of a direction, with rounded numbers.
+// A printedDirection is the printed report of a direction, with rounded bytes and latencies.
 type printedDirection struct {
 	size                          size
 	milliseconds                  int64
@@ -165,7 +166,8 @@ func (p *textParser) headLine(line []byte) error {
 	return nil
 }
 
-// blockBytes reads "4096B-4096B". It returns 0 if the two sizes differ or cannot be read exactly.
+// blockBytes reads "4096B-4096B". It returns 0 if the two sizes differ, cannot be read, are not a whole number
+// of bytes, or exceed 1 TiB. A size that is not a power of two may be rounded, such as "66.0kB".
 func blockBytes(text []byte) int64 {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	size, ok := parseSize(from)
@@ -504,10 +506,10 @@ func (j *jobReport) count(name result.DirectionName, d *direction, h *head) int6
 	return max(blockBytes, 0)
 }
 
-// bytes returns operations times block size, which is exact, if that product agrees with the printed, rounded
-// sum. It returns the printed sum, with a warning, if operations differ in size or have an unknown size, were
-// short or were dropped. It does the same if product and sum differ by at most about 1 %, for example because
-// of an incomplete block. A larger difference is an error.
+// bytes returns operations times block size if that product agrees with the printed, rounded sum. The product is
+// exact unless fio rounded the block size. bytes returns the printed sum, with a warning, if operations differ in
+// size or have an unknown size, were short or were dropped. It does the same if product and sum differ by at
+// most about 1 %, for example because of an incomplete block. A larger difference is an error.
 func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *result.Warning, error) {
 	exact := float64(counted.Operations) * float64(blockBytes)
 	off := math.Abs(exact - d.size.bytes)
@@ -524,7 +526,8 @@ func (d *printedDirection) bytes(counted *direction, blockBytes int64) (int64, *
 }
 
 // latency returns the printed latency, or nil if fio printed none. fio does not print the number of samples.
-// latency uses the number of operations instead: the two numbers differ only by failed operations.
+// latency uses the number of operations instead: apart from failed operations, the two numbers differ by a few
+// at most.
 func (l *printedLatency) latency(operations int64) *result.Latency {
 	if l == nil || !l.known || operations == 0 {
 		return nil

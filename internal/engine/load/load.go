@@ -20,8 +20,8 @@ type Load interface {
 	// Task returns the task that runs the phase once on one client. The task has the ID of the run. The error
 	// says which value of the place, the run or the phase is invalid.
 	Task(p place.Place, run Run) (task.Task, error)
-	// Tidy returns commands that remove the data of one run, except datasets, so that every run starts in the
-	// same state. The commands can be repeated, and also work after a failed run.
+	// Tidy returns commands that remove the data that runs of the phase wrote, except datasets, so that every
+	// run starts in the same state. The commands can be repeated, and also work after a failed run.
 	Tidy(p place.Place, run Run) []task.Command
 	// Timing returns how long the measurement takes.
 	Timing() Timing
@@ -68,8 +68,8 @@ type Run struct {
 	// IOTotalBytes is the number of bytes that rbd bench moves if the phase does not set one.
 	IOTotalBytes int64
 	// EveryOperation requests a log with the latency of each operation, instead of a mean for each second. An
-	// engine ignores the request if it has no such log, if a job has no rate limit, or if the phase's rates
-	// and duration would make the log too large.
+	// engine ignores the request if it has no such log, if a job has no rate limit, if the phase's rates and
+	// duration would make the log too large, or if the phase is too long.
 	EveryOperation bool
 	// Switched says that settings are switched during the run. The engine then has to report its
 	// work each second, with latencies if it can.

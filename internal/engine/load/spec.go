@@ -46,8 +46,9 @@ type Spec interface {
 	RunUntilStopped() (operationBytes int64)
 }
 
-// Endless is the duration of a load that runs until it is stopped. Most runs are shorter, but the API allows
-// more than 16 days: 16 phases of a day each, with their ramps and rests.
+// Endless is the duration of a load that runs until it is stopped, such as a background load during all phases
+// of a run. The phases of most runs take less time, but the API allows more than 16 days: 16 phases of a day
+// each, with their ramps and rests.
 const Endless = 7 * 24 * time.Hour
 
 // FieldValue is the value of a field that a sweep varies: a number or a size.

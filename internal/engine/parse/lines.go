@@ -144,8 +144,8 @@ func (l *Lines) Err() error {
 // maxExcerpt is the length, in bytes, to which a quoted line is cut.
 const maxExcerpt = 120
 
-// Excerpt returns the beginning of a line as valid UTF-8, for a message. Characters below U+0020 and invalid
-// UTF-8 become spaces, and spaces at both ends are removed.
+// Excerpt returns the beginning of a line as valid UTF-8, for a message or a result. Characters below
+// U+0020 and invalid UTF-8 become spaces, and spaces at both ends are removed.
 func Excerpt(line []byte) string {
 	cut := len(line) > maxExcerpt
 	if cut {

@@ -118,15 +118,15 @@ func (r *Runner) Tasks() []task.Task {
 	return tasks
 }
 
-// Finished reports whether the manager has called Finish.
+// Finished reports whether a request Finish has reached the runner.
 func (r *Runner) Finished() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.finished
 }
 
-// endlessSeconds is the duration, in seconds, in the result of a task that runs until it is cancelled. The
-// result has this duration no matter when the task is cancelled. The duration is longer than any test.
+// endlessSeconds is the duration, in seconds, in the [DefaultResult] of a task that runs until it is cancelled.
+// The result has this duration no matter when the task is cancelled. The duration is longer than any test.
 const endlessSeconds = 600
 
 // DefaultResult returns a measurement of 4 KiB writes, 1000 per second. It lasts for the whole seconds that
