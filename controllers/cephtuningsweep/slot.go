@@ -379,6 +379,9 @@ func stalled(b *v1alpha1.CephBenchmark) string {
 // restart, they come from the journal and the configuration.
 func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Change, error) {
 	slot := seen.memory.ofSlot(seen.run(), seen.now)
+	if created := seen.child.CreationTimestamp.Time; created.Before(slot.since) {
+		slot.since = created // Another process began the run.
+	}
 	if slot.want != nil || seen.cluster.Identities.Tuner == "" {
 		return slot.want, nil
 	}
@@ -386,7 +389,6 @@ func (r *Reconciler) wantedOfRun(ctx context.Context, seen facts) ([]tuning.Chan
 	if err != nil {
 		return nil, err
 	}
-	slot.since = seen.child.CreationTimestamp.Time
 	slot.want = slices.Concat(holding(seen.journal, nil), changesOf(seen.sweep.Spec, seen.configuration().Values, about))
 	return slot.want, nil
 }
