@@ -82,7 +82,7 @@ func (m *memory) remember(f facts) {
 	if f.tearingDown() && f.tasks != nil && f.target().Full() {
 		m.teardown.OSDsAreFull()
 	}
-	if !clientview.AllEnded(f.orphans) {
+	if f.tearingDown() && !clientview.AllEnded(f.teardown().Ending()) {
 		m.teardown.OrphansRun(f.now)
 	}
 	m.noted.NoteEnds(f.background.tasks, f.now)

@@ -106,6 +106,8 @@ func (e *estimator) fix(plan *v1alpha1.SweepPlan) {
 	restore := restoreTime
 	if ChangesCeph(e.spec) {
 		each, restore = each+e.settle(), restore+e.settle()
+	}
+	if e.spec.Template.Target.ScratchPool == nil {
 		restore += time.Duration(e.largestPGs/stepsOfBlock) * pgTime
 	}
 	restarts := time.Duration(e.restarts()) * osdTime

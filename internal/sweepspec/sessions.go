@@ -232,7 +232,7 @@ func (s *Sessions) add(own []SessionEntry) {
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
 	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
-		s.exceeds(fixed, windowsCost(s.plan, 2*s.window)) == ""
+		s.exceeds(fixed, windowsCost(s.plan, 2*s.window), s.linesOfSession()) == ""
 }
 
 // doubleWindows starts again with windows of twice the length. Sessions with shorter windows then do not
@@ -261,7 +261,7 @@ func (s *Sessions) continueWithDwells(fixed sweep.Settings) {
 	if best == 0 || s.Quick() || s.Void > fixed.MaxFailedRuns || !s.needsDwells(best) {
 		return
 	}
-	if s.exceeds(fixed, dwellsCost(s.plan)) != "" {
+	if s.exceeds(fixed, dwellsCost(s.plan), 1) != "" {
 		return
 	}
 	s.Dwells, s.Stop = best, ""
@@ -329,12 +329,12 @@ func (s *Sessions) stop(fixed sweep.Settings) string {
 	case s.Void > fixed.MaxFailedRuns:
 		return fmt.Sprintf("%d sessions are void, and guardrails.maxFailedRuns allows %d", s.Void, fixed.MaxFailedRuns)
 	}
-	return s.exceeds(fixed, windowsCost(s.plan, s.window))
+	return s.exceeds(fixed, windowsCost(s.plan, s.window), s.linesOfSession())
 }
 
-// exceeds says that a part of the budget, or the ledger, has no room for another session; "" if both have
-// room.
-func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
+// exceeds says that a part of the budget, or the ledger, has no room for another session; "" if both have room.
+// lines is the number of lines that the session needs in the ledger.
+func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost, lines int) string {
 	after := sweep.Cost{
 		Time:  time.Duration(s.cost.seconds)*time.Second + next.Time + fixed.Budget.Reserve,
 		Bytes: s.cost.mib<<20 + next.Bytes,
@@ -344,15 +344,11 @@ func (s *Sessions) exceeds(fixed sweep.Settings, next sweep.Cost) string {
 		return "budget.duration has no room for another session"
 	case fixed.Budget.Bytes > 0 && after.Bytes > fixed.Budget.Bytes:
 		return "budget.bytesWritten has no room for another session"
-	case s.ledgerIsFull():
+	case s.lines+lines > sweep.MaxLedger: // status.runs is the ledger.
 		return "status.runs has no room for another session"
 	}
 	return ""
 }
-
-// ledgerIsFull reports whether status.runs, the ledger, has no room for another valid session of windows.
-// Void sessions and dwells need only one line.
-func (s *Sessions) ledgerIsFull() bool { return s.lines+s.linesOfSession() > sweep.MaxLedger }
 
 // linesOfSession returns the number of lines that a valid session of windows has in the ledger.
 func (s *Sessions) linesOfSession() int {
@@ -551,7 +547,7 @@ func (s *Sessions) others(planner *sweep.Planner, best int) string {
 func (s *Sessions) caveat(f session.Finding) string {
 	switch {
 	case f.Remedy == switchback.DoubleWindow:
-		return fmt.Sprintf(" Windows of %v show the effect of the previous setting: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window)))
+		return fmt.Sprintf(" Windows of %v show the effect of the previous setting: %s", s.window, s.adviceFor(fmt.Sprintf("windows of %v", 2*s.window), s.linesOfSession()))
 	case f.Remedy == switchback.UseBlocks:
 		return fmt.Sprintf(" Windows of %v, the longest, show the effect of the previous setting: set strategy.design to Blocks and change runID.", s.window)
 	case f.Contradict:
@@ -575,14 +571,14 @@ func (s *Sessions) adviceForDwells(f session.Finding) string {
 	case s.Quick():
 		return "use 3 or more sessions, which end with dwells, or design Blocks."
 	}
-	return s.adviceFor("dwells")
+	return s.adviceFor("dwells", 1)
 }
 
-// adviceFor says how to measure the dwells or longer windows with which the sweep could not continue. The
-// argument names them, as a part of the sentence.
-func (s *Sessions) adviceFor(what string) string {
+// adviceFor says how to measure the dwells or longer windows with which the sweep could not continue. The first
+// argument names them, as a part of the sentence; they need this number of lines in the ledger.
+func (s *Sessions) adviceFor(what string, lines int) string {
 	switch {
-	case s.ledgerIsFull():
+	case s.lines+lines > sweep.MaxLedger:
 		return fmt.Sprintf("status.runs has no room for %s. Use fewer sessions, or design Blocks.", what)
 	case s.tooManyVoid:
 		return fmt.Sprintf("too many sessions were void to continue with %s. Read their events, or use design Blocks.", what)

@@ -41,11 +41,12 @@ func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err
 			return onClock(today.Year(), today.Month(), today.Day()+day+offset, clock, zone)
 		}
 		opens, closes := at(start, 0), at(end, 0)
-		if !opens.Before(closes) {
+		if !start.Before(end) {
 			closes = at(end, 1)
 		}
 		noon := time.Date(today.Year(), today.Month(), today.Day()+day, 12, 0, 0, 0, zone)
 		switch {
+		case !opens.Before(closes): // The clock skips the whole window.
 		case len(w.Days) > 0 && !slices.Contains(w.Days, v1alpha1.Weekday(noon.Weekday().String())):
 		case now.Before(opens):
 			return false, opens, nil

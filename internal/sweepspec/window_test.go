@@ -14,6 +14,7 @@ func TestWindows(t *testing.T) {
 		Days: []v1alpha1.Weekday{"Monday", "Tuesday", "Wednesday", "Thursday"},
 	}
 	early := &v1alpha1.Window{Start: "02:00", End: "04:00", TimeZone: "Europe/Berlin"}
+	skipped := &v1alpha1.Window{Start: "02:00", End: "03:00", TimeZone: "Europe/Berlin"}
 	west := &v1alpha1.Window{Start: "02:30", End: "04:00", TimeZone: "America/New_York"}
 	midnight := &v1alpha1.Window{Start: "00:30", End: "04:00", TimeZone: "America/Santiago"}
 	utc := &v1alpha1.Window{Start: "08:00", End: "18:00", TimeZone: "Etc/UTC"}
@@ -36,6 +37,7 @@ func TestWindows(t *testing.T) {
 		"another zone's clock":             {night, "2026-03-02T21:00:00Z", true, "2026-03-03T04:30:00Z"},
 		"an hour that the clock skips":     {early, "2026-03-29T00:30:00Z", false, "2026-03-29T01:00:00Z"},
 		"the night on which it is skipped": {early, "2026-03-29T01:30:00Z", true, "2026-03-29T02:00:00Z"},
+		"a window that the clock skips":    {skipped, "2026-03-29T06:00:00Z", false, "2026-03-30T00:00:00Z"},
 		"an hour skipped west of UTC":      {west, "2026-03-08T06:45:00Z", false, "2026-03-08T07:30:00Z"},
 		"a midnight skipped west of UTC":   {midnight, "2026-09-06T03:45:00Z", false, "2026-09-06T04:30:00Z"},
 		"the night that is an hour longer": {early, "2026-10-25T02:30:00Z", true, "2026-10-25T03:00:00Z"},

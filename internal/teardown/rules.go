@@ -3,6 +3,7 @@
 package teardown
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -174,15 +175,23 @@ func waitForStandalone(f Facts) (Next, bool) {
 // its pods.
 const OrphansWithin = 2 * clientjob.StandaloneGrace
 
-// waitForOrphans waits for the pods of a Job that is gone. Otherwise, data that they still write would
-// remain.
+// waitForOrphans waits for the pods of a Job that is gone or being deleted. Otherwise, data that they still write
+// would remain.
 func waitForOrphans(f Facts) (Next, bool) {
 	return Next{PartWait, "The Job is deleted, and its pods are ending."},
-		!f.hasJob() && !clientview.AllEnded(f.Orphans) && f.Now.Sub(f.orphansSince) <= OrphansWithin
+		!clientview.AllEnded(f.Ending()) && f.Now.Sub(f.orphansSince) <= OrphansWithin
+}
+
+// Ending returns the session's pods if its Job is gone or being deleted; nil if it has a Job.
+func (v View) Ending() []corev1.Pod {
+	if v.hasJob() {
+		return nil
+	}
+	return slices.Concat(v.Orphans, v.Clients.Pods, v.Background.Pods)
 }
 
 // hasJob reports whether the session has a Job that is not being deleted.
-func (f Facts) hasJob() bool { return f.Clients.Job != nil && f.Clients.Job.DeletionTimestamp.IsZero() }
+func (v View) hasJob() bool { return v.Clients.Job != nil && v.Clients.Job.DeletionTimestamp.IsZero() }
 
 func finishClients(f Facts) (Next, bool) {
 	return Next{PartFinish, "The clients are ending."},

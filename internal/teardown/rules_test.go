@@ -62,6 +62,9 @@ func TestRules(t *testing.T) {
 			f.Clients.Tasks, f.clientsFailed, f.finishedAt = idle(), true, today().Add(-time.Minute)
 		}, PartSuspend},
 		"pods of a deleted Job run": {func(f *Facts) { f.Orphans, f.Clients, f.orphansSince = f.Clients.Pods, Party{}, today() }, PartWait},
+		"pods of a Job that is being deleted run": {func(f *Facts) {
+			f.Clients.Job.DeletionTimestamp, f.Clients.Tasks, f.orphansSince = &metav1.Time{Time: today()}, nil, today()
+		}, PartWait},
 		"they are kept on purpose": {func(f *Facts) {
 			f.Orphans, f.Clients, f.orphansSince = f.Clients.Pods, Party{}, today().Add(-time.Hour)
 		}, PartPrune},
