@@ -66,7 +66,7 @@ func (e Event) String() string {
 	case ConfirmationStarted:
 		return fmt.Sprintf("%s won the race with a gain of %s over the baseline, and is measured again in at most %d fresh blocks", e.Candidate, percent(e.Value), e.Count)
 	case ConfirmationIsShort:
-		return fmt.Sprintf("the budget has room for only %d blocks of confirmation", e.Count)
+		return fmt.Sprintf("the budget, or the limit of %d runs, has room for only %d blocks of confirmation", MaxLedger, e.Count)
 	case SweepStopped:
 		return "the sweep ends: " + e.Stop.clause()
 	}

@@ -39,18 +39,23 @@ func closedLoopNote(spec *Spec) string {
 	slices.Sort(names)
 	note := fmt.Sprintf("ClosedLoop: without an offered rate, a percentile falls when fewer operations are in flight: %s. Set rateIOPS to compare latencies at one load.",
 		strings.Join(slices.Compact(names), " and "))
-	if deep := variesInFlight(spec); deep != "" {
+	if deep := variesInFlight(spec, figures); deep != "" {
 		note += fmt.Sprintf(" Parameter %s varies the number of operations in flight: a lower value alone lowers the latency.", deep)
 	}
 	return note
 }
 
-// variesInFlight returns the first parameter that varies the number of operations that fio keeps in flight; ""
-// if no parameter does. The figures of ClosedLoop come only from fio.
-func variesInFlight(spec *Spec) v1alpha1.ParameterName {
-	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadClients, v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
+// variesInFlight returns the first parameter that varies the number of operations in flight in a phase of these
+// figures; "" if no parameter does.
+func variesInFlight(spec *Spec, figures []v1alpha1.MetricReference) v1alpha1.ParameterName {
+	fields := []v1alpha1.WorkloadField{v1alpha1.WorkloadNumJobs, v1alpha1.WorkloadIODepth}
 	for _, p := range spec.Parameters {
-		if p.Workload != nil && slices.Contains(fields, p.Workload.Field) {
+		of := p.Workload
+		if of == nil {
+			continue
+		}
+		inPhase := slices.ContainsFunc(figures, func(ref v1alpha1.MetricReference) bool { return ref.Phase == of.Phase })
+		if of.Field == v1alpha1.WorkloadClients || inPhase && slices.Contains(fields, of.Field) {
 			return p.Name
 		}
 	}

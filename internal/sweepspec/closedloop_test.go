@@ -22,6 +22,10 @@ func TestClosedLoopNote(t *testing.T) {
 			`{` + p99 + `, parameters: [{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
 			"fio LatencyP99", "Parameter depth varies the number of operations in flight",
 		},
+		"a depth of another phase": {
+			`{` + p99 + `, template: {phases: [{name: fio, fio: {pattern: RandRead}}, {name: other, fio: {pattern: RandRead}}]}, parameters: [{name: depth, workload: {phase: other, field: ioDepth}, values: ["2"]}]}`,
+			"at one load.", "",
+		},
 		"a rate of operations": {`{` + profile + `, objective: {phase: fio, metric: IOPS}}`, "", ""},
 		"a constraint": {
 			`{` + profile + `, objective: {phase: fio, metric: IOPS}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`,
