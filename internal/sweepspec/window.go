@@ -13,8 +13,8 @@ import (
 //
 // Windows are times of day in the user's time zone. When daylight saving time begins or ends, a window around
 // that moment is shorter or longer, usually by an hour. A time of day that the clock skips counts as the time
-// that is later by the skipped time, usually an hour. If the end is then no longer after the start, the window
-// lasts until its end on the next day. A time of day that comes twice counts once, as [time.Date] chooses.
+// that is later by the skipped time, usually an hour. A window that the clock
+// skips entirely does not open on that day. A time of day that comes twice counts once, as [time.Date] chooses.
 //
 // Errors wrap ErrSpec, for example for an unknown time zone.
 func WindowAt(w *v1alpha1.Window, now time.Time) (open bool, next time.Time, err error) {
