@@ -29,7 +29,8 @@ type ClusterReference struct {
 // +kubebuilder:validation:Pattern=`^(100|[1-9]?[0-9](\.[0-9]{1,2})?)%$`
 type Percent string
 
-// Decimal is a number in decimal notation. It is a string, because clients may drop digits of JSON numbers.
+// Decimal is a decimal number, with or without an exponent. It is a string, because clients may drop digits
+// of JSON numbers.
 // +kubebuilder:validation:MaxLength=12
 // +kubebuilder:validation:Pattern=`^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?$`
 type Decimal string
@@ -179,9 +180,10 @@ type HealthCode string
 // Quiescence says when a cluster is quiet enough to be measured, and what follows from a disturbance during
 // a run. HEALTH_ERR and inactive placement groups always abort the run. Placement groups that
 // template.outage makes inactive for some seconds are an exception. An OSD that goes up, down, in or out
-// makes the run invalid, except during the outage of template.outage. During that outage, the run is aborted
-// if another OSD goes down or out. In a sweep with the design Interleaved, an OSD that goes up, down, in or
-// out, or a disturbance with the action Invalidate, voids only the groups of windows that it touches.
+// makes the run invalid, except during the outage of template.outage and the recovery that follows. In that
+// time, the run is aborted if another OSD goes down or out, or an OSD of the outage goes down again. In a
+// sweep with the design Interleaved, an OSD that goes up, down, in or out, or a disturbance with the action
+// Invalidate, voids only the groups of windows that it touches.
 type Quiescence struct {
 	// timeout is how long a run may wait until the cluster is healthy and quiet. After that, the benchmark
 	// fails. A sweep also fails if it cannot be planned within this time. If a benchmark or sweep cannot
@@ -196,8 +198,8 @@ type Quiescence struct {
 
 	// scrub is what to do about scrubs: Record, Invalidate, Abort or Pause. With Invalidate and Abort, no
 	// run begins during a scrub. Pause is for sweeps only. It sets Ceph's noscrub and nodeep-scrub flags
-	// until the sweep restores its changes. A scrub that is already running then continues, and is
-	// recorded. The default is Record, because large clusters always scrub somewhere.
+	// until the sweep restores its changes. A scrub that is running when the flags are set continues, and
+	// is recorded. The default is Record, because large clusters always scrub somewhere.
 	// +optional
 	// +kubebuilder:default=Record
 	Scrub ScrubPolicy `json:"scrub,omitempty"`

@@ -30,10 +30,10 @@ const (
 // These are condition types of CephTuningSweep only.
 const (
 	// ConditionRestored is False while Ceph may still have values of the sweep. The message then says why,
-	// and names the settings that are not restored. The condition is True once all original values were
-	// read back, the cluster has settled, and no OSD still runs with the sweep's values. Settings of a
-	// winner that is kept, settings that another client has changed, and settings whose pool or OSD no
-	// longer exists do not count.
+	// and names the settings that are not restored, or the OSDs that have not restarted, if they are known.
+	// The condition is True once all original values were read back, the cluster has settled, and no OSD
+	// still runs with the sweep's values. Settings of a winner that is kept, settings that
+	// another client has changed, and settings whose pool or OSD no longer exists do not count.
 	ConditionRestored = "Restored"
 )
 
@@ -50,16 +50,16 @@ const (
 const (
 	// ReasonWaitingForWindow says that changes may not start at this time of day.
 	ReasonWaitingForWindow = "WaitingForWindow"
-	// ReasonSettling says that the settings of a configuration are being applied, or that since then the
-	// cluster has not settled or daemons have not reported the values that they run with.
+	// ReasonSettling says that the settings of a configuration are being applied, or that they were applied,
+	// but the cluster has not settled yet, or daemons have not reported yet the values that they run with.
 	ReasonSettling = "Settling"
 	// ReasonRestoring says that changed settings are being restored.
 	ReasonRestoring = "Restoring"
 	// ReasonPlanned says that the plan is in status. Mode Plan requests nothing else.
 	ReasonPlanned = "Planned"
 
-	// ReasonPlannerChanged says that another version of the operator began the sweep. This version would
-	// interpret the sweep's ledger differently.
+	// ReasonPlannerChanged says that another version of the operator began the sweep. The version that runs
+	// now would interpret the sweep's ledger differently.
 	ReasonPlannerChanged = "PlannerChanged"
 	// ReasonSpecChanged says that the spec differs from the planned one, although runID is the same.
 	ReasonSpecChanged = "SpecChanged"
@@ -69,8 +69,8 @@ const (
 	// ReasonClusterUnhealthy says that the Ceph cluster is in danger after a change or during a
 	// run, for example in HEALTH_ERR.
 	ReasonClusterUnhealthy = "ClusterUnhealthy"
-	// ReasonClusterChanged says that Rook or Ceph was upgraded during the sweep, or that another
-	// Ceph cluster now has the same name.
+	// ReasonClusterChanged says that the version of Rook or Ceph has changed since the sweep was planned,
+	// that Ceph is being upgraded, or that another Ceph cluster now has the same name.
 	ReasonClusterChanged = "ClusterChanged"
 	// ReasonGuardrailBroken says that the cluster broke a limit of guardrails.foreignClients.
 	ReasonGuardrailBroken = "GuardrailBroken"
@@ -115,7 +115,7 @@ const (
 	// ReasonNotAllowed says that the operator config does not allow the spec, or that nothing may
 	// run in the object's namespace. In a sweep, Ceph may also have denied the tuner a change.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonNotPossible says that the spec cannot be carried out on this Ceph cluster.
+	// ReasonNotPossible says that the spec cannot be carried out, on this Ceph cluster or on any.
 	ReasonNotPossible = "NotPossible"
 	// ReasonOutOfRoom says that OSDs became full or nearly full during the benchmark, or that a phase
 	// reached its limit of bytes.

@@ -162,9 +162,9 @@ type FioJob struct {
 }
 
 // Fio is a phase that runs fio: on an RBD image or RADOS objects of a pool, or on the file system or block
-// device of a PersistentVolumeClaim. The phase has every metric, but those of an outage, such as
-// TimeToClean, only if template.outage names the phase. Each option of fio is a separate field. A job file is
-// not accepted, because it could name a program to run.
+// device of a PersistentVolumeClaim. The phase has every metric except those of an outage, such as
+// TimeToClean. It has these too if template.outage names the phase. Each option of fio is a separate field. A
+// job file is not accepted, because it could name a program to run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.pattern) || (has(self.jobs) && self.jobs.all(j, has(j.pattern)))",message="set pattern, or the pattern of every job"
 // +kubebuilder:validation:XValidation:rule="!has(self.readPercent) || !has(self.pattern) || self.pattern in ['ReadWrite', 'RandReadWrite']",message="readPercent is for patterns ReadWrite and RandReadWrite"
@@ -272,8 +272,8 @@ type Fio struct {
 
 	// rateIOPS is a fixed offered rate, in operations per second for each copy of a job and each direction.
 	// A phase that reads and writes offers reads at this rate, and writes at this rate, whatever
-	// readPercent says. If the phase has neither rateIOPS nor rateBandwidth, and not every one of its jobs
-	// has one of them, the phase has the mark ClosedLoop.
+	// readPercent says. A phase with neither rateIOPS nor rateBandwidth has the mark ClosedLoop, unless it
+	// has jobs and each of them sets rateIOPS or rateBandwidth.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000

@@ -1,9 +1,10 @@
 // Package v1alpha1 is the cephtune.dev/v1alpha1 API. A CephBenchmark measures a Ceph cluster. A
-// CephTuningSweep changes settings between or during measurements, and decides which settings are better.
+// CephTuningSweep changes settings between or during measurements, or varies the load between them, and
+// decides which configuration is best.
 //
-// The schema checks everything that does not depend on a cluster: bounds, enums, and cross-field rules in
-// CEL. A rule's message says what to write instead. Every list and string is bounded. Bounds keep objects
-// small, and rules cheap: the API server refuses rules whose worst case is too expensive.
+// The schema checks almost everything that does not depend on a cluster: bounds, enums, and cross-field
+// rules in CEL. A rule's message says what to write instead. Every list and string is bounded. Bounds keep
+// objects small, and rules cheap: the API server refuses rules whose worst case is too expensive.
 //
 // +kubebuilder:object:generate=true
 // +groupName=cephtune.dev

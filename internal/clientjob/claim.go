@@ -21,8 +21,8 @@ func (e *MissingClaimError) Error() string {
 }
 
 // IsBlock reports whether the target is a claim that is a block device. If the Job exists, IsBlock
-// returns how the pods of the Job use the claim. If the claim does not exist, the error is a
-// *MissingClaimError.
+// reports whether the pods of the Job use the claim as a block device. Otherwise, if target.ClaimName names a
+// claim that does not exist, the error is a *MissingClaimError.
 func IsBlock(ctx context.Context, reader client.Reader, namespace string, target *v1alpha1.PersistentVolumeClaimTarget, job *batchv1.Job) (bool, error) {
 	switch {
 	case target == nil:

@@ -27,7 +27,7 @@ type Input struct {
 }
 
 // InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest. Do not
-// trust OSDsOf for the Job of an earlier version of the manager: the seal of such a Job does not cover
+// trust OSDsOf for a Job for which [StartedBefore] returns true: the seal of such a Job does not cover
 // the OSDs.
 func InputOf(job *batchv1.Job) (Input, error) {
 	var in Input

@@ -20,7 +20,7 @@ const sessionPrefix = scratchpool.ImagePrefix
 // Session is the execution of one run ID. It determines the names of everything that the execution
 // creates.
 type Session struct {
-	// Name is the name of the Job and the Secret, and begins the names of images and objects. It
+	// Name is the name of the Job, and begins the names of the Secret, images and objects. It
 	// has 19 characters (22 for a background load), because it begins the host names of pods, which rados
 	// bench truncates after 29 characters. A name is so short that a user can find a run ID that yields the
 	// name of another session. So keys are not derived from the name, unless KeyedByName is true.

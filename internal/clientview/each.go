@@ -16,7 +16,7 @@ import (
 const RequestTimeout = 10 * time.Second
 
 // Each calls the function ask for all given runners concurrently, with RequestTimeout. When all calls have
-// ended, it returns the first error.
+// ended, it returns the error that occurred first.
 func Each(ctx context.Context, runners map[int]View, ask func(ctx context.Context, client int, c runner.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

@@ -63,7 +63,8 @@ func (j Jobs) PodsNamed(ctx context.Context, namespace string, jobs ...string) (
 const hintAfter = 5 * time.Second
 
 // Hint returns Kubernetes' last warning about a Job whose pods do not start, or about one of the
-// pods; "" without a warning. Only these warnings show problems of quotas, pod security and mounts.
+// pods; "" without a warning, or before hintAfter has passed. Only these warnings show problems of
+// quotas, pod security and mounts.
 func (j Jobs) Hint(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, now time.Time) (string, error) {
 	stuck := stuckObject(job, pods)
 	if stuck == nil || now.Sub(job.CreationTimestamp.Time) <= hintAfter {

@@ -25,8 +25,8 @@ const (
 	// log counts as complete. logTimeout is the timeout of one read.
 	logPatience = 30 * time.Second
 	logTimeout  = 20 * time.Second
-	// maxLogBytes is how much of a log is read. It exceeds the output of a runner, and the size that a
-	// kubelet keeps by default.
+	// maxLogBytes is how much of a log is read. It exceeds the output of a runner, and the size to which a
+	// kubelet lets a log file grow by default.
 	maxLogBytes = 16 << 20
 )
 

@@ -25,8 +25,9 @@ type Observation struct {
 	Figures []Figure `json:"figures"`
 	// Marks holds caveats about the figures, in the order of [Marks].
 	Marks []v1alpha1.ResultMark `json:"marks,omitempty"`
-	// ThrottledShare is the share of the measured time for which the CPU limit stopped the most affected
-	// client. The kernel adds up the stopped time of all CPUs, so the share may exceed 1.
+	// ThrottledShare is the time for which the CPU limit stopped the most affected client, divided by the
+	// seconds that its engine reported. The stopped time includes any ramp, even one that these seconds leave
+	// out. The kernel adds up the stopped time of all CPUs, so the share may exceed 1.
 	ThrottledShare float64 `json:"throttledShare,omitempty"`
 }
 
@@ -75,7 +76,8 @@ func (o *Observer) Add(report *task.Report) {
 	o.merged, o.err = result.Merge(o.merged, res)
 }
 
-// Merged returns the merged result of the reports that the caller has added without an error, or nil.
+// Merged returns the merged result of the reports before the first unusable one. It returns nil without such
+// reports, after a failed merge, and after Fail.
 func (o *Observer) Merged() *result.Result { return o.merged }
 
 // Fail makes Observation return the error, and discards the merged result.

@@ -32,7 +32,8 @@ func noWorseThan(metric v1alpha1.Metric, share float64) stats.Constraint {
 type Reference struct {
 	// Unusable says why the reference cannot be used, and what to do; "" if it can be used.
 	Unusable string
-	// Runs holds the reference's archived runs that are valid and had the same workload as this benchmark.
+	// Runs holds the reference's archived runs that are valid and had the same workload as this benchmark, apart
+	// from the specifications of phases (see Figures) and from differences that the caller accepts.
 	Runs []ReferenceRun
 }
 
@@ -76,7 +77,7 @@ func runsHave(n int) string {
 
 // ratio compares a figure with its reference. If the reference has runs on at least [ReferenceDays] days, the
 // interval includes the differences between days. Otherwise, ratio uses only the runs of the reference's
-// latest session.
+// latest session that has the figure.
 func (c Comparison) ratio(e v1alpha1.Expectation) (ratio, error) {
 	reference, known := c.References[e.Reference]
 	switch {
@@ -165,7 +166,7 @@ type Regression struct {
 	// Ratio is the figure divided by that of the reference. Interval is the interval of the ratio.
 	Ratio    float64
 	Interval stats.Bounds
-	// Days counts the days on which the reference has the figure.
+	// Days counts the days on which the reference has the figure; 0 if the ratio is unknown.
 	Days int
 
 	expectation v1alpha1.Expectation

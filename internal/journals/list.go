@@ -29,7 +29,7 @@ func In(ctx context.Context, reader client.Reader, namespace string) ([]Found, e
 	var all []Found
 	for i := range list.Items {
 		cm := &list.Items[i]
-		// The search goes by name, because a person may have removed the label.
+		// The search goes by name, because a person may have removed the label that fill sets.
 		if !strings.HasPrefix(cm.Name, sweepPrefix) && !strings.HasPrefix(cm.Name, outagePrefix) {
 			continue
 		}
@@ -53,7 +53,7 @@ func (s *ConfigMaps) List(ctx context.Context) ([]*tuning.Journal, error) {
 	var all []*tuning.Journal
 	var unreadable []error
 	for i := range list.Items {
-		// The search goes by name, because a person may have removed the label.
+		// The search goes by name, because a person may have removed the label that fill sets.
 		fsid, is := strings.CutPrefix(list.Items[i].Name, s.prefix)
 		if !is {
 			continue

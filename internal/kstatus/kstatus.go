@@ -169,7 +169,7 @@ func EventType(conditions []metav1.Condition) string {
 // error.
 //
 // The patch carries the resource version, so it fails if another writer has changed the object in the
-// meantime. Without the version, the patch would undo that change, because a merge patch replaces the whole
+// meantime. Without the version, the patch could undo that change, because a merge patch replaces the whole
 // list of conditions.
 func Patch(ctx context.Context, c client.StatusClient, before, after client.Object) (bool, error) {
 	same, err := sameStatus(before, after)

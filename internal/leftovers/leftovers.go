@@ -35,7 +35,8 @@ type Ceph interface {
 
 // Leftovers says where a session may have left something.
 type Leftovers struct {
-	// Session is the prefix of the names of the session's images and objects.
+	// Session is the prefix of the names of the session's images. In the default namespace, the names of its
+	// objects begin with place.ObjectPrefix and then Session.
 	Session string
 	// ImagePools are the pools that outlast the session and may have its images. Target is the existing
 	// pool that the session loads, or "". The clients' key always permits Target, but maybe not the other

@@ -34,7 +34,7 @@ func New[M any](dial clientview.Dial, now func() time.Time, wake func(types.Name
 	return &Sessions[M]{dial: dial, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
 }
 
-// Start implements manager.Runnable. It stops all sessions when the manager ends.
+// Start implements manager.Runnable. When the manager ends, it stops following all sessions.
 func (l *Sessions[M]) Start(ctx context.Context) error {
 	<-ctx.Done()
 	l.mu.Lock()
@@ -49,7 +49,7 @@ func (l *Sessions[M]) Start(ctx context.Context) error {
 
 // Of returns an object's session with the given session ID. If this process does not follow that session yet,
 // Of begins to follow it, and stops following any other session of the object. When the manager has ended, Of
-// returns a stopped session.
+// returns a session that polls and samples nothing.
 func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -84,8 +84,8 @@ func GeometricMean(xs []float64) float64 {
 	return math.Exp(mean)
 }
 
-// Contrast is the estimated effect of a candidate against the baseline on the scale of logarithms. Its noise
-// is the variation between runs, not between seconds.
+// Contrast is the estimated effect of a candidate against the baseline on the scale of logarithms. The
+// functions of this package take its noise from the variation between runs, not between seconds.
 type Contrast struct {
 	LogRatio float64 // mean of ln(candidate/baseline)
 	// StdDev is the spread per run: with R runs of each side, StdErr is StdDev/√R. For pairs, it is the
@@ -182,7 +182,7 @@ func (c Contrast) HasNoise() bool { return c.DF > 0 }
 
 // PGreater returns the one-sided p-value against "the true log-ratio is at most margin". Small values are
 // evidence that the log-ratio is greater. Without an estimate of noise, the p-value is 1, because one run
-// proves nothing. If StdErr is 0 because all values are identical, the p-value is 0 or 1, and Judge warns.
+// proves nothing. If there is an estimate but StdErr is 0, the p-value is 0 or 1, and Judge warns.
 func (c Contrast) PGreater(margin float64) float64 {
 	return c.pUpper(c.LogRatio - margin)
 }

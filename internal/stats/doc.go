@@ -15,7 +15,8 @@
 //	          → Assessment: a verdict, its reasons as data, one plain sentence
 //
 // All effects are differences of natural logarithms. So "20 % faster" means the same for a slow baseline as
-// for a fast one. Drift that multiplies all runs of a block by one factor cancels. Ratios are for display, and for constraints, whose limits are ratios.
+// for a fast one. Drift that multiplies all runs of a block by one factor cancels. Ratios are for display, and
+// for constraints: a constraint limits the ratio to the baseline, or the metric itself.
 //
 // The package is pure: no clock, no input or output, no global randomness. It never changes its inputs.
 // Values that cannot be the result of a run (NaN, infinities, zero or negative rates) are errors. They are

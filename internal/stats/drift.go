@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Drift compares the first and the last control of a block. Controls measure the same configuration, so their
-// difference shows how much the cluster changed in between.
+// Drift compares the first and the last control of a block. In this file, each run of the baseline is a
+// control, not only an extra one. Controls measure the same configuration, so their difference shows how much
+// the cluster changed in between.
 type Drift struct {
 	LogRatio float64 // ln(last/first)
 	Limit    float64 // on |LogRatio|
@@ -47,8 +48,8 @@ type Control struct {
 // BaselineAt estimates ln(baseline) at a position by linear interpolation of the logarithms of the controls
 // around it. So a candidate is compared with the value that the baseline would have had at that moment.
 // Before the first control, BaselineAt returns the logarithm of the first, and after the last control that of
-// the last. Unlike a single control, interpolation removes a steady drift. It does not add noise, because it
-// averages two controls.
+// the last. Unlike a single control, interpolation removes a steady drift. It has no more noise than a single
+// control, because it averages two.
 //
 // Without controls, the error wraps ErrTooFew. If controls are not in ascending order, it wraps ErrParameter.
 // For a value without a finite logarithm, it is a *ValueError.

@@ -1,7 +1,7 @@
 package stats
 
 // PEquivalent returns the p-value of two one-sided tests against "the true
-// log-ratio lies outside ±margin" (Schuirmann 1987). It is at most α exactly if
+// log-ratio lies outside ±margin" (Schuirmann 1987). It is at most α if and only if
 // the two-sided interval with confidence 1−2α lies inside the margins.
 // R: max(t.test(d, mu=-m, alternative="greater")$p.value,
 //

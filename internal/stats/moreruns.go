@@ -21,8 +21,9 @@ type MoreRuns struct {
 	Needed   int     // Total minus the existing repeats, at least 1; 0 if Total is 0
 	Toward   Verdict // verdict after Total repeats if the estimate is true; Inconclusive if no verdict is likely yet; "" if Total is 0
 	TooClose bool    // a verdict needs more repeats than Criteria.MaxRuns, or than countableRuns
-	// Low and High are the values of Needed at the ends of the 80% interval of the noise. High is 0 if it
-	// exceeds countableRuns. Low and High ignore that the effect is uncertain too.
+	// Low and High are the values of Needed at the ends of the 80% interval of the noise. High is 0 if the
+	// Total at that end exceeds countableRuns. Low and High ignore that the effect is uncertain too. With fewer
+	// than MinRuns runs so far, both are equal to Needed.
 	Low, High int
 	Paired    bool
 }
@@ -66,10 +67,10 @@ type target struct {
 }
 
 // runsToDecide finds the verdict that needs the fewest runs, and their number. With that many runs of each
-// side, the probability that a test of the verdict succeeds is about 80 %, if the estimated gain and noise are
-// true. Better and Equivalent need two tests, so their probability may be lower. The verdict need not be that
-// of the nearest margin. For example, proving that an estimate just above 1 exceeds 1 takes very many runs, but
-// proving Equivalent may take few.
+// side, the probability that a test of the verdict succeeds is about 80 % or more, if the estimated gain and
+// noise are true. Better and Equivalent need two tests, so their probability may be lower. The verdict need
+// not be that of the nearest margin. For example, proving that an estimate just above 1 exceeds 1 takes very
+// many runs, but proving Equivalent may take few.
 func (c Criteria) runsToDecide(gain Contrast, level levels, family int) MoreRuns {
 	out := MoreRuns{TooClose: true, Paired: gain.Paired}
 	var nearest target

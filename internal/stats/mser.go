@@ -10,22 +10,22 @@ const minSteadySeries = 8
 type Truncation struct {
 	// Drop is the number of leading values to leave out, 0 ≤ Drop ≤ ⌊n/2⌋.
 	Drop int
-	// Steady is false if Drop is the largest allowed value. The series was then still changing halfway
-	// through, and its mean describes no state of the cluster. A sweep repeats such a run once at double
+	// Steady is false if Drop is the largest allowed value. The series was then probably still changing halfway
+	// through, so that its mean describes no state of the cluster. A sweep repeats such a run once at double
 	// length.
 	Steady bool
 }
 
-// MSER finds the warm-up of a series of equally long intervals, in time order, by the marginal standard error
-// rule. It drops the first d values, with the d for which
+// MSER finds the warm-up of a series of (about) equally long intervals, in time order, by the marginal standard
+// error rule. It drops the first d values, with the d for which
 //
 //	Σ_{i>d} (x_i − x̄_d)² / (n−d)²   over 0 ≤ d ≤ ⌊n/2⌋
 //
-// is smallest. On a tie, it uses the smallest such d (White 1997, "An effective truncation heuristic for bias
-// reduction in simulation output"). The bound of half the series is needed because one odd value near the end
-// could otherwise cut off most of the run. A series whose d is the bound is not steady. A steady series may
-// still change late in the run: MSER does not see that. Zeros are data: a second without I/O is a stall, not
-// a gap.
+// is smallest, where x̄_d is the mean of the other n−d values. On a tie, it uses the smallest such d (White
+// 1997, "An effective truncation heuristic for bias reduction in simulation output"). The bound of half the
+// series is needed because one odd value near the end could otherwise cut off most of the run. A series whose
+// d is the bound is not steady. A steady series may still change late in the run: MSER does not see that.
+// Zeros are data: a second without I/O is a stall, not a gap.
 //
 // For fewer than 8 values, the error wraps ErrTooFew. For a value that is not finite, it is a *ValueError.
 func MSER(xs []float64) (Truncation, error) {

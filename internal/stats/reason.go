@@ -19,7 +19,7 @@ const (
 	Equivalent Verdict = "Equivalent"
 	// Inferior means: worse than the baseline.
 	Inferior Verdict = "Inferior"
-	// Inconclusive means: the runs allow more than one of the verdicts above.
+	// Inconclusive means: the runs are not enough for any of the verdicts above.
 	Inconclusive Verdict = "Inconclusive"
 	// Invalid means: the runs do not count.
 	Invalid Verdict = "Invalid"
@@ -33,12 +33,12 @@ type ReasonCode string
 const (
 	TooFewRuns ReasonCode = "TooFewRuns" // Count: runs. Limit: runs that are needed.
 	NotSteady  ReasonCode = "NotSteady"  // Count: runs that never became steady.
-	Drifted    ReasonCode = "Drifted"    // Count: rejected blocks. Value: ln(last/first control) of the last of them. Limit: maximum of |Value|.
-	NoControls ReasonCode = "NoControls" // Count: blocks that were rejected because a needed run of the baseline is not valid.
+	Drifted    ReasonCode = "Drifted"    // Count: attempts at a block that were rejected for drift. Value: ln(last/first control) of the last of them. Limit: maximum of |Value|.
+	NoControls ReasonCode = "NoControls" // Count: attempts at a block that were rejected because a needed run of the baseline is not valid.
 	Inert      ReasonCode = "Inert"      // Count: runs in which the setting had no effect on the cluster.
 	RunsFailed ReasonCode = "RunsFailed" // Count: failed runs.
 
-	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value: p after Holm's correction. Limit: level.
+	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value: p of a gain above the minimum effect, after Holm's correction. Limit: level.
 	WithinEquivalence ReasonCode = "WithinEquivalence" // Value: p of the two one-sided tests (TOST). Limit: level.
 	GainIsSmall       ReasonCode = "GainIsSmall"       // Value: p of any gain, after Holm's correction. Limit: level.
 	LossShown         ReasonCode = "LossShown"         // Value: p of a loss, after Holm's correction. Limit: level.
@@ -46,8 +46,8 @@ const (
 	GainSizeOpen ReasonCode = "GainSizeOpen" // A gain is shown, but it may be below the minimum effect. Value: p of any gain, after Holm's correction. Limit: level.
 	GainRuledOut ReasonCode = "GainRuledOut" // Value: largest gain in the interval. Limit: minimum effect.
 	EffectOpen   ReasonCode = "EffectOpen"   // The data exclude neither a gain of 0 nor the minimum effect. Limit: minimum effect.
-	AskedForMany ReasonCode = "AskedForMany" // Value: p before Holm's correction, which would suffice for a single candidate. Limit: level. Count: candidates.
-	NotConfirmed ReasonCode = "NotConfirmed" // Superior requires a confirmation. Value: p in the race, after Holm's correction. Limit: level.
+	AskedForMany ReasonCode = "AskedForMany" // Value: p of a gain above the minimum effect, before Holm's correction. This p would suffice for a single candidate. Limit: level. Count: candidates.
+	NotConfirmed ReasonCode = "NotConfirmed" // Superior in the race, but not confirmed. Value: p of a gain above the minimum effect in the race, after Holm's correction. Limit: level.
 
 	IdenticalRuns ReasonCode = "IdenticalRuns" // A warning. Count: runs, which show no noise at all.
 )

@@ -25,8 +25,8 @@ type Question struct {
 
 // Runs returns the smallest number of runs of each configuration, R, for which
 // StdDev·(t_{1−α} + t_{power})/√R ≤ Gap. R is from 3 to the limit. If no number within the limit suffices,
-// Runs returns limit+1 and false: the effect is too close to the margin. For an invalid Question, the error
-// wraps ErrParameter.
+// or if Gap is 0, Runs returns limit+1 and false: the effect is too close to the margin. For an invalid
+// Question, the error wraps ErrParameter.
 func (q Question) Runs(limit int) (runs int, found bool, err error) {
 	if q, err = q.checked(); err != nil {
 		return 0, false, err
@@ -87,7 +87,8 @@ func (q Question) detectable(runs int) float64 {
 
 // SmallestProvableRatio returns the smallest true effect, as a ratio, for which the given number of blocks
 // probably leads to the verdict Superior on a single candidate. The probability is at least 80 %. The ratio is
-// above 1 if higher is better, and below 1 if lower is better.
+// above 1 if higher is better, and below 1 if lower is better. Pass at least MinRuns blocks: with fewer, no
+// effect leads to Superior.
 //
 // The noise is the run-to-run variation of ln(value). A block's log-ratio has √2 times this noise, or less if
 // the baseline is interpolated between controls. The function assumes √2 times.

@@ -8,7 +8,8 @@ import (
 )
 
 // negligible is the limit between rounding and noise on the scale of logarithms. Values that differ only by
-// rounding give standard errors near 1e-16. The runs of a benchmark never agree to a part in 1e12.
+// rounding give standard errors near 1e-16. The runs of a benchmark are either identical, or they differ by
+// more than a part in 1e12.
 const negligible = 1e-12
 
 // tUpperTail returns P(T > t) for Student's t with df degrees of freedom.

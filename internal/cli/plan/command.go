@@ -26,8 +26,8 @@ import (
 // removalTimeout bounds the removal of the object that was created for the plan.
 const removalTimeout = 30 * time.Second
 
-// longestName is the number of characters of a name that a plan's name keeps. It leaves room for -plan-
-// and for the suffix of the API server, within 63 characters.
+// longestName limits how many characters of an object's name the generated name of its copy keeps. It leaves
+// room for -plan- and for the suffix of the API server, within 63 characters.
 const longestName = 40
 
 const longHelp = `Show what a CephTuningSweep would do: how many configurations and runs it has, how long it

@@ -69,7 +69,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Open is the JSON form of an open journal.
+// Open is the JSON form of an open journal: one with settings that are still to be restored.
 type Open struct {
 	FSID    string        `json:"fsid"`
 	Sweep   tuning.Sweep  `json:"sweep"`

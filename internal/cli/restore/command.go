@@ -275,8 +275,9 @@ func nameOf(j *tuning.Journal) string {
 	return "Benchmark"
 }
 
-// giveUp annotates the sweep to make the operator abandon the restore. Without --yes, it only shows the open
-// journals, and returns an error.
+// giveUp annotates the sweep to make the operator abandon the restore. If known is true and no journal of the
+// sweep is open, giveUp only says so. Otherwise, without --yes, it only shows the open journals, and returns
+// an error.
 func (o *options) giveUp(ctx context.Context, c client.Client, namespace string, found []*tuning.Journal, known bool, out io.Writer) error {
 	sweep := &v1alpha1.CephTuningSweep{}
 	key := client.ObjectKey{Namespace: namespace, Name: o.name}

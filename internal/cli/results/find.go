@@ -90,8 +90,8 @@ func OfSweep(ctx context.Context, reader client.Reader, sweep *v1alpha1.CephTuni
 	return all, nil
 }
 
-// pages calls the function read with each page of a list. Every page is a new list, so that function may keep
-// its items.
+// pages calls the function read with each page of a list. Every page is a new list, so the function may
+// keep its items.
 func pages[T any, L interface {
 	*T
 	client.ObjectList
@@ -195,8 +195,8 @@ func latestSession(maps []corev1.ConfigMap) []corev1.ConfigMap {
 	return slices.DeleteFunc(maps, func(cm corev1.ConfigMap) bool { return cm.Labels[archive.LabelSession] != latest })
 }
 
-// nothing returns an error that says why there is no run to show. The parameter runs is the number of kept
-// runs; --run excludes all of them.
+// nothing returns an error that says why there is no run to show. The parameter runs is the number of runs
+// that are kept, but that --run excludes.
 func (o *options) nothing(benchmark *v1alpha1.CephBenchmark, runs int) error {
 	switch {
 	case runs > 0:

@@ -70,7 +70,7 @@ func (o *Start) Check(args, verdicts []string) ([]string, error) {
 	return args, nil
 }
 
-// DryRun reports whether --dry-run is set.
+// DryRun reports whether --dry-run is client or server.
 func (o *Start) DryRun() bool { return o.dryRun != NoDryRun }
 
 // Output returns table, json or yaml.
@@ -84,7 +84,7 @@ func (o *Start) Rename(wanted client.Object) {
 	}
 }
 
-// Run creates an object, follows it to its end unless --wait=false, and judges the outcome.
+// Run creates an object. Unless --wait=false, it also follows the object to its end, and judges the outcome.
 func (o *Start) Run(ctx context.Context, c client.WithWatch, wanted client.Object, out, errOut io.Writer) error {
 	if err := Create(ctx, c, wanted); err != nil {
 		return err

@@ -320,8 +320,8 @@ func (o *options) sweep(ctx context.Context, c client.Client) (*v1alpha1.CephTun
 	return s, o.design.apply(&s.Spec)
 }
 
-// defaultPGs is the number of PGs of a scratch pool in a sweep over redundancy. The sweep sets it,
-// because replicated and erasure-coded pools must have the same number of PGs.
+// defaultPGs is the number of PGs of a scratch pool in a sweep over redundancy. The sweep sets it, because
+// otherwise the redundancy could also change the number of PGs.
 const defaultPGs = "32"
 
 // generateName returns a name prefix that Kubernetes accepts, from the name of a setting.

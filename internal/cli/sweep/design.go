@@ -43,8 +43,8 @@ func (d *design) wanted() v1alpha1.SweepDesign {
 	return ""
 }
 
-// apply sets the strategy of a sweep. It fails if the spec rules out --design interleaved. It assumes
-// that the administrator permits switching, because only the operator's plan knows that.
+// apply sets the strategy of a sweep. It fails if the spec rules out --design interleaved. It assumes that the
+// administrator permits switching, because only the operator's plan shows whether that is so.
 func (d *design) apply(spec *v1alpha1.CephTuningSweepSpec) error {
 	wanted, strategy := d.wanted(), &spec.Strategy
 	if wanted != v1alpha1.DesignAuto {

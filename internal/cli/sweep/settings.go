@@ -20,7 +20,7 @@ type setting struct {
 	values []v1alpha1.ParameterValue
 }
 
-// settings reads the arguments. They may be empty if othersVary says that flags vary something, too.
+// settings reads the arguments. The list may be empty if othersVary says that flags vary something.
 func settings(args []string, engine, mask string, othersVary bool) ([]setting, error) {
 	if len(args) == 0 && !othersVary {
 		return nil, exit.UsageErrorf("want a setting and its values, such as osd_mclock_profile=balanced,high_client_ops")

@@ -22,7 +22,8 @@ type versions struct {
 	Client string `json:"client"`
 	// Kubernetes is the version of the API server.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// API lists the versions that the API server serves, according to the CRD of CephTuningSweep.
+	// API lists the versions of cephtune's API that the API server serves, according to the CRD of
+	// CephTuningSweep.
 	API string `json:"api,omitempty"`
 	// Operator lists the images of the operator's Deployment.
 	Operator     []string      `json:"operator,omitempty"`

@@ -48,13 +48,13 @@ type screen struct {
 	last  view
 	begun bool
 	open  bool // the last line may be redrawn
-	// These are about the clients' rate in the last view.
+	// These are about the clients' rate.
 	figure  string    // the rate as text
 	told    time.Time // when the rate was last printed as a line
 	unknown string    // the last printed text about why the rate is unknown
 }
 
-// show writes a line if the view has news, and reports whether it is the last view. It returns the
+// show writes a line if the view has news, and reports whether the object has ended. It returns the
 // error of a failed write: following is useless if its lines do not arrive.
 func (s *screen) show(v view) (done bool, err error) {
 	s.mu.Lock()

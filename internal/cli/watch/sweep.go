@@ -158,8 +158,8 @@ func writeNotes(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	}
 }
 
-// writeConfigurations writes the table of configurations. The ratio is not the quotient of the figures
-// in its row: it compares runs within blocks, or windows within groups.
+// writeConfigurations writes the table of configurations. The ratio is not the figure of its row divided by
+// the baseline's figure: it compares runs within blocks, or windows within groups.
 func writeConfigurations(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	if len(s.Status.Configurations) == 0 {
 		return

@@ -26,17 +26,20 @@ type view struct {
 	best           string    // the best configuration so far, with its effect
 	ends           time.Time // when it is expected to end; zero if unknown
 	end            ending
-	// clients names the benchmark whose clients measure at present; empty while no client measures.
+	// clients names the benchmark whose run is in progress, and the number of its clients; empty while no run
+	// is in progress.
 	clients live.Subject
 	// live is the clients' rate as text.
 	live string
-	// unseen says that the operator has not reacted yet. If asks is true, the text of message asks the user
-	// to check the operator.
+	// unseen says that the operator has not reacted to the object yet, nor to an earlier spec of it. If asks is
+	// true, the text of message asks the user to check the operator.
 	unseen, asks bool
 }
 
-// detail returns the current step and message. During a run or session, both begin with its number, and
-// the message may repeat the step. detail then drops the number and the repetition from the message.
+// detail returns the message. If the phase is Running or Settling, or the object is being deleted, the
+// current step precedes the message. In these two phases, the message may begin with the number of the run or
+// session, as the step does, and may repeat the step. detail then drops the number and the repetition from
+// the message.
 func (v view) detail() string {
 	busy := v.phase == v1alpha1.ReasonRunning || v.phase == v1alpha1.ReasonSettling
 	if v.step == "" || !busy {

@@ -42,7 +42,7 @@ func Metric(word string) (v1alpha1.Metric, bool) {
 	return m, known
 }
 
-// MetricNames returns the short names of all metrics except those of outages.
+// MetricNames returns one name, which Metric accepts, for each metric except those of outages.
 func MetricNames() []string {
 	return []string{"bandwidth", "iops", "mean", "max", "p50", "p95", "p99", "p999"}
 }

@@ -12,7 +12,8 @@ import (
 
 // BenchmarkSamples returns the series of a benchmark, at most metrics.MaxBenchmarkSeries, and the number of
 // series that did not fit. A sweep's benchmark has series only while it is in progress. After that, if its run
-// is valid, the series of the sweep have the run's value of the objective, except with the design Interleaved.
+// is valid, the series of the sweep have the run's value of the objective, until the next valid run of the same
+// configuration. With the design Interleaved, they do not have it.
 func BenchmarkSamples(b *v1alpha1.CephBenchmark) (all []Sample, dropped int) {
 	status := &b.Status
 	if isOfSweep(b) && !atWork(status.Conditions) {
@@ -126,8 +127,8 @@ func figureSamples(b *v1alpha1.CephBenchmark) [][]Sample {
 	return all
 }
 
-// evidenceAfter is the number of kinds of figures that are more important than the evidence: the number of
-// valid runs, the marks, and the intervals.
+// evidenceAfter is the number of kinds of figures that are more important than the evidence. The evidence is
+// the number of valid runs, the marks, and the intervals.
 const evidenceAfter = 4
 
 // evidenceSamples returns the number of valid runs of each phase, with its marks as a label, and then the
