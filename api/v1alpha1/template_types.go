@@ -45,7 +45,8 @@ type BenchmarkTemplate struct {
 	// previous run left it. Fresh removes it and prefills it again. Rollback rolls RBD images that
 	// phases overwrite back to a snapshot of their prefilled state. None of that is measured. In a
 	// CephTuningSweep with Keep, the runs of a block share prefilled data if they can: see
-	// status.plan.datasetPer. With Fresh or Rollback, each run prefills its own data.
+	// status.plan.datasetPer. With Fresh or Rollback, each run of a
+	// sweep prefills its own data.
 	// +optional
 	// +kubebuilder:default=Keep
 	InitialState InitialState `json:"initialState,omitempty"`

@@ -15,7 +15,7 @@ import (
 // *FencedError if the sidecar has seen a higher epoch, or if the deadline of the Fence has already passed. Each
 // verb is idempotent: setting a value again succeeds, and so does removing a missing value. Only MarkOSDsDown
 // is not idempotent for OSDs without the flag noup. If the answer to a verb was lost, the change may still take
-// effect, but at most LongestChange after the request for the lock.
+// effect, but at most LongestChange after the lock was verified for it. The lock is verified before each change.
 type Tuner interface {
 	// SetPoolOption is `ceph osd pool set POOL OPTION VALUE`.
 	SetPoolOption(ctx context.Context, at Connection, fence Fence, pool, option, value string) error
@@ -57,8 +57,8 @@ const (
 const FlagNoUp = "noup"
 
 const (
-	// LongestChange is the longest time between the request for a lock and the moment at which a change under
-	// that lock takes effect. A process that takes over the lock waits this long, and then reads the settings
+	// LongestChange is the longest time between the check of the lock that precedes each change and the moment at
+	// which the change takes effect. A process that takes over the lock waits this long, and then reads the settings
 	// again. So does a process that got no answer to a change.
 	LongestChange = 30 * time.Second
 	// ChangeTime is the time from the request for the lock until the command of a change is killed. In the

@@ -25,8 +25,8 @@ const (
 	pathPrefix = "/v1/"
 )
 
-// request is the body of a request. It carries the time left instead of the deadline, because the wall clock
-// may be set meanwhile.
+// request is the body of a request. It carries the time left for the verb instead of the verb's deadline,
+// because the wall clock may be set meanwhile.
 type request struct {
 	Connection          Connection      `json:"connection"`
 	TimeoutMilliseconds int64           `json:"timeoutMilliseconds"`

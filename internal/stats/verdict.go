@@ -120,7 +120,7 @@ func (c Criteria) levels(family int) levels {
 // Equivalent is tested at fewer looks than the other verdicts, so its level differs.
 //
 // The probability of any false Superior among all candidates is at most 1−Confidence, and so is that of any
-// false Better. The probability of any false Inferior is at most half of 1−Confidence. For Equivalent, the
+// Better for a candidate without a gain. The probability of any false Inferior is at most half of 1−Confidence. For Equivalent, the
 // error is bounded for each candidate separately.
 func Judge(criteria Criteria, comparisons []Comparison) ([]Assessment, error) {
 	if err := criteria.Validate(); err != nil {

@@ -5,10 +5,10 @@
 // Data flow one way:
 //
 //	Assign → the order of settings, in groups: quads, or rounds of several candidates
-//	→ Cut: windows, from the switches and the clients' rows, without wash-out
+//	→ Cut: windows without wash-out, from the switches and the clients' rows (one row for each second)
 //	→ Faults: windows that void their groups, chosen without their figures
 //	→ Session.Entries: a session as one Entry for each candidate
-//	→ Judge: the verdict, from entries alone
+//	→ Judge: the verdict, from entries and the ratios of dwells
 //
 // The estimate is the mean over quads of ½(ΣB − ΣA) of ln(figure of a window), where A is the baseline and B
 // the candidate. In rounds it is the mean of B − A. Within a session, the noise of the estimate is the

@@ -137,7 +137,7 @@ func (t Target) Confined() *v1alpha1.OSDSelection {
 // returns nil.
 func (t Target) PoolNames() []string { return workload.Pools(t.Template.Target) }
 
-// Pools returns the pools of the target from the last OSD map.
+// Pools returns the pools of the target, from the same OSD map as knownPools.
 func (t Target) Pools() []ceph.Pool {
 	var pools []ceph.Pool
 	for _, pool := range t.knownPools() {
@@ -148,7 +148,8 @@ func (t Target) Pools() []ceph.Pool {
 	return pools
 }
 
-// knownPools returns all pools of the last OSD map; nil if no map was read.
+// knownPools returns all pools of the OSD map that was read while the scratch pool was prepared, or else of the
+// survey; nil if no map was read.
 func (t Target) knownPools() []ceph.Pool {
 	switch {
 	case t.OSDMap != nil: // This map was read after the creation of the scratch pool.

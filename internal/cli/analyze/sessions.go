@@ -32,7 +32,7 @@ type replayed struct {
 	Candidates    []v1alpha1.ConfigurationResult `json:"configurations"`
 	Sessions      []replayedSession              `json:"sessions"`
 	// Agrees says that every kept session reproduces the figures of the ledger, and that the verdict
-	// equals that in status. Before the completion time is set, status has no verdict to compare.
+	// equals that in status. Before the completion time is set, the verdict is not compared.
 	Agrees bool `json:"agrees"`
 }
 
@@ -40,8 +40,8 @@ type replayedSession struct {
 	Number   int    `json:"number"`
 	Validity string `json:"validity"`
 	Why      string `json:"why,omitempty"`
-	// Evidence says whether the export has the session's measurements: Kept or Missing. If they are
-	// missing, the figures come from the ledger.
+	// Evidence says whether the figures were computed from the session's measurements in the export: Kept if so,
+	// otherwise Missing. Figures that were not computed come from the ledger.
 	Evidence string `json:"evidence"`
 	// Agrees is absent if Evidence is Missing.
 	Agrees *bool   `json:"agrees,omitempty"`

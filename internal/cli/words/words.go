@@ -200,7 +200,7 @@ func wanted(goType string) string {
 	return "fields of its own"
 }
 
-// isObject reports whether a type of the API has fields, judged by its name.
+// isObject reports whether a type of the API has fields, judged by the end of its name. It misses many types.
 func isObject(goType string) bool {
 	for _, word := range []string{"Spec", "Template", "Target", "Pool", "Phase", "Bench", "Fio", "Clients", "Dataset", "Strategy", "Blocks", "Reference", "Quiescence", "Budget", "Guardrails", "Objective", "Parameter"} {
 		if strings.HasSuffix(goType, word) {

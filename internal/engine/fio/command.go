@@ -37,7 +37,7 @@ type phase struct {
 	seconds, ramp float64
 }
 
-// New returns the Load of a phase. The error says which value is invalid.
+// New returns the Load of a phase. The error says which value, or which one of several, is invalid.
 func New(name string, spec v1alpha1.Fio) (load.Load, error) {
 	f := &phase{spec: spec, seconds: spec.Duration.Seconds()}
 	if spec.Ramp != nil {
@@ -175,8 +175,8 @@ func reportOptions(run load.Run) []string {
 }
 
 // These constants limit a log of every operation, in operations for each direction and in seconds. fio keeps
-// three such logs in memory, with about 40 bytes for each operation in each log. The client's report has room
-// for the latency windows of half an hour.
+// three such logs in memory, with about 40 bytes for each operation in each log. From the log, the client makes a
+// histogram for each five seconds; its report has room for those of half an hour.
 const (
 	maxLogged        = 2_000_000
 	maxLoggedSeconds = 1800
