@@ -20,7 +20,7 @@ import (
 // Script defines all tasks of a session's clients, in order.
 type Script struct {
 	Phases []Phase
-	Places []place.Place // of each client
+	Places []place.Place // of each client's data
 	rest   time.Duration // before each phase
 	// initialState is the requested state of the data at the start of each run.
 	initialState v1alpha1.InitialState
@@ -42,8 +42,8 @@ type Phase struct {
 	Load engine.Load
 }
 
-// New returns the script of a template for clients at the given places. The background load has its own
-// place.
+// New returns the script of a template. The places say where in Ceph or on a volume each client has its data;
+// the background load has its own place.
 func New(template v1alpha1.BenchmarkTemplate, places []place.Place, backgroundPlace place.Place) (*Script, error) {
 	s := &Script{
 		Places: places, initialState: template.InitialState,
