@@ -48,7 +48,8 @@ func Run(args []string, stdout, stderr io.Writer) int {
 }
 
 // argsOf returns the arguments of a command line. Only "analyze" has lists that a shell expands: other
-// commands have a flag --baseline, too, and may have arguments after it.
+// commands have a flag --baseline, too, and may have arguments after it. During shell completion, Find fails, so
+// the last word, which is completed, stays unchanged.
 func argsOf(root *cobra.Command, args []string) []string {
 	if cmd, _, err := root.Find(args); err == nil && cmd.Name() == "analyze" {
 		return analyze.SpreadLists(args)

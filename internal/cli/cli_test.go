@@ -321,6 +321,8 @@ func TestOnlyAnalyzeSpreadsLists(t *testing.T) {
 	root := NewRoot("kubectl cephtune")
 	for line, want := range map[string]string{
 		"analyze --candidate a b":                       "analyze --candidate a --candidate=b",
+		"__complete analyze --baseline a b":             "__complete analyze --baseline a b",
+		"__completeNoDesc analyze --baseline a b":       "__completeNoDesc analyze --baseline a b",
 		"-n x analyze --baseline a b":                   "-n x analyze --baseline a --baseline=b",
 		"sweep --baseline pg_num=32 pg_num=32,64":       "sweep --baseline pg_num=32 pg_num=32,64",
 		"sweep pg-num --baseline pg_num=32 size=2,3 -w": "sweep pg-num --baseline pg_num=32 size=2,3 -w",

@@ -1,6 +1,7 @@
 package sweepspec
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -22,10 +23,6 @@ func TestClosedLoopNote(t *testing.T) {
 			`{` + p99 + `, parameters: [{name: depth, workload: {phase: fio, field: ioDepth}, values: ["2"]}]}`,
 			"fio LatencyP99", "Parameter depth varies the number of operations in flight",
 		},
-		"a depth of another phase": {
-			`{` + p99 + `, template: {phases: [{name: fio, fio: {pattern: RandRead}}, {name: other, fio: {pattern: RandRead}}]}, parameters: [{name: depth, workload: {phase: other, field: ioDepth}, values: ["2"]}]}`,
-			"at one load.", "",
-		},
 		"a rate of operations": {`{` + profile + `, objective: {phase: fio, metric: IOPS}}`, "", ""},
 		"a constraint": {
 			`{` + profile + `, objective: {phase: fio, metric: IOPS}, constraints: [{phase: fio, metric: LatencyP99, maximumRegression: 10%}]}`,
@@ -38,5 +35,16 @@ func TestClosedLoopNote(t *testing.T) {
 				t.Errorf("got %q, want one with %q and %q", got, c.want, c.more)
 			}
 		})
+	}
+}
+
+// The depth of a phase that is not compared does not change the compared latency.
+func TestClosedLoopNoteIgnoresOtherPhases(t *testing.T) {
+	const patch = `{objective: {phase: fio, metric: LatencyP99}, parameters: [{name: depth, workload: {phase: %s, field: ioDepth}, values: ["2"]}],
+		template: {phases: [{name: fio, fio: {pattern: RandRead}}, {name: other, fio: {pattern: RandRead}}]}}`
+	for phase, want := range map[string]bool{"fio": true, "other": false} {
+		if got := closedLoopNote(&specOf(t, fmt.Sprintf(patch, phase)).Spec); strings.Contains(got, "Parameter depth") != want || !strings.Contains(got, "fio LatencyP99") {
+			t.Errorf("a depth of phase %s: %q", phase, got)
+		}
 	}
 }

@@ -7,17 +7,6 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
 
-// Notes returns warnings about the meaning of a sweep's figures, for readers of a plan or a verdict.
-func Notes(spec *Spec) []string {
-	var notes []string
-	for _, note := range []string{closedLoopNote(spec), compressionNote(spec)} {
-		if note != "" {
-			notes = append(notes, note)
-		}
-	}
-	return notes
-}
-
 // compressionNote returns a warning if a sweep varies settings of compression and the data of a phase is one
 // repeated byte; otherwise "".
 func compressionNote(spec *Spec) string {

@@ -17,9 +17,6 @@ import (
 // "--candidate new-*.txt" to several arguments; without the repetition, only the first would belong to
 // the flag.
 func SpreadLists(args []string) []string {
-	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
-		return args // Shell completion completes the last word, which must stay unchanged.
-	}
 	var out []string
 	list := ""
 	for i := 0; i < len(args); i++ {

@@ -18,7 +18,6 @@ func TestSpreadLists(t *testing.T) {
 		"a flag without a value before": {"--paired --baseline a b --candidate c d", "--paired --baseline a --baseline=b --candidate c --candidate=d"},
 		"nothing behind the last flag":  {"--candidate", "--candidate"},
 		"the end of flags":              {"--baseline a -- b", "--baseline a -- b"},
-		"completion":                    {"__complete analyze --baseline a b", "__complete analyze --baseline a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(SpreadLists(strings.Fields(tc.args)), " ")
