@@ -18,9 +18,9 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/journals"
 	"github.com/cephtune/cephtune/internal/lock"
-	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/namespaces"
+	"github.com/cephtune/cephtune/internal/signature"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -72,7 +72,7 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	if p.core, err = corev1client.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	if p.masterKey, err = masterkey.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {
+	if p.masterKey, err = signature.LoadOrCreate(ctx, p.direct, p.namespace); err != nil {
 		return nil, err
 	}
 	host, err := os.Hostname()

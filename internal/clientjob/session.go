@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 // sessionPrefix begins the names of all sessions.
@@ -50,7 +50,7 @@ func (s Session) Key(master []byte) ([]byte, error) { return s.derive(master, "s
 // derive returns the session's key for one role: session or seal.
 func (s Session) derive(master []byte, role string) ([]byte, error) {
 	if !s.KeyedByName {
-		return masterkey.Derive(master, role, string(s.UID), string(s.RunID))
+		return signature.Derive(master, role, string(s.UID), string(s.RunID))
 	}
 	key, err := hkdf.Key(sha256.New, master, nil, "cephtune "+role+" "+s.Name, runner.KeyBytes)
 	if err != nil {

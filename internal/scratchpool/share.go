@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/masterkey"
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 const (
@@ -87,7 +87,7 @@ func sealOf(master []byte, b *v1alpha1.CephBenchmark) (string, error) {
 	if owner == nil {
 		return "", fmt.Errorf("share a scratch pool: benchmark %s has no owner", b.Name)
 	}
-	secret, err := masterkey.Derive(master, "shared-pool", string(owner.UID))
+	secret, err := signature.Derive(master, "shared-pool", string(owner.UID))
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,4 @@
-// Package masterkey keeps the secret key from which the keys of all sessions and of seals are derived. So a
-// restarted manager can talk to existing runners without reading their Secrets.
-package masterkey
+package signature
 
 import (
 	"context"

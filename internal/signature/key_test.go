@@ -1,4 +1,4 @@
-package masterkey_test
+package signature_test
 
 import (
 	"bytes"
@@ -9,19 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/cephtune/cephtune/internal/masterkey"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 func TestTheKeyIsMadeOnce(t *testing.T) {
 	c := fake.NewClientBuilder().Build()
-	first, err := masterkey.LoadOrCreate(t.Context(), c, "system")
+	first, err := signature.LoadOrCreate(t.Context(), c, "system")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(first) != 32 || bytes.Equal(first, make([]byte, 32)) {
 		t.Errorf("the key is %x", first)
 	}
-	again, err := masterkey.LoadOrCreate(t.Context(), c, "system")
+	again, err := signature.LoadOrCreate(t.Context(), c, "system")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +32,10 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 
 func TestADamagedKeyIsRefused(t *testing.T) {
 	c := fake.NewClientBuilder().WithObjects(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: masterkey.SecretName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: signature.SecretName},
 		Data:       map[string][]byte{"master": []byte("short")},
 	}).Build()
-	if _, err := masterkey.LoadOrCreate(t.Context(), c, "system"); err == nil || !strings.Contains(err.Error(), "delete the Secret") {
+	if _, err := signature.LoadOrCreate(t.Context(), c, "system"); err == nil || !strings.Contains(err.Error(), "delete the Secret") {
 		t.Errorf("got %v, want an error that says what to do", err)
 	}
 }
@@ -44,14 +44,14 @@ func TestDerivedKeysDiffer(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
 	for what, derive := range map[string]func() ([]byte, error){
-		"a session":         func() ([]byte, error) { return masterkey.Derive(master, "session", "uid", "1") },
-		"another run":       func() ([]byte, error) { return masterkey.Derive(master, "session", "uid", "2") },
-		"another UID":       func() ([]byte, error) { return masterkey.Derive(master, "session", "uie", "1") },
-		"divided otherwise": func() ([]byte, error) { return masterkey.Derive(master, "session", "ui", "d1") },
-		"one word":          func() ([]byte, error) { return masterkey.Derive(master, "session", "uid,1:1") },
-		"another role":      func() ([]byte, error) { return masterkey.Derive(master, "seal", "uid", "1") },
+		"a session":         func() ([]byte, error) { return signature.Derive(master, "session", "uid", "1") },
+		"another run":       func() ([]byte, error) { return signature.Derive(master, "session", "uid", "2") },
+		"another UID":       func() ([]byte, error) { return signature.Derive(master, "session", "uie", "1") },
+		"divided otherwise": func() ([]byte, error) { return signature.Derive(master, "session", "ui", "d1") },
+		"one word":          func() ([]byte, error) { return signature.Derive(master, "session", "uid,1:1") },
+		"another role":      func() ([]byte, error) { return signature.Derive(master, "seal", "uid", "1") },
 		"another master": func() ([]byte, error) {
-			return masterkey.Derive(append(make([]byte, 31), 1), "session", "uid", "1")
+			return signature.Derive(append(make([]byte, 31), 1), "session", "uid", "1")
 		},
 	} {
 		key, err := derive()
