@@ -28,7 +28,7 @@ const (
 // writes is within these limits.
 func readLimits() limits.Limits {
 	return limits.Limits{
-		TextBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
+		TextBytes: maxDocumentBytes, ValueBytes: maxDocumentBytes, MemoryBytes: 2 * MaxMemory, Depth: 32,
 		// The longest string is an engine's output. JSON takes up to six bytes for a byte of the
 		// output.
 		StringBytes: 8 * task.MaxOutputBytes,

@@ -15,11 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits are the bounds of a document and of the memory for its values. All fields are required.
+// Limits are the bounds of a document and of the memory for its values. All fields but Account are required.
 type Limits struct {
 	// TextBytes limits the whole document, which Decode reads piece by piece. StringBytes limits each string,
 	// which Decode keeps in memory. A string counts as it is written in JSON, with its closing quote.
 	TextBytes, StringBytes int64
+	// ValueBytes limits the text of a value that the decoder keeps as text until the value is complete: a
+	// json.RawMessage, or a value that parses itself. It also limits the text of a member without a field.
+	ValueBytes int64
 	// MemoryBytes limits the total size of all values, without the contents of strings: TextBytes limits
 	// those. The decoder copies a slice that is full to new memory, which is a quarter larger for a long slice,
 	// and up to twice as large for a short one. The old and the new memory exist together during the copy. So the
@@ -27,6 +30,9 @@ type Limits struct {
 	MemoryBytes int64
 	// Depth limits how deep objects and arrays are nested.
 	Depth int
+	// Account is charged for the document until Decode returns. It may be nil. A caller that keeps the values
+	// then holds their [Size].
+	Account *Account
 }
 
 // Error says which limit a document exceeds.
@@ -40,20 +46,49 @@ func (e *Error) Error() string { return fmt.Sprintf("%s, more than %d", e.What, 
 
 // Decode reads the single document in r into v. It skips members without a field in v. If an object has
 // several members with the same name, the value of the last one counts; values that are objects are merged.
-// If the document exceeds a limit, the error wraps an [*Error].
+// If the document exceeds a limit, the error wraps an [*Error]. If the account has no room, the error wraps a
+// [*BudgetError].
 func Decode(r io.Reader, v any, l Limits) error {
-	left := l.MemoryBytes
+	left, bill := l.MemoryBytes, bill{holding: l.Account.Hold()}
+	defer bill.holding.Release()
+	text := &scanner{from: r, limits: l, bill: &bill}
 	charge := func(_ *jsontext.Decoder, value any) error {
-		if left -= costOf(reflect.TypeOf(value).Elem()); left < 0 {
+		text.pending = 0
+		cost := costOf(reflect.TypeOf(value).Elem())
+		if left -= cost; left < 0 {
 			return &Error{What: "bytes of values", Limit: l.MemoryBytes}
+		}
+		if err := bill.add(cost * whileGrowing); err != nil {
+			return err
 		}
 		return errors.ErrUnsupported // The decoder then reads the value in its usual way.
 	}
-	return json.UnmarshalRead(&scanner{from: r, limits: l}, v,
+	return json.UnmarshalRead(text, v,
 		// If duplicates were forbidden, the decoder would keep all names of an object, which takes more
 		// memory than their text.
 		jsontext.AllowDuplicateNames(true),
 		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(charge), json.UnmarshalFromFunc(nanoseconds))))
+}
+
+// whileGrowing is how many times its size a long slice takes while the decoder copies it to new memory, rounded
+// up: see [Limits].
+const whileGrowing = 3
+
+// billed is how many bytes a bill takes from an account at a time.
+const billed = 64 << 10
+
+// bill charges an account in large pieces, because a document has many values.
+type bill struct {
+	holding     *Holding
+	taken, owed int64
+}
+
+func (b *bill) add(n int64) error {
+	if b.owed += n; b.owed <= b.taken {
+		return nil
+	}
+	b.taken = b.owed + billed
+	return b.holding.Resize(b.taken)
 }
 
 // nanoseconds reads a duration as the integer that encoding/json writes. This decoder has no default form for
@@ -130,8 +165,10 @@ func sizeOfElements(v reflect.Value) int64 {
 type scanner struct {
 	from   io.Reader
 	limits Limits
+	bill   *bill // for the contents of strings
 
 	text, length      int64 // bytes read of the document, and of the current string
+	pending           int64 // bytes read since the decoder began its latest value
 	depth             int
 	inString, escaped bool
 	// exceeded is the error that each further Read returns, because a caller may ignore an error that comes
@@ -141,10 +178,14 @@ type scanner struct {
 
 // Read implements io.Reader.
 func (s *scanner) Read(p []byte) (int, error) {
+	if s.exceeded == nil && s.pending > max(s.limits.ValueBytes, s.limits.StringBytes) {
+		s.exceeded = &Error{What: "bytes of a value", Limit: s.limits.ValueBytes}
+	}
 	if s.exceeded != nil {
 		return 0, s.exceeded
 	}
 	n, err := s.from.Read(p)
+	s.pending += int64(n)
 	for i, c := range p[:n] {
 		if s.exceeded = s.look(c); s.exceeded != nil {
 			return i, s.exceeded
@@ -184,6 +225,7 @@ func (s *scanner) lookInString(c byte) error {
 		s.escaped = true
 	case c == '"':
 		s.inString = false
+		return s.bill.add(s.length)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type outer struct {
 	Pointer *inner          `json:"pointer,omitempty"`
 }
 
-var generous = Limits{TextBytes: 1 << 20, StringBytes: 1 << 10, MemoryBytes: 1 << 20, Depth: 8}
+var generous = Limits{TextBytes: 1 << 20, ValueBytes: 1 << 20, StringBytes: 1 << 10, MemoryBytes: 1 << 20, Depth: 8}
 
 func TestDecodeReadsWhatWasWritten(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -78,6 +78,23 @@ func TestDecodeStopsAtLimits(t *testing.T) {
 	}
 }
 
+func TestDecodeKeepsLittleText(t *testing.T) {
+	small := generous
+	small.ValueBytes = 1 << 12
+	for name, text := range map[string]string{
+		"a raw value": `{"raw":[0` + strings.Repeat(`,0`, 1<<14) + `]}`, "no field": `{"x":[0` + strings.Repeat(`,0`, 1<<14) + `]}`,
+	} {
+		var exceeded *Error
+		if err := Decode(strings.NewReader(text), &outer{}, small); !errors.As(err, &exceeded) || exceeded.What != "bytes of a value" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	many := `{"numbers":[0` + strings.Repeat(`,0`, 1<<14) + `]}`
+	if err := Decode(strings.NewReader(many), &outer{}, small); err != nil {
+		t.Errorf("many small values: %v", err)
+	}
+}
+
 func TestDecodeRefusesInvalidDocuments(t *testing.T) {
 	broken := errors.New("broken")
 	if err := Decode(iotest.ErrReader(broken), &outer{}, generous); !errors.Is(err, broken) {
@@ -95,7 +112,7 @@ func TestDecodeRefusesInvalidDocuments(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"name":"a","inner":[{},{"words":{"a":"b"}}],"numbers":[1,2],"any":[null,{"x":[]}],"raw":[1]}`))
 	f.Add([]byte(`{"pointer":{"time":"2026-03-01T12:00:00Z"},"pointer":null}`))
-	small := Limits{TextBytes: 1 << 12, StringBytes: 1 << 8, MemoryBytes: 1 << 14, Depth: 8}
+	small := Limits{TextBytes: 1 << 12, ValueBytes: 1 << 12, StringBytes: 1 << 8, MemoryBytes: 1 << 14, Depth: 8}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var got outer
 		if Decode(bytes.NewReader(text), &got, small) != nil {
@@ -105,7 +122,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		enough := Limits{TextBytes: int64(len(written)), StringBytes: 1 << 16, MemoryBytes: Size(got), Depth: 64}
+		enough := Limits{TextBytes: int64(len(written)), ValueBytes: int64(len(written)), StringBytes: 1 << 16, MemoryBytes: Size(got), Depth: 64}
 		var again outer
 		if err := Decode(bytes.NewReader(written), &again, enough); err != nil {
 			t.Fatalf("%s is not read again: %v", written, err)
