@@ -6,13 +6,17 @@ import (
 	"github.com/cephtune/cephtune/internal/task"
 )
 
+// maxNoted is the maximum number of tasks with a recorded end. It is as large as the number of tasks that a runner
+// accepts. Manipulated clients could report new tasks all the time.
+const maxNoted = 2048
+
 // NoteEnds records when each task was first seen to have ended on all clients.
 func (m *Notes) NoteEnds(tasks Tasks, now time.Time) {
 	if len(tasks) == 0 {
 		return
 	}
 	for id := range tasks[0] {
-		if _, known := m.EndedAt[id]; !known && tasks.All(id, task.State.Ended) {
+		if _, known := m.EndedAt[id]; !known && len(m.EndedAt) < maxNoted && tasks.All(id, task.State.Ended) {
 			m.EndedAt[id] = now
 		}
 	}
@@ -26,10 +30,10 @@ func (m *Notes) NoteTimes(tasks Tasks) {
 	}
 	for id := range tasks[0] {
 		end := tasks.EndTime(id)
-		if _, known := m.EndedAt[id]; !known && !end.IsZero() && tasks.All(id, task.State.Ended) {
+		if _, known := m.EndedAt[id]; !known && len(m.EndedAt) < maxNoted && !end.IsZero() && tasks.All(id, task.State.Ended) {
 			m.EndedAt[id] = end
 		}
-		if start := tasks.StartTime(id); len(tasks) == 1 && m.StartedAt[id].IsZero() && !start.IsZero() {
+		if start := tasks.StartTime(id); len(tasks) == 1 && m.StartedAt[id].IsZero() && len(m.StartedAt) < maxNoted && !start.IsZero() {
 			m.StartedAt[id] = start
 		}
 	}

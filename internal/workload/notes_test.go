@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,5 +26,17 @@ func TestTimesComeFromTheLog(t *testing.T) {
 	several.NoteTimes(Tasks{tasks[0], tasks[0]})
 	if len(several.StartedAt) > 0 {
 		t.Errorf("several clients started together by their own clocks: %v", several.StartedAt)
+	}
+}
+
+// Manipulated clients report other tasks each time.
+func TestNotesHaveABound(t *testing.T) {
+	m := NewNotes()
+	for i := range 3 * maxNoted {
+		tasks := Tasks{{fmt.Sprint(i): {State: task.Done, StartTime: &time.Time{}, EndTime: &time.Time{}}}}
+		m.NoteEnds(tasks, time.Unix(int64(i), 0))
+	}
+	if len(m.EndedAt) != maxNoted {
+		t.Errorf("%d tasks are noted", len(m.EndedAt))
 	}
 }
