@@ -34,6 +34,7 @@ func addBenchmarks(mgr ctrl.Manager, opts *options, p *platform) (*cephbenchmark
 		Writer:     p.writer,
 		Doubts:     p.doubts,
 		Dial:       runner.Dial,
+		Budget:     p.budget,
 		Logs:       podLogs{core: p.core, direct: p.direct},
 		MasterKey:  p.masterKey,
 		Counts:     p.counts,

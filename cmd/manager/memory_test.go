@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	chart "github.com/cephtune/cephtune/internal/testing/memory"
+)
 
 func TestMemoryLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -14,6 +18,16 @@ func TestMemoryLimit(t *testing.T) {
 	} {
 		if got := memoryLimit(func(name string) string { return tc.env[name] }); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestClientsMemory(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"that of the chart": {"MEMORY_LIMIT": "268435456"}, "outside of a container": nil,
+	} {
+		if got := clientsMemory(func(name string) string { return env[name] }) >> 20; got != chart.ForClients>>20 {
+			t.Errorf("%s: %d MiB, and tests give clients %d", name, got, chart.ForClients>>20)
 		}
 	}
 }

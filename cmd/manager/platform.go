@@ -17,6 +17,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/journals"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/namespaces"
@@ -55,12 +56,14 @@ type platform struct {
 	masterKey []byte
 	counts    *exporter.Events
 	rook      access
+	// budget is the memory for what the clients of all benchmarks report.
+	budget *limits.Budget
 }
 
 func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opts *options) (*platform, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket), doubts: &tuning.Doubts{}}
+	p := &platform{sidecar: ceph.NewSidecar(opts.cephSocket), doubts: &tuning.Doubts{}, budget: limits.NewBudget(clientsMemory(os.Getenv))}
 	var err error
 	if p.namespace, err = opts.ownNamespace("leader-elect-namespace"); err != nil {
 		return nil, err

@@ -36,5 +36,6 @@ func addSweeps(mgr ctrl.Manager, opts *options, p *platform, benchmarks cephtuni
 		Now:        time.Now,
 		Draw:       rand.Uint64,
 		Courses:    benchmarks,
+		Budget:     p.budget,
 	}).SetupWithManager(mgr)
 }

@@ -118,7 +118,7 @@ func TestSIGTERMEndsWith143(t *testing.T) {
 		t.Errorf("it ended with %v, %v, want 143", state, waitErr)
 	}
 	_ = cmd.Wait() // This only waits for the output.
-	if reports, err := runner.ReadFrames(strings.NewReader(out.String())); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
+	if reports, err := runner.ReadFrames(strings.NewReader(out.String()), nil); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
 		t.Errorf("the log has %+v, %v", reports, err)
 	}
 }

@@ -30,6 +30,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 		}
 	}
 	session := seen.concluded(p.run)
+	seen.memory.gathering.Charge(seen.live.Account)
 	told, err := seen.memory.gathering.Fetch(ctx, seen.script, p.run,
 		reporters(seen.runners), seen.tasks, reporters(seen.background.runners), seen.background.tasks)
 	if err != nil {
@@ -43,7 +44,8 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
-	seen.memory.gathering, seen.memory.runs[p.run] = conclusion.Gathering{}, run.Kept()
+	seen.memory.gathering.Empty()
+	seen.memory.runs[p.run] = run.Kept()
 	came := effect{again: reconcile.AtOnce, event: run.Event(), invalid: run.Invalid, outage: seen.outageEnd(run)}
 	came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.SetRun(s, run.Entry(name)) }
 	switch {

@@ -32,6 +32,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientview"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/live"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
@@ -76,7 +77,10 @@ type Options struct {
 	// Namespaces decides whether a benchmark may begin in a namespace.
 	Namespaces Namespaces
 	Dial       clientview.Dial
-	Logs       clientview.Logs
+	// Budget is the memory for what the clients of all benchmarks report. The sweep controller shares it. It may be
+	// nil.
+	Budget *limits.Budget
+	Logs   clientview.Logs
 	// MasterKey is the secret from which the keys of sessions and of seals are derived.
 	MasterKey []byte
 	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
@@ -126,14 +130,14 @@ func New(o Options) *Reconciler {
 		rook: o.Rook, ceph: o.Ceph, lock: o.Lock, journals: o.Journals, places: o.Namespaces, logs: o.Logs, masterKey: o.MasterKey, counts: o.Counts, now: o.Now, poolSettle: o.PoolSettle,
 		woken: make(chan event.TypedGenericEvent[*v1alpha1.CephBenchmark], 1024),
 	}
-	r.live = live.New(o.Dial, o.Now, r.wake, newMemory)
+	r.live = live.New(o.Dial, o.Budget, o.Now, r.wake, newMemory)
 	return r
 }
 
-// Course returns the figures of a benchmark's clients in a phase of the first run, with one row for each
-// second. For client i, it leaves out the rows 0 to from[i]-1.
-func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
-	return r.live.Course(ctx, benchmark, phase, from)
+// Course calls the function take with the number and the figures of each of a benchmark's clients in a phase of the
+// first run, with one row for each second. For client i, it leaves out the rows 0 to from[i]-1.
+func (r *Reconciler) Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(number int, course runner.Course) error) error {
+	return r.live.Course(ctx, benchmark, phase, from, take)
 }
 
 // wake triggers a pass for an object. The queue behind the channel drops duplicates.

@@ -21,7 +21,7 @@ func (r *Reconciler) readLogs(ctx context.Context, seen *facts) error {
 		}
 		log := seen.memory.logs[pod.UID]
 		if log == nil {
-			log = clientview.NewLog()
+			log = clientview.NewLog(seen.live.Account)
 			seen.memory.logs[pod.UID] = log
 		}
 		log.Read(ctx, r.logs, pod, seen.now)

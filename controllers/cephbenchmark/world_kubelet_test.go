@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/clientjob"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -236,7 +237,7 @@ func (k *kubelet) endPod(ctx context.Context, pod *corev1.Pod) {
 	_ = k.Status().Update(ctx, pod)
 }
 
-func (k *kubelet) dial(address string, key []byte) (runner.Client, error) {
+func (k *kubelet) dial(address string, key []byte, _ *limits.Account) (runner.Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r, ok := k.runners[address]

@@ -25,6 +25,7 @@ import (
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/metrics/exporter"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/session"
@@ -71,6 +72,8 @@ type Options struct {
 	Doubts *tuning.Doubts
 	// Courses returns the clients' figures for each second of a session.
 	Courses Courses
+	// Budget is the memory for the clients' figures of all sessions. The benchmark controller shares it. It may be nil.
+	Budget *limits.Budget
 	// Hasten shortens sessions in tests; it may be nil.
 	Hasten func(session.Plan) session.Plan
 	// Patience returns how long the cluster may take to settle after changes.

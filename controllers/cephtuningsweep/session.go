@@ -25,10 +25,10 @@ import (
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
-// Courses returns the clients' courses, with one row of figures for each second. The parameter from has, for
-// each client, the index of the first row to return.
+// Courses passes the number and the course of each client to the function take, with one row of figures for each second. It makes one
+// call at a time. The parameter from has, for each client, the index of the first row.
 type Courses interface {
-	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int) ([]runner.Course, error)
+	Course(ctx context.Context, benchmark types.NamespacedName, phase v1alpha1.PhaseName, from []int, take func(number int, course runner.Course) error) error
 }
 
 // sessionMemory is the memory of the next or current session.
@@ -165,11 +165,17 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 		return came, err
 	}
 	from := make([]int, seen.child.Spec.Template.Clients.Count)
-	courses, err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from)
+	var warm time.Time // The latest time at which a client may have begun its load.
+	err := r.Courses.Course(ctx, client.ObjectKeyFromObject(seen.child), seen.sweep.Spec.Objective.Phase, from, func(_ int, course runner.Course) error {
+		if course.Began.NotAfter.After(warm) {
+			warm = course.Began.NotAfter
+		}
+		return nil
+	})
 	if err != nil {
 		return effect{again: seen.pace.Settle, outcome: seen.inSession(waitingForLoad(seen.sweep.Spec.Objective.Phase, err))}, nil
 	}
-	if since := time.Since(warm(courses)); since < sweepspec.Ramp(&seen.sweep.Spec) {
+	if since := time.Since(warm); since < sweepspec.Ramp(&seen.sweep.Spec) {
 		return effect{again: max(seen.pace.Settle, sweepspec.Ramp(&seen.sweep.Spec)-since)}, nil
 	}
 	if !r.loops.end(client.ObjectKeyFromObject(seen.sweep)) { // The loop of an earlier session may still switch.
@@ -179,20 +185,9 @@ func (r *Reconciler) watchSession(ctx context.Context, seen facts) (effect, erro
 	if err != nil {
 		return effect{}, err
 	}
-	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with its session, or when this process stops it.
+	s.loop = r.loops.begin(client.ObjectKeyFromObject(seen.sweep), r.Budget.Open(), plan.switchSettings) //nolint:contextcheck // The loop outlives the pass: it ends with its session, or when this process stops it.
 	eta := seen.now.Add(seen.sessions.TimeLeft())
 	return effect{edit: seen.expects(eta)}, nil
-}
-
-// warm returns the latest time at which a client may have begun its load.
-func warm(courses []runner.Course) time.Time {
-	var last time.Time
-	for _, c := range courses {
-		if c.Began.NotAfter.After(last) {
-			last = c.Began.NotAfter
-		}
-	}
-	return last
 }
 
 // expects returns the edit that writes the expected end of the sweep into status.
@@ -240,8 +235,8 @@ func (r *Reconciler) loopOf(ctx context.Context, seen facts) (loopPlan, error) {
 		sweep: client.ObjectKeyFromObject(seen.sweep), plan: plan, question: question, names: names[1:], pairs: int(seen.sweep.Status.Plan.Pairs),
 		writes: seen.sessions.Writes(), bytes: seen.sessions.LoadBytes(),
 		cluster: c, try: c.try, quiet: quietOf(r.Ceph, at, &seen.sweep.Spec, plan.Window), failure: func() error { return c.failure }, clients: int(seen.child.Spec.Template.Clients.Count),
-		course: func(ctx context.Context, from []int) ([]runner.Course, error) {
-			return r.Courses.Course(ctx, child, phase, from)
+		course: func(ctx context.Context, from []int, take func(int, runner.Course) error) error {
+			return r.Courses.Course(ctx, child, phase, from, take)
 		},
 	}, nil
 }
@@ -322,6 +317,9 @@ func (r *Reconciler) enterSession(ctx context.Context, seen facts) (effect, erro
 		var err error
 		if notKept, err = r.archiveSession(ctx, seen, s.loop.evidence); err != nil {
 			return effect{}, err
+		}
+		if r.loops.end(client.ObjectKeyFromObject(seen.sweep)) {
+			s.loop = nil // The evidence is large.
 		}
 	}
 	if seen.child != nil {

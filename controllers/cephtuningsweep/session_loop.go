@@ -1,7 +1,6 @@
 package cephtuningsweep
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/session"
 	"github.com/cephtune/cephtune/internal/sweepspec"
@@ -32,6 +32,8 @@ type loops struct {
 type loop struct {
 	stop context.CancelCauseFunc
 	done chan struct{}
+	// memory is charged for the rows of the clients until loops drops the loop.
+	memory *limits.Account
 
 	mu   sync.Mutex
 	look string // the latest interim result, for status
@@ -58,15 +60,17 @@ func (l *loops) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass.
-func (l *loops) begin(of types.NamespacedName, run func(context.Context, *loop)) *loop {
+// begin stops any earlier loop of the sweep, and starts a loop that outlives the current pass. The loop charges the
+// account memory for the rows that it keeps; it may be nil.
+func (l *loops) begin(of types.NamespacedName, memory *limits.Account, run func(context.Context, *loop)) *loop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if before := l.bySweep[of]; before != nil {
 		before.stop(errStopped)
+		before.memory.Close()
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
-	one := &loop{stop: stop, done: make(chan struct{})}
+	one := &loop{stop: stop, done: make(chan struct{}), memory: memory}
 	if l.stopped {
 		stop(errStopped)
 	}
@@ -102,6 +106,7 @@ func (l *loops) end(of types.NamespacedName) bool {
 	if !one.hasEnded() {
 		return false
 	}
+	one.memory.Close()
 	delete(l.bySweep, of)
 	return true
 }
@@ -151,14 +156,14 @@ type loopPlan struct {
 	quiet    *quiet
 	failure  func() error // returns the error of the last switch or try
 	clients  int
-	// course reads the clients' courses, with one row of figures for each second. The parameter from has, for
-	// each client, the index of the first row to read.
-	course func(ctx context.Context, from []int) ([]runner.Course, error)
+	// course passes the course of each client to the function take, with one row of figures for each second. The
+	// parameter from has, for each client, the index of the first row to read.
+	course func(ctx context.Context, from []int, take func(client int, course runner.Course) error) error
 }
 
 // switchSettings runs a session to its end.
 func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
-	gathered := session.NewCollector(p.plan, p.clients)
+	gathered := session.NewCollector(p.plan, p.clients, l.memory)
 	l.evidence.Plan = p.plan
 	if err := p.try(ctx); err != nil {
 		l.evidence.Record = session.Record{Began: time.Now(), Void: "try the settings: " + err.Error()}
@@ -171,7 +176,7 @@ func (p loopPlan) switchSettings(ctx context.Context, l *loop) {
 	defer samples.Wait()
 	defer stop()
 	l.evidence.Record = session.Run(ctx, p.plan, p.cluster, func(ctx context.Context, so session.Record) (enough bool, err error) {
-		if err := p.hear(ctx, gathered); err != nil {
+		if err := p.hear(ctx, gathered, so); err != nil {
 			return false, err
 		}
 		evidence, err := gathered.Evidence(so, p.quiet.disturbed(so.Began))
@@ -198,47 +203,39 @@ func describeSwitches(so session.Record) []string {
 	return all
 }
 
-// hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost.
-func (p loopPlan) hear(ctx context.Context, into *session.Collector) error {
+// hear reads the clients' new rows. It retries for courseWithin, because an answer may be lost. It does not retry if a
+// client's figures cannot be used.
+func (p loopPlan) hear(ctx context.Context, into *session.Collector, so session.Record) error {
 	ctx, stop := context.WithTimeout(ctx, courseWithin)
 	defer stop()
 	for {
-		more, err := p.hearOnce(ctx, into)
-		if err == nil && !more {
-			return nil
-		}
-		pause := time.Second
-		if err == nil {
-			pause = 0
+		err := p.hearOnce(ctx, into, so)
+		_, hostile := errors.AsType[*runner.ViolationError](err)
+		if err == nil || hostile || errors.Is(err, session.ErrUnusable) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the clients do not answer: %w", cmp.Or(err, ctx.Err()))
-		case <-time.After(pause):
+			return fmt.Errorf("the clients do not answer: %w", err)
+		case <-time.After(time.Second):
 		}
 	}
 }
 
-// hearOnce reads each client once. It reports whether a client gave a full answer, because then the client
-// may have more rows.
-func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector) (more bool, err error) {
+// hearOnce reads each client once. It folds the rows of one client before those of the next are kept, because their
+// histograms take much memory.
+func (p loopPlan) hearOnce(ctx context.Context, into *session.Collector, so session.Record) error {
 	from := make([]int, p.clients)
 	for i := range from {
 		from[i] = into.Next(i)
 	}
-	courses, err := p.course(ctx, from)
-	if err != nil {
-		return false, err
-	}
-	for i, course := range courses {
-		into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter)
-		more = more || len(course.Rows) >= fullAnswer
-	}
-	return more, nil
+	return p.course(ctx, from, func(i int, course runner.Course) error {
+		if err := into.Add(i, course.Rows, course.Began.NotBefore, course.Began.NotAfter); err != nil {
+			return err
+		}
+		return into.Fold(i, so)
+	})
 }
-
-// fullAnswer is the maximum number of rows in a runner's answer.
-const fullAnswer = 1000
 
 // enough reports whether the session has enough data. It judges the clients' figures only at the planned
 // looks.

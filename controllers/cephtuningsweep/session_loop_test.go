@@ -50,7 +50,7 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 			try: func(context.Context) error { return nil }, failure: func() error { return nil },
 			quiet:    &quiet{ceph: noAnswers{}, spec: v1alpha1.Quiescence{}, every: 5 * time.Second},
 			question: session.Question{Question: switchback.Question{Candidates: 1, Quick: true, LastLook: 8}, Objective: session.Figure{Metric: v1alpha1.MetricIOPS, Direction: v1alpha1.DirectionTotal}},
-			course: func(_ context.Context, from []int) ([]runner.Course, error) {
+			course: func(_ context.Context, from []int, take func(int, runner.Course) error) error {
 				var rows []result.Second
 				for at := time.Duration(from[0]) * time.Second; at+time.Second <= time.Since(began); at += time.Second {
 					rows = append(rows, result.Second{FromNanoseconds: int64(at), ToNanoseconds: int64(at + time.Second), Done: result.Done{Operations: 1000}})
@@ -58,7 +58,7 @@ func TestVoidSessionKeepsItsPlanAndTheEarlierEvidence(t *testing.T) {
 				if looks++; looks == 2 && len(rows) > 0 {
 					rows[0].ToNanoseconds = 0
 				}
-				return []runner.Course{{Began: runner.Started{NotBefore: began, NotAfter: began}, Rows: rows}}, nil
+				return take(0, runner.Course{Began: runner.Started{NotBefore: began, NotAfter: began}, Rows: rows})
 			},
 		}
 		l := &loop{}

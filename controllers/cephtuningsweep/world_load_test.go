@@ -80,18 +80,18 @@ func (l *load) work() {
 }
 
 // Course implements Courses. The first request for a benchmark starts its tool.
-func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alpha1.PhaseName, from []int) ([]runner.Course, error) {
+func (l *load) Course(_ context.Context, benchmark types.NamespacedName, _ v1alpha1.PhaseName, from []int, take func(int, runner.Course) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken != nil {
-		return nil, l.broken
+		return l.broken
 	}
 	if l.of != benchmark {
 		l.of, l.began, l.rows = benchmark, time.Now(), nil
 		if l.starts != nil {
 			l.starts()
 		}
-		return nil, errors.New("the tool does not run yet")
+		return errors.New("the tool does not run yet")
 	}
-	return []runner.Course{{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}}}, nil
+	return take(0, runner.Course{Rows: l.rows[from[0]:], Began: runner.Started{NotBefore: l.began, NotAfter: l.began}})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
 	"github.com/cephtune/cephtune/internal/workload"
@@ -16,6 +17,7 @@ import (
 // something new, stops answering, or answers again. They are safe for concurrent use.
 type Followers struct {
 	dial    Dial
+	memory  *limits.Account
 	now     func() time.Time
 	news    func()
 	context context.Context //nolint:containedctx // Following outlasts the call that starts it.
@@ -24,13 +26,15 @@ type Followers struct {
 	runners map[int]*follower
 }
 
-// NewFollowers returns followers that follow no runner yet. They stop following when ctx ends.
-func NewFollowers(ctx context.Context, dial Dial, now func() time.Time, news func()) *Followers {
-	return &Followers{dial: dial, now: now, news: news, context: ctx, runners: map[int]*follower{}}
+// NewFollowers returns followers that follow no runner yet. They stop following when ctx ends. They charge the account
+// memory for the runners' answers and for the snapshots that they keep; it may be nil.
+func NewFollowers(ctx context.Context, dial Dial, memory *limits.Account, now func() time.Time, news func()) *Followers {
+	return &Followers{dial: dial, memory: memory, now: now, news: news, context: ctx, runners: map[int]*follower{}}
 }
 
-// Dial returns an API client for the runner at an address. Client and runner share the key.
-type Dial func(address string, key []byte) (runner.Client, error)
+// Dial returns an API client for the runner at an address. Client and runner share the key. While the client reads an
+// answer, it charges the account.
+type Dial func(address string, key []byte, memory *limits.Account) (runner.Client, error)
 
 // Views returns the views of the followed runners.
 func (s *Followers) Views() map[int]View {
@@ -49,7 +53,8 @@ type follower struct {
 	stop    context.CancelFunc
 
 	snapshot *runner.Snapshot
-	since    time.Time // time of the first error after the last answer
+	held     *limits.Holding // of the snapshot
+	since    time.Time       // time of the first error after the last answer
 	err      error
 }
 
@@ -89,6 +94,7 @@ func (s *Followers) Follow(addresses map[int]string, key []byte) map[int]View {
 	for i, f := range s.runners {
 		if addresses[i] != f.address {
 			f.stop()
+			f.held.Release()
 			delete(s.runners, i)
 		}
 	}
@@ -106,8 +112,8 @@ func (s *Followers) Follow(addresses map[int]string, key []byte) map[int]View {
 
 func (s *Followers) begin(address string, key []byte) *follower {
 	ctx, stop := context.WithCancel(s.context)
-	f := &follower{address: address, stop: stop}
-	f.client, f.err = s.dial(address, key)
+	f := &follower{address: address, stop: stop, held: s.memory.Hold()}
+	f.client, f.err = s.dial(address, key, s.memory)
 	if f.err != nil {
 		f.since = s.now()
 		return f
@@ -135,6 +141,9 @@ func (s *Followers) poll(ctx context.Context, f *follower) {
 		cancel()
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			err = f.held.Resize(limits.Size(snapshot))
 		}
 		if s.note(f, snapshot, err) {
 			s.news()

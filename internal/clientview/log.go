@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/settings"
 	"github.com/cephtune/cephtune/internal/task"
@@ -41,11 +42,15 @@ type Log struct {
 	readAt  time.Time // when the log was last read
 	failing time.Time // time since which the log cannot be read
 	err     error     // of the last read
+
+	memory *limits.Account
+	held   *limits.Holding // of the reports
+	size   int64           // of the reports in bytes
 }
 
-// NewLog returns a log without reports.
-func NewLog() *Log {
-	return &Log{Reports: map[string]*task.Report{}, Problems: map[string]string{}}
+// NewLog returns a log without reports. The reports are charged to the account; it may be nil.
+func NewLog(memory *limits.Account) *Log {
+	return &Log{Reports: map[string]*task.Report{}, Problems: map[string]string{}, memory: memory, held: memory.Hold()}
 }
 
 // isDue reports whether it is time to read the log.
@@ -70,19 +75,17 @@ type Logs interface {
 // reports.
 func (l *Log) Read(ctx context.Context, logs Logs, pod *corev1.Pod, now time.Time) {
 	if l.isDue(pod, now) {
-		reports, problems, err := readLog(ctx, logs, pod)
+		reports, problems, err := readLog(ctx, logs, pod, l.memory)
 		l.take(reports, problems, err, pod, now)
 	}
 }
 
 // take stores the outcome of a read: new reports, problems, an error, and whether the log is final.
 func (l *Log) take(reports []task.Report, problems map[string]string, err error, pod *corev1.Pod, now time.Time) {
-	for i := range reports {
-		if _, known := l.Reports[reports[i].ID]; !known {
-			l.Reports[reports[i].ID] = &reports[i]
-		}
-	}
 	l.Problems, l.err, l.readAt = problems, err, now
+	for i := range reports {
+		l.keep(&reports[i])
+	}
 	if PodEnded(pod) {
 		l.Ended = HowEnded(pod) + Eviction(pod)
 	}
@@ -96,8 +99,24 @@ func (l *Log) take(reports []task.Report, problems map[string]string, err error,
 	}
 }
 
+// keep keeps a new report, unless the manager has no memory for it.
+func (l *Log) keep(report *task.Report) {
+	if _, known := l.Reports[report.ID]; known {
+		return
+	}
+	size := l.size + limits.Size(report)
+	if err := l.held.Resize(size); err != nil {
+		if l.Problems == nil {
+			l.Problems = map[string]string{}
+		}
+		l.Problems[report.ID] = "was not kept: " + err.Error()
+		return
+	}
+	l.Reports[report.ID], l.size = report, size
+}
+
 // readLog reads the reports in the log of a client, and by task the reasons why reports are missing.
-func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, _ map[string]string, err error) {
+func readLog(ctx context.Context, logs Logs, pod *corev1.Pod, memory *limits.Account) (_ []task.Report, _ map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	stream, err := logs.Read(ctx, pod.Namespace, pod.Name, settings.ContainerClient)
@@ -105,7 +124,7 @@ func readLog(ctx context.Context, logs Logs, pod *corev1.Pod) (_ []task.Report, 
 		return nil, nil, fmt.Errorf("read the log of pod %s: %w", pod.Name, err)
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	reports, err := runner.ReadFrames(io.LimitReader(stream, maxLogBytes))
+	reports, err := runner.ReadFrames(io.LimitReader(stream, maxLogBytes), memory)
 	problems, err := frameProblems(err)
 	return reports, problems, err
 }

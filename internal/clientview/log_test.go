@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
 )
@@ -128,7 +129,7 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 		if !log.isDue(pod, now) {
 			t.Fatalf("it is not read after %v", after)
 		}
-		reports, problems, err := readLog(t.Context(), logs, pod)
+		reports, problems, err := readLog(t.Context(), logs, pod, nil)
 		log.take(reports, problems, err, pod, now)
 	}
 	has := func(ids ...string) {
@@ -161,6 +162,25 @@ func TestALogIsReadUntilAllIsKnown(t *testing.T) {
 	read(errors.New("connection refused"), logPatience+time.Second)
 	if !log.Final {
 		t.Error("it is tried for ever")
+	}
+}
+
+// The manager keeps only as many reports as its memory allows, and says so.
+func TestALogHasABudget(t *testing.T) {
+	long := &task.Report{Status: task.Status{ID: "long", State: task.Cancelled}, Output: strings.Repeat("x", 60_000)}
+	short := &task.Report{Status: task.Status{ID: "short", State: task.Cancelled}}
+	budget := limits.NewBudget(110_000)
+	account := budget.Open()
+	log, pod := NewLog(account), &corev1.Pod{}
+	log.take([]task.Report{*short, *long, *long}, nil, nil, pod, time.Unix(1, 0))
+	long.ID = "longer"
+	log.take([]task.Report{*long}, nil, nil, pod, time.Unix(2, 0))
+	if log.Reports["short"] == nil || log.Reports["long"] == nil || log.Reports["longer"] != nil || !strings.Contains(log.whyLost("longer"), "was not kept: its clients' figures take more than") {
+		t.Errorf("%d reports, %q", len(log.Reports), log.Problems)
+	}
+	account.Close()
+	if budget.Free() != 110_000 {
+		t.Errorf("%d bytes are free afterwards", budget.Free())
 	}
 }
 

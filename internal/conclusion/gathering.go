@@ -51,6 +51,7 @@ type Gathering struct {
 	kept    int64
 	// background is the report on the background load; nil before it was fetched.
 	background *task.Report
+	held       *limits.Holding // of all reports and merged results
 }
 
 // Gathered holds the clients' reports on one task, in the order of the clients.
@@ -92,6 +93,19 @@ func eachReport(ctx context.Context, clients []Reporter, from int, id string, ta
 	return nil
 }
 
+// Charge makes the gathering charge an account for what it keeps.
+func (g *Gathering) Charge(account *limits.Account) {
+	if g.held == nil {
+		g.held = account.Hold()
+	}
+}
+
+// Empty drops all reports.
+func (g *Gathering) Empty() {
+	g.held.Release()
+	*g = Gathering{}
+}
+
 // Fetch returns the reports on those tasks of a run that have ended. The arguments tasks and background say
 // which tasks have ended.
 func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int32, clients []Reporter, tasks workload.Tasks, load []Reporter, background workload.Tasks) (Reports, error) {
@@ -126,7 +140,7 @@ func (g *Gathering) Fetch(ctx context.Context, script *workload.Script, run int3
 // with that client.
 func (g *Gathering) fetch(ctx context.Context, clients []Reporter, run int32, id string, timing engine.Timing) (*Gathered, error) {
 	if g.run != run {
-		*g = Gathering{run: run, tasks: map[string]*Gathered{}}
+		*g = Gathering{run: run, tasks: map[string]*Gathered{}, held: g.held}
 	}
 	of := g.tasks[id]
 	if of == nil {
@@ -171,19 +185,37 @@ func (g *Gathering) drop(part archive.Part) {
 	}
 }
 
-// boundMerged drops the merged result of a phase if the merged results of all phases exceed maxMerged. Time
-// series alone cannot exceed maxMerged, because runners drop very long ones. Warnings and latency windows
-// from a manipulated client can.
+// boundMerged drops the merged result of a phase if the merged results of all phases exceed maxMerged, or if the manager
+// has no memory for all that the gathering keeps. Time series alone cannot exceed maxMerged, because runners drop very
+// long ones. Warnings and latency windows from a manipulated client can.
 func (g *Gathering) boundMerged(of *Gathered) {
 	of.merged = limits.Size(of.observer.Merged())
-	total := int64(0)
+	err := g.charge()
+	if g.merged() > maxMerged {
+		err = fmt.Errorf("the results of all clients together take more than %d MiB", maxMerged>>20)
+	}
+	if err != nil {
+		of.observer.Fail(err)
+		of.merged = 0
+		_ = g.charge() // The reports alone have at most archive.MaxMemory.
+	}
+}
+
+// merged returns the size of the merged results of all phases.
+func (g *Gathering) merged() (total int64) {
 	for _, each := range g.tasks {
 		total += each.merged
 	}
-	if total > maxMerged {
-		of.observer.Fail(fmt.Errorf("the results of all clients together take more than %d MiB", maxMerged>>20))
-		of.merged = 0
+	return total
+}
+
+// charge charges the account for all that the gathering keeps.
+func (g *Gathering) charge() error {
+	total := g.kept + g.merged()
+	if g.background != nil {
+		total += limits.Size(g.background)
 	}
+	return g.held.Resize(total)
 }
 
 // fetchBackground fetches the report on a run's background load once.
@@ -193,7 +225,7 @@ func (g *Gathering) fetchBackground(ctx context.Context, load []Reporter, id str
 	}
 	err := eachReport(ctx, load, 0, id, func(report *task.Report) error {
 		g.background = report
-		return nil
+		return g.charge()
 	})
 	return g.background, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/engine"
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/task"
@@ -34,7 +35,7 @@ func (r *reporter) Report(context.Context, string) (*task.Report, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	reports, err := runner.ReadFrames(bytes.NewReader(r.log))
+	reports, err := runner.ReadFrames(bytes.NewReader(r.log), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +136,35 @@ func TestHostileClientsTogether(t *testing.T) {
 			t.Errorf("%d reports of %d bytes", len(told.reports), gathered.kept)
 		}
 	})
+}
+
+// The budget of the manager limits what all benchmarks gather together. Another benchmark still works.
+func TestAGatheringHasABudget(t *testing.T) {
+	budget := limits.NewBudget(1 << 20)
+	for name, tc := range map[string]struct {
+		seconds int
+		fits    bool
+	}{"a long course": {30_000, false}, "a short one": {100, true}} {
+		_, seen := reporters(t, 4, courseOf(tc.seconds))
+		account := budget.Open()
+		gathered := &Gathering{}
+		gathered.Charge(account)
+		told, err := gathered.fetch(t.Context(), seen, 1, "r1-a", engine.Timing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = told.observer.Observation()
+		if _, exhausted := errors.AsType[*limits.BudgetError](err); exhausted == tc.fits || tc.fits && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tc.fits && budget.Free() == 1<<20 {
+			t.Errorf("%s: nothing is charged", name)
+		}
+		gathered.Empty()
+		if budget.Free() != 1<<20 {
+			t.Errorf("%s: afterwards, %d bytes are free", name, budget.Free())
+		}
+	}
 }
 
 func TestReportsAreFetchedOnce(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
@@ -21,10 +22,14 @@ func TestCourseIsThatOfAllClients(t *testing.T) {
 		runners[address] = runnertest.New(i)
 		runners[address].Script("r1-write", runnertest.Script{Course: rows})
 	}
-	l := New(func(address string, _ []byte) (runner.Client, error) { return runners[address], nil }, time.Now, func(types.NamespacedName) {}, func(time.Time) *struct{} { return nil })
+	l := New(func(address string, _ []byte, _ *limits.Account) (runner.Client, error) { return runners[address], nil }, nil, time.Now, func(types.NamespacedName) {}, func(time.Time) *struct{} { return nil })
 	asks := func(want error, from ...int) []runner.Course {
 		t.Helper()
-		courses, err := l.Course(t.Context(), key, "write", from)
+		courses := make([]runner.Course, len(from))
+		err := l.Course(t.Context(), key, "write", from, func(client int, c runner.Course) error {
+			courses[client] = c
+			return nil
+		})
 		if !errors.Is(err, want) {
 			t.Fatalf("%v, want %v", err, want)
 		}

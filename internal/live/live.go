@@ -13,12 +13,14 @@ import (
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
+	"github.com/cephtune/cephtune/internal/limits"
 )
 
 // Sessions holds the sessions that this process follows. Each session has a Memory of type M for its
 // reconciler.
 type Sessions[M any] struct {
 	dial   clientview.Dial
+	budget *limits.Budget
 	now    func() time.Time
 	wake   func(types.NamespacedName)
 	memory func(now time.Time) *M
@@ -28,10 +30,11 @@ type Sessions[M any] struct {
 	sessions map[types.NamespacedName]*Session[M]
 }
 
-// New returns Sessions that hold no session yet. The function wake requests a reconcile of an object. The
+// New returns Sessions that hold no session yet. Each session has an account of the budget, which may be nil, for what
+// its clients report. The function wake requests a reconcile of an object. The
 // function memory makes the Memory of a session that this process begins to follow.
-func New[M any](dial clientview.Dial, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
-	return &Sessions[M]{dial: dial, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
+func New[M any](dial clientview.Dial, budget *limits.Budget, now func() time.Time, wake func(types.NamespacedName), memory func(now time.Time) *M) *Sessions[M] {
+	return &Sessions[M]{dial: dial, budget: budget, now: now, wake: wake, memory: memory, sessions: map[types.NamespacedName]*Session[M]{}}
 }
 
 // Start implements manager.Runnable. When the manager ends, it stops following all sessions.
@@ -63,12 +66,13 @@ func (l *Sessions[M]) Of(key types.NamespacedName, id string) *Session[M] {
 	ctx, stop := context.WithCancel(context.Background()) // The session outlives the caller's context. Start, Forget and Of stop it.
 	s = &Session[M]{
 		id: id, now: l.now, wake: func() { l.wake(key) },
-		context: ctx, stop: stop,
+		context: ctx, Account: l.budget.Open(),
 		Memory: l.memory(l.now()),
 	}
-	s.Runners = clientview.NewFollowers(ctx, l.dial, l.now, s.wake)
+	s.stop = func() { stop(); s.Account.Close() }
+	s.Runners = clientview.NewFollowers(ctx, l.dial, s.Account, l.now, s.wake)
 	if l.stopped {
-		stop()
+		s.stop()
 	}
 	l.sessions[key] = s
 	return s
@@ -99,11 +103,13 @@ type Session[M any] struct {
 	now     func() time.Time
 	wake    func()
 	context context.Context //nolint:containedctx // A session outlasts the call that starts it.
-	stop    context.CancelFunc
+	stop    func()
 
 	Memory *M
 
 	Runners *clientview.Followers
+	// Account is charged for what the session keeps of its clients' reports.
+	Account *limits.Account
 
 	mu    sync.Mutex
 	watch *clusterwatch.Watch

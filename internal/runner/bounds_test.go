@@ -149,7 +149,7 @@ func TestAReportIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := readReport(bytes.NewReader(encoded), maxReportMemory)
+		got, err := readReport(bytes.NewReader(encoded), maxReportMemory, nil)
 		if err != nil || (got.Result.Write.Series != nil) != tc.wantSeries || !strings.Contains(fmt.Sprint(got.Result.Warnings), tc.wantWarning) || (len(got.Result.Warnings) == 0) != (tc.wantWarning == "") || got.Result.Write.LatencyWindows != nil || got.Output != "output" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
@@ -164,7 +164,7 @@ func TestReportsThatAreNotBelieved(t *testing.T) {
 		"a result of a failure": `{"id":"a","state":"Failed","result":{}}`,
 		"a bad result":          `{"id":"a","state":"Done","result":{"schemaVersion":1}}`,
 	} {
-		if got, err := readReport(compressed(t, text), maxReportMemory); err == nil {
+		if got, err := readReport(compressed(t, text), maxReportMemory, nil); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,9 +34,9 @@ const (
 	maxHeaderBytes  = 16 << 10
 )
 
-// answerLimits limits the memory of an answer, because the manager keeps the snapshots of up to 64 runners.
-func answerLimits() limits.Limits {
-	return limits.Limits{TextBytes: maxAnswerBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * maxAnswerBytes, Depth: 8}
+// answerLimits limits an answer of a number of bytes.
+func (c *client) answerLimits(most int64) limits.Limits {
+	return limits.Limits{TextBytes: most, ValueBytes: maxStatusBytes, StringBytes: maxStatusBytes, MemoryBytes: 2 * most, Depth: 8, Account: c.memory}
 }
 
 // client is a Client over HTTPS.
@@ -43,6 +44,10 @@ type client struct {
 	http   *http.Client
 	server string
 	token  string
+	memory *limits.Account
+
+	mu      sync.Mutex
+	started map[string]time.Time // when the manager first sent the start signal, by task
 }
 
 var _ Client = (*client)(nil)
@@ -50,11 +55,12 @@ var _ Client = (*client)(nil)
 // Dial returns an API client for the runner at an address (host:port). The parameter key is the key of the
 // session. The API client connects with its first request. Later requests reuse connections that are still
 // open, so that a start signal seldom needs a handshake. Keep the API client for as long as the runner is
-// needed.
+// needed. Answers are charged to the parameter memory while they are read; it may be nil. A caller that keeps an answer
+// holds memory of its own for it.
 //
 // If the runner refuses a request, the error wraps an [*Error], see [HasCode]. After any other error, or with
 // the code Internal, the runner may or may not have executed the request.
-func Dial(address string, key []byte) (Client, error) {
+func Dial(address string, key []byte, memory *limits.Account) (Client, error) {
 	secrets, err := deriveSecrets(key)
 	if err != nil {
 		return nil, err
@@ -64,6 +70,7 @@ func Dial(address string, key []byte) (Client, error) {
 	}
 	dialer := &net.Dialer{Timeout: requestTimeout / 2, KeepAlive: 15 * time.Second}
 	return &client{
+		memory: memory, started: map[string]time.Time{},
 		server: "https://" + address,
 		token:  secrets.token,
 		http: &http.Client{
@@ -88,17 +95,36 @@ func (c *client) Snapshot(ctx context.Context, after int64, wait time.Duration) 
 	wait = min(max(wait, 0), maxWait)
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "wait": {wait.String()}}
 	var snapshot Snapshot
-	err := c.exchange(ctx, wait, http.MethodGet, "/v1/snapshot?"+query.Encode(), nil, &snapshot)
+	err := c.exchange(ctx, wait, http.MethodGet, "/v1/snapshot?"+query.Encode(), nil, &snapshot, maxAnswerBytes)
+	if err == nil {
+		err = validateTasks(snapshot.Tasks)
+	}
+	if err != nil {
+		return Snapshot{}, err
+	}
 	for i := range snapshot.Tasks {
 		cleanFailure(snapshot.Tasks[i].Failure)
 	}
-	return snapshot, err
+	return snapshot, nil
+}
+
+// validateTasks returns an error for tasks that no runner has.
+func validateTasks(tasks []task.Status) error {
+	if len(tasks) > maxTasks {
+		return violation("it has %d tasks, more than %d", len(tasks), maxTasks)
+	}
+	for i := range tasks {
+		if !isID(tasks[i].ID) {
+			return violation("it has a task with the invalid ID %.100q", tasks[i].ID)
+		}
+	}
+	return nil
 }
 
 // Put implements [Client].
 func (c *client) Put(ctx context.Context, t task.Task) (task.Status, error) {
 	var status task.Status
-	err := c.exchange(ctx, 0, http.MethodPut, taskPath(t.ID, ""), t, &status)
+	err := c.exchange(ctx, 0, http.MethodPut, taskPath(t.ID, ""), t, &status, maxRefusalBytes)
 	cleanFailure(status.Failure)
 	return status, err
 }
@@ -108,6 +134,7 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 	sent := &atomic.Pointer[time.Time]{}
 	now := time.Now()
 	sent.Store(&now)
+	c.noteStart(id, now)
 	// The engine cannot start before the connection exists, and connecting may take a while. So the earliest
 	// start is the time of the connection, not of the call.
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
@@ -115,12 +142,29 @@ func (c *client) Start(ctx context.Context, id string) (Started, error) {
 		sent.Store(&now)
 	}})
 	var answer started
-	err := c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/start"), nil, &answer)
+	err := c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/start"), nil, &answer, maxRefusalBytes)
 	received := time.Now()
 	if err != nil {
 		return Started{}, err
 	}
 	return bound(*sent.Load(), received, time.Duration(answer.RunningNanoseconds)), nil
+}
+
+// noteStart records when the start signal was first sent. It may have arrived even if its answer is an error.
+func (c *client) noteStart(id string, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.started[id]; !known {
+		c.started[id] = sent
+	}
+}
+
+// startOf returns when this process sent the start signal of a task, or false.
+func (c *client) startOf(id string) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent, known := c.started[id]
+	return sent, known
 }
 
 // bound computes the interval in which an engine began. NotBefore is the time of the request. NotAfter is the
@@ -135,14 +179,14 @@ func bound(sent, received time.Time, running time.Duration) Started {
 
 // Cancel implements [Client].
 func (c *client) Cancel(ctx context.Context, id string) error {
-	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/cancel"), nil, nil)
+	return c.exchange(ctx, 0, http.MethodPost, taskPath(id, "/cancel"), nil, nil, 0)
 }
 
 // Report implements [Client].
 func (c *client) Report(ctx context.Context, id string) (*task.Report, error) {
 	var report *task.Report
 	err := c.request(ctx, 0, http.MethodGet, taskPath(id, "/report"), nil, func(body io.Reader) (err error) {
-		report, err = readReport(body, maxReportMemory)
+		report, err = readReport(body, c.reportMemory(id), c.memory)
 		return err
 	})
 	switch {
@@ -154,17 +198,28 @@ func (c *client) Report(ctx context.Context, id string) (*task.Report, error) {
 	return report, nil
 }
 
+// reportMemory returns the maximum memory of the report on a task. The length of its time series depends on how long
+// the task has been running. A manager that was restarted does not know that.
+func (c *client) reportMemory(id string) int64 {
+	signalled, known := c.startOf(id)
+	if !known {
+		return maxReportMemory
+	}
+	return min(maxReportMemory, reportBytes+reportBytesEachSecond*int64(time.Since(signalled)/time.Second))
+}
+
 // Finish implements [Client].
 func (c *client) Finish(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
-	return c.exchange(ctx, 0, http.MethodPost, "/v1/finish", nil, nil)
+	return c.exchange(ctx, 0, http.MethodPost, "/v1/finish", nil, nil, 0)
 }
 
 func taskPath(id, verb string) string { return "/v1/tasks/" + url.PathEscape(id) + verb }
 
 // exchange sends the parameter value as JSON, and decodes the answer into the variable to which the parameter
-// into points. If value is nil, the request has no body. If into is nil, exchange discards the answer.
-func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any) error {
+// into points. If value is nil, the request has no body. If into is nil, exchange discards the answer. Otherwise the
+// answer has at most the bytes that the parameter limit says.
+func (c *client) exchange(ctx context.Context, wait time.Duration, method, path string, value, into any, limit int64) error {
 	var body []byte
 	if value != nil {
 		var err error
@@ -177,7 +232,7 @@ func (c *client) exchange(ctx context.Context, wait time.Duration, method, path 
 			_, err := readBounded(answer, maxRefusalBytes)
 			return err
 		}
-		return limits.Decode(answer, into, answerLimits()) // Unknown fields are allowed, because a newer runner may send more.
+		return limits.Decode(answer, into, c.answerLimits(limit)) // Unknown fields are allowed, because a newer runner may send more.
 	})
 }
 

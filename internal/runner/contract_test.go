@@ -40,7 +40,7 @@ func TestRunnerKeepsTheContract(t *testing.T) {
 			IdleTimeout: time.Minute, Stdout: io.Discard, Stderr: io.Discard,
 		}, listener)
 	}()
-	client, err := runner.Dial(listener.Addr().String(), key)
+	client, err := runner.Dial(listener.Addr().String(), key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

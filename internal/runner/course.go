@@ -24,7 +24,7 @@ type Course struct {
 // The limits of courses. If an answer has no room for all rows, the manager sends further requests for the
 // rest.
 const (
-	maxSeconds       = 6 * 3600 // rows of a task
+	maxSeconds       = 6 * 3600 // rows of a task, see maxRows
 	maxSecondsAnswer = 1000     // rows of an answer
 	// maxBins is the maximum number of histogram bins in those rows of a task that the manager has not yet
 	// confirmed as received. Each call of Client.Course confirms the rows before the first row that it
@@ -34,9 +34,31 @@ const (
 	maxBinsAnswer = 1 << 16
 )
 
-// courseLimits limits the memory of an answer.
-func courseLimits() limits.Limits {
-	return limits.Limits{TextBytes: 4 << 20, StringBytes: maxStatusBytes, MemoryBytes: 8 << 20, Depth: 8}
+// maxRows returns the maximum number of rows of a task whose engine has been running for a time. An engine prints one
+// row a second. The rest allows for an engine that catches up after a stall. A runner adds no more rows, and the
+// manager accepts no more.
+func maxRows(running time.Duration) int {
+	if running < 0 {
+		return 0
+	}
+	seconds := int(min(running, maxSeconds*time.Second) / time.Second)
+	return min(seconds+seconds/8+60, maxSeconds)
+}
+
+// maxRowBytes is the maximum memory of a row, as [limits.Decode] counts it: with one count in each bin of reads and
+// writes.
+const maxRowBytes = 1<<10 + 2*16*result.NumBins
+
+// maxClockError is by how much times of a runner may exceed times of the manager: their clocks run at slightly
+// different rates, and system clocks may be set.
+const maxClockError = 2 * time.Second
+
+// courseLimits limits the memory of an answer that has room for a number of rows.
+func (c *client) courseLimits(rows int) limits.Limits {
+	return limits.Limits{
+		TextBytes: 4 << 20, ValueBytes: maxStatusBytes, StringBytes: maxStatusBytes, Depth: 8, Account: c.memory,
+		MemoryBytes: 1<<10 + min(8<<20, int64(rows)*maxRowBytes),
+	}
 }
 
 // answeredCourse is the answer to a request for a course.
@@ -50,8 +72,7 @@ type answeredCourse struct {
 
 // addSecond stores counts as a row. The row ends at the timestamp of the counts. Without a plausible
 // timestamp it ends now, because the runner reads each line as soon as the engine has printed it. addSecond
-// drops a row without duration, a row before the start of the engine is recorded, and all rows after the first
-// maxSeconds.
+// drops a row without duration, a row before the start of the engine is recorded, and rows beyond maxRows.
 func (r *execution) addSecond(counted *parse.Counted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +91,7 @@ func (r *execution) addSecond(counted *parse.Counted) {
 		row.FromNanoseconds = max(row.FromNanoseconds, int64(ended)-int64(counted.Seconds*1e9))
 	}
 	row.ToNanoseconds = int64(ended)
-	if row.ToNanoseconds <= row.FromNanoseconds || n >= maxSeconds {
+	if row.ToNanoseconds <= row.FromNanoseconds || n >= maxRows(now.Sub(r.entry.since)) {
 		return
 	}
 	if bins := binsOf(&row); r.entry.bins+bins > maxBins {
@@ -135,35 +156,83 @@ func (e *entry) drop(received int) {
 
 // Course implements [Client]. It sends further requests until it has all rows.
 func (c *client) Course(ctx context.Context, id string, from int) (Course, error) {
-	course, err := c.coursePart(ctx, id, from, from)
-	for more := course.more; err == nil && more && len(course.Rows) < maxSeconds; {
-		var next coursePart
-		if next, err = c.coursePart(ctx, id, from, from+len(course.Rows)); err == nil {
-			course.Rows, course.Began, more = append(course.Rows, next.Rows...), next.Began, next.more
+	signalled, known := c.startOf(id)
+	if !known {
+		return Course{}, refuse(NotReady, "this manager has not started task %s", id)
+	}
+	held := c.memory.Hold()
+	defer held.Release()
+	got := gathering{client: c, id: id, signalled: signalled, from: from, held: held}
+	for more := true; more; {
+		var err error
+		if more, err = got.next(ctx); err != nil {
+			return Course{}, err
 		}
 	}
-	return course.Course, err
+	return got.course, nil
 }
 
-// coursePart has the rows of one answer. The field more says that the runner has further rows.
-type coursePart struct {
-	Course
-	more bool
+// gathering is the course of a task that is being read, answer by answer.
+type gathering struct {
+	client    *client
+	id        string
+	signalled time.Time // when the manager sent the start signal
+	from      int
+
+	held   *limits.Holding
+	course Course
+	ended  int64 // end of the last row
+	bins   int
 }
 
-func (c *client) coursePart(ctx context.Context, id string, received, from int) (coursePart, error) {
+// next adds the rows of one more answer. It reports whether the runner has further rows.
+func (g *gathering) next(ctx context.Context) (more bool, err error) {
 	var answer answeredCourse
 	var arrived time.Time // Taken before decoding, which takes a while if several clients answer simultaneously.
-	sent := time.Now()
-	path := taskPath(id, "/course?"+url.Values{"from": {strconv.Itoa(from)}, "received": {strconv.Itoa(received)}}.Encode())
-	err := c.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error {
+	sent, next := time.Now(), g.from+len(g.course.Rows)
+	path := taskPath(g.id, "/course?"+url.Values{"from": {strconv.Itoa(next)}, "received": {strconv.Itoa(g.from)}}.Encode())
+	err = g.client.request(ctx, 0, http.MethodGet, path, nil, func(body io.Reader) error {
 		arrived = time.Now()
-		return limits.Decode(body, &answer, courseLimits())
+		room := min(maxRows(arrived.Sub(g.signalled))-next, maxSecondsAnswer)
+		return limits.Decode(body, &answer, g.client.courseLimits(max(room, 0)))
 	})
+	if err == nil {
+		err = g.add(answer, arrived)
+	}
 	if err != nil {
-		return coursePart{}, err
+		return false, err
 	}
 	running := time.Duration(answer.RunningNanoseconds)
-	began := Started{NotBefore: sent.Add(-running), NotAfter: arrived.Add(-running)}
-	return coursePart{Course: Course{Rows: answer.Rows, Began: began}, more: answer.More && len(answer.Rows) > 0}, nil
+	g.course.Began = Started{NotBefore: sent.Add(-running), NotAfter: arrived.Add(-running)}
+	return answer.More && len(answer.Rows) > 0, g.held.Resize(int64(len(g.course.Rows)+g.bins) * bytesOfSecond)
+}
+
+// bytesOfSecond is at least the memory of a row without histograms, and of a histogram's bin.
+const bytesOfSecond = 128
+
+// add checks an answer that arrived at a time, and adds its rows. Rows that a client could not have yet, or has made
+// up in large numbers, would fill the manager's memory.
+func (g *gathering) add(answer answeredCourse, arrived time.Time) error {
+	running, elapsed := time.Duration(answer.RunningNanoseconds), arrived.Sub(g.signalled)
+	if running < 0 || running > elapsed+maxClockError {
+		return violation("it says that task %s has been running for %v, and it was started %v ago", g.id, running, elapsed.Round(time.Millisecond))
+	}
+	if n := g.from + len(g.course.Rows) + len(answer.Rows); len(answer.Rows) > maxSecondsAnswer || n > maxRows(elapsed) {
+		return violation("it has %d rows of task %s after %v, %d of them in one answer", n, g.id, elapsed.Round(time.Second), len(answer.Rows))
+	}
+	for i := range answer.Rows {
+		row := &answer.Rows[i]
+		if err := row.Validate(); err != nil {
+			return violation("task %s: %v", g.id, err)
+		}
+		if row.FromNanoseconds < g.ended || row.ToNanoseconds > int64(running+maxClockError) {
+			return violation("task %s has a row from %v to %v, before its previous row, or in the future", g.id, time.Duration(row.FromNanoseconds), time.Duration(row.ToNanoseconds))
+		}
+		g.ended, g.bins = row.ToNanoseconds, g.bins+binsOf(row)
+	}
+	if g.bins > maxBins {
+		return violation("it has %d bins of task %s that were not confirmed, more than %d", g.bins, g.id, maxBins)
+	}
+	g.course.Rows = append(g.course.Rows, answer.Rows...)
+	return nil
 }

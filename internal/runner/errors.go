@@ -59,6 +59,19 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// ViolationError says that the answer of a runner contradicts what the manager knows. The runner of this version does
+// not answer like that.
+type ViolationError struct{ Problem string }
+
+// Error implements error.
+func (e *ViolationError) Error() string {
+	return "the client is not to be believed: " + e.Problem + "; find out who can create pods in its namespace"
+}
+
+func violation(format string, args ...any) error {
+	return &ViolationError{Problem: fmt.Sprintf(format, args...)}
+}
+
 // status returns the HTTP status for a code.
 func (c Code) status() int {
 	switch c {

@@ -128,9 +128,11 @@ const (
 // ReadFrames returns the reports in a log, in the log's order. It skips reports that are damaged, truncated,
 // omitted or invalid, or exceed the limits. The error contains one [*FrameError] for each of the first
 // maxFrameErrors of these reports, but none for a report if the log has lost both the first and the last line
-// of its frame. If reading fails, ReadFrames returns the reports before the failure, and the error.
-func ReadFrames(r io.Reader) ([]task.Report, error) {
-	reader := &frameReader{}
+// of its frame. If reading fails, ReadFrames returns the reports before the failure, and the error. The reports are
+// charged to the parameter account, which may be nil, until ReadFrames returns.
+func ReadFrames(r io.Reader, account *limits.Account) ([]task.Report, error) {
+	reader := &frameReader{account: account, held: account.Hold()}
+	defer reader.held.Release()
 	in := bufio.NewReaderSize(r, maxLogLineBytes)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -163,8 +165,10 @@ func frameText(line []byte) (string, bool) {
 // frameReader reads frames line by line, one frame after another.
 type frameReader struct {
 	number  int
+	account *limits.Account
 	reports []task.Report
-	memory  int64 // of reports
+	memory  int64           // of reports
+	held    *limits.Holding // of that memory
 	errs    []error
 
 	open   bool
@@ -258,7 +262,10 @@ func (f *frameReader) finish() {
 		f.fail(fmt.Sprintf("is one more than the %d that a log can have", maxFrames))
 		return
 	}
-	report, err := readReport(bytes.NewReader(f.data), min(maxReportMemory, maxFramesMemory-f.memory))
+	report, err := readReport(bytes.NewReader(f.data), min(maxReportMemory, maxFramesMemory-f.memory), f.account)
+	if err == nil {
+		err = f.held.Resize(f.memory + limits.Size(report))
+	}
 	if err != nil {
 		f.fail("cannot be read: " + err.Error())
 		return

@@ -47,7 +47,7 @@ func TestAFrameOfATest(t *testing.T) {
 	if err := WriteFrame(&log, &want); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadFrames(&log); err != nil || len(got) != 1 || got[0].Output != want.Output {
+	if got, err := ReadFrames(&log, nil); err != nil || len(got) != 1 || got[0].Output != want.Output {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestFramesComeBack(t *testing.T) {
 		"after a long line": strings.Repeat("x", 100_000) + "\n" + log,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ReadFrames(strings.NewReader(log))
+			got, err := ReadFrames(strings.NewReader(log), nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -112,7 +112,7 @@ func TestDamagedFramesAreReported(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := ReadFrames(strings.NewReader(tc.log))
+			got, err := ReadFrames(strings.NewReader(tc.log), nil)
 			frame, ok := errors.AsType[*FrameError](err)
 			if ids(got) != tc.want || !ok || frame.ID != "a" || !strings.Contains(frame.Problem, tc.wantProblem) {
 				t.Errorf("got %q, %v, want %q and an error about a with %q", ids(got), err, tc.want, tc.wantProblem)
@@ -133,7 +133,7 @@ func TestTheLogHasRoomForAWhile(t *testing.T) {
 	if len(log) > task.MaxReportBytes+100*100 {
 		t.Errorf("the log has %d bytes", len(log))
 	}
-	got, err := ReadFrames(strings.NewReader(log))
+	got, err := ReadFrames(strings.NewReader(log), nil)
 	frame, ok := errors.AsType[*FrameError](err)
 	if n := len(got); n < 50 || n > 90 || !ok || frame.ID != fmt.Sprint("t", n) || !strings.Contains(err.Error(), "left out") {
 		t.Errorf("got %d reports, and %v", n, err)
@@ -142,7 +142,7 @@ func TestTheLogHasRoomForAWhile(t *testing.T) {
 
 func TestALogThatCannotBeReadKeepsWhatWasRead(t *testing.T) {
 	broken := errors.New("broken")
-	got, err := ReadFrames(&brokenReader{text: framed(t, report("a", 10), report("b", 10)), err: broken})
+	got, err := ReadFrames(&brokenReader{text: framed(t, report("a", 10), report("b", 10)), err: broken}, nil)
 	if ids(got) != "a b" || !errors.Is(err, broken) {
 		t.Errorf("got %q, %v", ids(got), err)
 	}
@@ -170,7 +170,7 @@ func FuzzReadFrames(f *testing.F) {
 	f.Add(frameMagic + "begin id=a bytes=1 sha256=x lines=1\n" + frameMagic + "data !\n" + frameMagic + "end id=b\n")
 	f.Add(frameMagic + "omitted id=a bytes=9\n")
 	f.Fuzz(func(t *testing.T, log string) {
-		reports, err := ReadFrames(strings.NewReader(log))
+		reports, err := ReadFrames(strings.NewReader(log), nil)
 		for _, r := range reports {
 			if !isID(r.ID) || !r.State.Ended() {
 				t.Errorf("got %+v", r)
@@ -180,7 +180,7 @@ func FuzzReadFrames(f *testing.F) {
 			t.Errorf("%d reports of nowhere", len(reports))
 		}
 		// A complete frame must be found after any other text.
-		behind, _ := ReadFrames(strings.NewReader(log + "\n" + framed(t, report("z", 10))))
+		behind, _ := ReadFrames(strings.NewReader(log+"\n"+framed(t, report("z", 10))), nil)
 		if n := len(behind); n != len(reports)+1 || behind[n-1].ID != "z" {
 			t.Errorf("got %q, then %q", ids(reports), ids(behind))
 		}

@@ -54,7 +54,7 @@ func TestHostileAnswersCostLittle(t *testing.T) {
 		"a tail":   func(w io.Writer) { repeat(w, `{"tasks":[{"failure":{"tail":"`, `x`, `"}}]}`, many) },
 		"spaces":   func(w io.Writer) { repeat(w, `{`, ` `, `}`, 10*many) },
 		"within bounds": func(w io.Writer) {
-			repeat(w, `{"tasks":[{"failure":{"command":[""`, `,"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"`, `]}}]}`, 9_000)
+			repeat(w, `{"tasks":[{"id":"a","failure":{"command":[""`, `,"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"`, `]}}]}`, 9_000)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestHostileLogsCostLittle(t *testing.T) {
 			}
 			log.Write(encodeFrame(id, encoded))
 		}
-		reports, err := ReadFrames(strings.NewReader(log.String()))
+		reports, err := ReadFrames(strings.NewReader(log.String()), nil)
 		if len(reports) == 0 || len(reports) > 20 || err == nil || !strings.Contains(err.Error(), "bytes of values") {
 			t.Errorf("%d reports, %.200v", len(reports), err)
 		}

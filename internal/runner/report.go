@@ -86,19 +86,25 @@ func compress(data []byte) ([]byte, error) {
 }
 
 // maxReportMemory is the maximum memory of a report, in bytes. A time series within [task.MaxReportBytes]
-// needs at most 9 MiB.
-const maxReportMemory = 12 << 20
+// needs at most 9 MiB. A report on a task of a few seconds may have less: reportBytes, and reportBytesEachSecond for
+// each second since the start signal, which is enough for histograms of latencies in each second.
+const (
+	maxReportMemory       = 12 << 20
+	reportBytes           = 2 << 20
+	reportBytesEachSecond = 64 << 10
+)
 
-// readReport reads a compressed report within a memory limit, as [limits.Decode] counts memory. It validates
-// the report, because pods are not trusted.
-func readReport(r io.Reader, memory int64) (*task.Report, error) {
+// readReport reads a compressed report within a memory limit, as [limits.Decode] counts memory, and charges the
+// account meanwhile. It validates the report, because pods are not trusted.
+func readReport(r io.Reader, memory int64, account *limits.Account) (*task.Report, error) {
 	text, err := gzip.NewReader(io.LimitReader(r, task.MaxReportBytes))
 	if err != nil {
 		return nil, fmt.Errorf("decompress the report: %w", err)
 	}
 	report := &task.Report{}
 	err = limits.Decode(text, report, limits.Limits{
-		TextBytes: task.MaxReportBytes, StringBytes: 8 * task.MaxOutputBytes, MemoryBytes: memory, Depth: 16,
+		TextBytes: task.MaxReportBytes, ValueBytes: maxStatusBytes, StringBytes: 8 * task.MaxOutputBytes, MemoryBytes: memory, Depth: 16,
+		Account: account,
 	})
 	if err != nil {
 		return nil, err

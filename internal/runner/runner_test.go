@@ -84,7 +84,7 @@ func run(t testing.TB, o Options) *live {
 		for range r.ended {
 		}
 	})
-	if r.Client, err = Dial(r.address, o.Key); err != nil {
+	if r.Client, err = Dial(r.address, o.Key, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -562,7 +562,7 @@ func TestSIGTERMReportsPartialOutput(t *testing.T) {
 	if err := <-r.ended; err == nil || !strings.Contains(err.Error(), ErrTerminated.Error()) {
 		t.Errorf("it ended with %v, want ErrTerminated", err)
 	}
-	reports, err := ReadFrames(strings.NewReader(r.stdout.String()))
+	reports, err := ReadFrames(strings.NewReader(r.stdout.String()), nil)
 	if err != nil || len(reports) != 1 || reports[0].State != task.Cancelled || reports[0].Output != "so far\n" {
 		t.Errorf("the log has %+v, %v", reports, err)
 	}
@@ -613,7 +613,7 @@ func TestTasksWithoutAManager(t *testing.T) {
 			if (err == nil) != (tc.want == nil) || (err != nil && !strings.Contains(err.Error(), tc.want.Error())) {
 				t.Errorf("error is %v, want %v", err, tc.want)
 			}
-			reports, err := ReadFrames(strings.NewReader(fmt.Sprint(o.Stdout)))
+			reports, err := ReadFrames(strings.NewReader(fmt.Sprint(o.Stdout)), nil)
 			var got []string
 			for _, report := range reports {
 				got = append(got, fmt.Sprint(report.ID, " ", report.State))

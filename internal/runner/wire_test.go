@@ -13,12 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
 func TestAnotherKeyIsRefused(t *testing.T) {
 	r := run(t, options(t))
-	stranger, err := Dial(r.address, newKey(t))
+	stranger, err := Dial(r.address, newKey(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +27,11 @@ func TestAnotherKeyIsRefused(t *testing.T) {
 		t.Errorf("error is %v, want one about the key: nothing may be sent", err)
 	}
 	for name, key := range map[string][]byte{"none": nil, "a short one": make([]byte, 16)} {
-		if _, err := Dial(r.address, key); err == nil {
+		if _, err := Dial(r.address, key, nil); err == nil {
 			t.Errorf("key: %s: want an error", name)
 		}
 	}
-	if _, err := Dial("10.0.0.1", newKey(t)); err == nil {
+	if _, err := Dial("10.0.0.1", newKey(t), nil); err == nil {
 		t.Error("an address without a port: want an error")
 	}
 }
@@ -60,8 +61,27 @@ func careless(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// served returns a client of a server with the session's key that answers like this.
+// served returns a client of a server with the session's key that answers like this. An hour ago, the client started
+// task a.
 func served(t *testing.T, answer http.HandlerFunc) Client {
+	t.Helper()
+	c := servedWithin(t, nil, answer)
+	startedAgo(t, c, time.Hour)
+	return c
+}
+
+// startedAgo makes a client believe that it started task a some time ago.
+func startedAgo(t *testing.T, c Client, ago time.Duration) {
+	t.Helper()
+	over, is := c.(*client)
+	if !is {
+		t.Fatalf("the client is a %T", c)
+	}
+	over.noteStart("a", time.Now().Add(-ago))
+}
+
+// servedWithin returns a client, which charges an account, of a server that answers like this.
+func servedWithin(t *testing.T, memory *limits.Account, answer http.HandlerFunc) Client {
 	t.Helper()
 	key := newKey(t)
 	secrets, err := deriveSecrets(key)
@@ -74,7 +94,7 @@ func served(t *testing.T, answer http.HandlerFunc) Client {
 	}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	c, err := Dial(server.Listener.Addr().String(), key)
+	c, err := Dial(server.Listener.Addr().String(), key, memory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +122,7 @@ func TestRunnerMessagesLoseControlCharacters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := readReport(compressed(t, `{"id": "r1-a", "state": "Failed", `+failure+`}`), maxReportMemory)
+	report, err := readReport(compressed(t, `{"id": "r1-a", "state": "Failed", `+failure+`}`), maxReportMemory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +147,7 @@ func TestAStrangerWritesNoFrames(t *testing.T) {
 			t.Fatalf("nothing was repeated:\n%s", r.stderr)
 		}
 	}
-	if reports, err := ReadFrames(strings.NewReader(r.stderr.String())); err != nil || len(reports) > 0 {
+	if reports, err := ReadFrames(strings.NewReader(r.stderr.String()), nil); err != nil || len(reports) > 0 {
 		t.Errorf("%d reports, %v, in\n%s", len(reports), err, r.stderr)
 	}
 }

@@ -1,10 +1,12 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/cephtune/cephtune/internal/limits"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/switchback"
 )
@@ -20,52 +22,99 @@ type Client struct {
 	Error  time.Duration `json:"errorNanoseconds"`
 }
 
-// Collector collects the clients' rows during a session. Each call of Evidence adds up the histograms of
-// seconds to histograms of windows. It then drops the histograms of seconds, which need much more memory than
-// the rest of a row. A Collector is not safe for concurrent use.
+// Collector collects the clients' rows during a session. Fold adds up the histograms of a client's seconds to histograms
+// of windows. It then drops the histograms of seconds, which need much more memory than the rest of a row. A Collector
+// is not safe for concurrent use.
 type Collector struct {
 	plan      Plan
 	clients   []gathered
 	latencies []Latencies
-	fixed     bool // Evidence was called, so the clock offsets are final
+
+	held *limits.Holding
+	size int64 // of all rows and histograms in bytes
 }
 
-// gathered has the rows of one client. A row keeps its histograms until Evidence has added them up.
+// gathered has the rows of one client. A row keeps its histograms until Fold has added them up.
 type gathered struct {
 	seconds   []result.Second // all rows so far
 	plain     int             // number of the oldest rows, whose histograms were dropped
+	folded    int             // number of windows that have the client's histograms
+	fixed     bool            // Fold was called, so the clock offset is final
 	notBefore time.Time       // notBefore and notAfter bound the start of the client's engine
 	notAfter  time.Time
 	lost      error
 }
 
-// NewCollector returns a collector for the given number of clients.
-func NewCollector(p Plan, clients int) *Collector {
-	return &Collector{plan: p, clients: make([]gathered, clients)}
+// ErrUnusable says that a session cannot continue with the rows of its clients.
+var ErrUnusable = errors.New("the figures of a client cannot be used")
+
+// NewCollector returns a collector for the given number of clients. It charges the account memory, which may be nil, for
+// what it keeps.
+func NewCollector(p Plan, clients int, memory *limits.Account) *Collector {
+	return &Collector{plan: p, clients: make([]gathered, clients), held: memory.Hold()}
 }
 
 // Next returns the index of the next row to request from a client.
 func (c *Collector) Next(client int) int { return len(c.clients[client].seconds) }
 
-// Add adds the requested rows of a client. The two times bound the start of the client's engine. All later
-// calls of Evidence fail if a row is unusable, or if the client's clock runs faster or slower than the
-// operator's.
-func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) {
+// Add adds the requested rows of a client. The two times bound the start of the client's engine. If a row is unusable, if
+// the client's clock runs faster or slower than the operator's, or if the rows take too much memory, the error wraps
+// [ErrUnusable]. Add then keeps none of the rows, and fails at each later call, as do Fold and Evidence.
+func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter time.Time) error {
 	g := &c.clients[client]
-	for i := range rows {
-		if err := rows[i].Validate(); err != nil && g.lost == nil {
-			g.lost = fmt.Errorf("client %d: %w", client, err)
-		}
+	if g.lost == nil {
+		g.lost = unusable(client, c.add(g, rows, notBefore, notAfter))
+	}
+	return g.lost
+}
+
+func unusable(client int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: client %d: %w", ErrUnusable, client, err)
+}
+
+func (c *Collector) add(g *gathered, rows []result.Second, notBefore, notAfter time.Time) error {
+	if err := c.validate(g, rows); err != nil {
+		return err
+	}
+	if err := g.bound(notBefore, notAfter, c.plan.Timing.ClockError); err != nil {
+		return err
+	}
+	if err := c.charge(bytesOf(rows)); err != nil {
+		return err
 	}
 	g.seconds = append(g.seconds, rows...)
+	return nil
+}
+
+// validate returns an error for an impossible row, and for a row that does not follow the previous row.
+func (c *Collector) validate(g *gathered, rows []result.Second) error {
+	ended := int64(0)
+	if n := len(g.seconds); n > 0 {
+		ended = g.seconds[n-1].ToNanoseconds
+	}
+	for i := range rows {
+		if err := rows[i].Validate(); err != nil {
+			return err
+		}
+		if rows[i].FromNanoseconds < ended {
+			return fmt.Errorf("row %d begins before the end of the previous row", len(g.seconds)+i)
+		}
+		ended = rows[i].ToNanoseconds
+	}
+	return nil
+}
+
+// bound narrows the time at which the client's engine may have started. After Fold it only checks that time.
+func (g *gathered) bound(notBefore, notAfter time.Time, clockError time.Duration) error {
 	switch {
 	case g.notBefore.IsZero():
 		g.notBefore, g.notAfter = notBefore, notAfter
-	case notAfter.Before(g.notBefore.Add(-c.plan.Timing.ClockError)), notBefore.After(g.notAfter.Add(c.plan.Timing.ClockError)):
-		if g.lost == nil {
-			g.lost = fmt.Errorf("client %d: its clock runs faster or slower than the operator's", client)
-		}
-	case !c.fixed && !notAfter.Before(g.notBefore) && !notBefore.After(g.notAfter):
+	case notAfter.Before(g.notBefore.Add(-clockError)), notBefore.After(g.notAfter.Add(clockError)):
+		return errors.New("its clock runs faster or slower than the operator's")
+	case !g.fixed && !notAfter.Before(g.notBefore) && !notBefore.After(g.notAfter):
 		if notBefore.After(g.notBefore) {
 			g.notBefore = notBefore
 		}
@@ -73,59 +122,105 @@ func (c *Collector) Add(client int, rows []result.Second, notBefore, notAfter ti
 			g.notAfter = notAfter
 		}
 	}
+	return nil
 }
 
-// Evidence returns the data of the session so far. Before each call, add the clients' latest rows. The first
-// call fixes the clock offsets for all later calls.
+// Fold adds the histograms of a client to those of the windows in the record that have none of them yet. Before each
+// call, add all rows that the client has. The first call fixes the offset of the client's clock for all later calls. An
+// error wraps [ErrUnusable].
+func (c *Collector) Fold(client int, so Record) error {
+	g := &c.clients[client]
+	g.fixed = true
+	if g.lost == nil && len(so.Switches) > 0 {
+		g.lost = unusable(client, c.fold(g, so))
+	}
+	return g.lost
+}
+
+func (c *Collector) fold(g *gathered, so Record) error {
+	one := g.client(so)
+	if one.Error > c.plan.Timing.ClockError {
+		return fmt.Errorf("its clock is known within %v, not %v", one.Error, c.plan.Timing.ClockError)
+	}
+	before := bytesOf(g.seconds[g.plain:])
+	switches, timing := c.plan.windows(so.Switches)
+	e := Evidence{Clients: []Client{one}}
+	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)
+	if err != nil {
+		return err
+	}
+	for ; g.folded < len(pieces); g.folded++ {
+		if g.folded == len(c.latencies) {
+			c.latencies = append(c.latencies, Latencies{})
+		}
+		into := &c.latencies[g.folded]
+		before += into.bytes()
+		if err := into.add(e, pieces[g.folded]); err != nil {
+			return fmt.Errorf("window %d: %w", g.folded, err)
+		}
+		before -= into.bytes()
+	}
+	from := g.plain
+	for ; g.plain < len(g.seconds) && one.mayPrecede(g.plain, so); g.plain++ {
+		g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
+	}
+	return c.charge(bytesOf(g.seconds[from:]) - before)
+}
+
+// client returns the rows of a client and the offset of its clock.
+func (g *gathered) client(so Record) Client {
+	between := g.notAfter.Sub(g.notBefore)
+	return Client{Seconds: slices.Clip(g.seconds), Error: between / 2, Offset: so.Began.Sub(g.notBefore.Add(between / 2))}
+}
+
+// mayPrecede reports whether a row may have begun before the end of the latest window in the record. No later window
+// contains such a row.
+func (c Client) mayPrecede(row int, so Record) bool {
+	return time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
+}
+
+// Evidence returns the data of the session so far. Before each call, add the clients' latest rows. It folds the rows of
+// all clients.
 func (c *Collector) Evidence(so Record, disturbed []switchback.Span) (Evidence, error) {
-	c.fixed = true
 	e := Evidence{Plan: c.plan, Record: so, Disturbed: disturbed}
 	for i := range c.clients {
-		g := &c.clients[i]
-		if g.lost != nil {
-			return Evidence{}, g.lost
-		}
-		between := g.notAfter.Sub(g.notBefore)
-		e.Clients = append(e.Clients, Client{
-			Seconds: g.seconds, Error: between / 2, Offset: so.Began.Sub(g.notBefore.Add(between / 2)),
-		})
-	}
-	if len(so.Switches) > 0 {
-		if err := c.fold(e); err != nil {
+		if err := c.Fold(i, so); err != nil {
 			return Evidence{}, err
 		}
-	}
-	for i := range c.clients {
-		g := &c.clients[i]
-		for ; g.plain < len(g.seconds) && e.before(i, g.plain, so); g.plain++ {
-			g.seconds[g.plain] = g.seconds[g.plain].WithoutLatencies()
-		}
-		e.Clients[i].Seconds = slices.Clip(g.seconds)
+		e.Clients = append(e.Clients, c.clients[i].client(so))
 	}
 	e.Latencies = c.latencies
 	return e, nil
 }
 
-// before reports whether a row may have begun before the end of the latest window in the record. No later
-// window contains such a row.
-func (e Evidence) before(client, row int, so Record) bool {
-	c := e.Clients[client]
-	return len(so.Switches) > 0 && time.Duration(c.Seconds[row].FromNanoseconds)-c.Offset-c.Error < so.Switches[len(so.Switches)-1].Ended
-}
-
-// fold adds up the histograms of the windows that earlier calls have not handled.
-func (c *Collector) fold(e Evidence) error {
-	switches, timing := c.plan.windows(e.Record.Switches)
-	pieces, _, err := switchback.Pieces(switches, e.rows(), timing)
-	if err != nil {
+// charge changes the memory that the collector holds.
+func (c *Collector) charge(more int64) error {
+	if err := c.held.Resize(c.size + more); err != nil {
 		return err
 	}
-	for at := len(c.latencies); at < len(pieces); at++ {
-		l, err := e.latencies(pieces[at])
-		if err != nil {
-			return fmt.Errorf("window %d: %w", at, err)
-		}
-		c.latencies = append(c.latencies, l)
-	}
+	c.size += more
 	return nil
+}
+
+// bytesOf returns the memory of rows in bytes, with the unused capacity of a slice that grows by a quarter.
+func bytesOf(rows []result.Second) (n int64) {
+	const second, done = 64, 32 // The sizes of the types; a test compares them.
+	for i := range rows {
+		n += second * 5 / 4
+		for _, d := range []*result.Done{rows[i].Read, rows[i].Write} {
+			if d != nil {
+				n += done + bytesOfHistogram(d.Latencies)
+			}
+		}
+		n += bytesOfHistogram(rows[i].Latencies)
+	}
+	return n
+}
+
+func bytesOfHistogram(h *result.Histogram) int64 {
+	if h == nil {
+		return 0
+	}
+	const slice, bin = 24, 16
+	return slice + bin*int64(cap(h.Bins))
 }

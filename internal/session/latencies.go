@@ -27,8 +27,8 @@ type Histograms struct {
 
 var errNoHistogram = errors.New("a client gave no histogram of latencies")
 
-// latencies adds up the histograms of a window's rows. The parameter pieces has the whole window and its halves.
-func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error) {
+// add adds the histograms of a window's rows. The parameter pieces has the whole window and its halves.
+func (l *Latencies) add(e Evidence, pieces [3]switchback.Piece) error {
 	for client, c := range e.Clients {
 		whole, early, late := pieces[switchback.Whole].Parts[client], pieces[switchback.Early].Parts[client], pieces[switchback.Late].Parts[client]
 		for i := whole.First; i < whole.End; i++ {
@@ -40,11 +40,21 @@ func (e Evidence) latencies(pieces [3]switchback.Piece) (l Latencies, err error)
 				into = &l.Late
 			}
 			if err := into.add(&c.Seconds[i]); err != nil {
-				return l, err
+				return err
 			}
 		}
 	}
-	return l, nil
+	return nil
+}
+
+// bytes returns the memory of the histograms in bytes.
+func (l *Latencies) bytes() (n int64) {
+	for _, part := range []*Histograms{&l.Early, &l.Middle, &l.Late} {
+		for _, h := range []*result.Histogram{part.All, part.Read, part.Write} {
+			n += bytesOfHistogram(h)
+		}
+	}
+	return n
 }
 
 func (h *Histograms) add(second *result.Second) error {

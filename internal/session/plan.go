@@ -51,6 +51,10 @@ func groupsOf(pairs, candidates int) int {
 // perSwitch is the planned duration of a switch, which includes reading the settings before the switch.
 const perSwitch = 4 * time.Second
 
+// MaxClientTime is the largest product of the number of clients and the duration of a session. So a manager with the
+// chart's memory limit can keep a row for each client and second.
+const MaxClientTime = 64 * 2 * time.Hour
+
 // Lasts returns the planned maximum duration of a session.
 func (p Plan) Lasts() time.Duration {
 	windows := 0

@@ -85,7 +85,7 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 	}
 	var e Evidence
 	var found Finding
-	gathered := NewCollector(p, 2)
+	gathered := NewCollector(p, 2, nil)
 	e.Record = Run(ctx, p, c, func(_ context.Context, so Record) (bool, error) {
 		began := so.Began.Add(-5 * time.Second) // The load has been running for a while.
 		for client := range 2 {
@@ -94,7 +94,9 @@ func play(ctx context.Context, t *testing.T, c *cluster, q Question, ratio float
 				rows[i].FromNanoseconds += int64(5 * time.Second)
 				rows[i].ToNanoseconds += int64(5 * time.Second)
 			}
-			gathered.Add(client, rows, began.Add(-time.Millisecond), began.Add(time.Millisecond))
+			if err := gathered.Add(client, rows, began.Add(-time.Millisecond), began.Add(time.Millisecond)); err != nil {
+				return false, err
+			}
 		}
 		if e, err = gathered.Evidence(so, nil); err != nil {
 			return false, err
@@ -221,9 +223,11 @@ func dwelt(t *testing.T) (e Evidence) {
 	if err != nil || p.Candidate() != 2 {
 		t.Fatalf("dwells of candidate %d, %v", p.Candidate(), err)
 	}
-	gathered := NewCollector(p, 1)
+	gathered := NewCollector(p, 1, nil)
 	record := Run(t.Context(), p, &cluster{proves: true}, func(_ context.Context, so Record) (bool, error) {
-		gathered.Add(0, takesItsTime(so, gathered.Next(0)), so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond))
+		if err := gathered.Add(0, takesItsTime(so, gathered.Next(0)), so.Began.Add(-time.Millisecond), so.Began.Add(time.Millisecond)); err != nil {
+			return false, err
+		}
 		e, err = gathered.Evidence(so, nil)
 		return false, err
 	})

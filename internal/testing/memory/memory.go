@@ -23,6 +23,8 @@ const (
 	atRest = 64 << 20
 	// Budget is the memory that a manager has for all its work, in bytes.
 	Budget = ManagerLimit - atRest
+	// ForClients is the memory that a manager has for what the clients of all benchmarks report, in bytes.
+	ForClients = ManagerLimit / 2
 	// percent is the percentage of its memory limit that the manager sets as Go's memory limit.
 	percent = 90
 )
