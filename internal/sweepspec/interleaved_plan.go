@@ -206,8 +206,21 @@ func describeSessions(spec *Spec, plan *v1alpha1.SweepPlan, fixed sweep.Settings
 	}
 	plan.SmallestEffect = percentOf(max(ratio-1, 1-ratio))
 	smallest := sweep.Estimate{Runs: int(plan.MinimumRuns), Time: time.Duration(plan.MinimumRuns) * each.Time, Bytes: int64(plan.MinimumRuns) * each.Bytes}
-	plan.Refusals = boundedRefusals(append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, smallest)...))
+	refusals := append(slices.Clip(plan.Refusals), budgetRefusals(fixed.Budget, smallest)...)
+	if !s.isKept(s.window) {
+		refusals = append(refusals, fmt.Sprintf("A session of %d clients would have more figures than the manager keeps: use fewer clients, pairs or configurations, or shorter windows.", spec.Template.Clients.Count))
+	}
+	plan.Refusals = boundedRefusals(refusals)
 	return nil
+}
+
+// isKept reports whether the manager can keep the clients' figures for each second of a session with windows of a
+// length.
+func (s *Sessions) isKept(window time.Duration) bool {
+	longer := *s
+	longer.window, longer.Dwells, longer.Next = window, 0, max(s.Next, 1)
+	order, err := longer.SessionPlan()
+	return err == nil && order.Lasts() <= session.MaxClientTime/time.Duration(max(s.spec.Template.Clients.Count, 1))
 }
 
 // switchTime is the estimated time between two windows.

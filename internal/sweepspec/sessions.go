@@ -227,11 +227,11 @@ func (s *Sessions) add(own []SessionEntry) {
 }
 
 // needsLongerWindows reports whether the sweep continues with windows of twice the length. It does if
-// carry-over prevents a verdict, if not too many sessions are void, and if the budget and the ledger have
-// room.
+// carry-over prevents a verdict, if not too many sessions are void, and if the budget, the ledger and the
+// manager's memory have room.
 func (s *Sessions) needsLongerWindows(fixed sweep.Settings) bool {
 	carriesOver := func(f session.Finding) bool { return f.Remedy == switchback.DoubleWindow }
-	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) &&
+	return s.Void <= fixed.MaxFailedRuns && slices.ContainsFunc(s.Findings, carriesOver) && s.isKept(2*s.window) &&
 		s.exceeds(fixed, windowsCost(s.plan, 2*s.window), s.linesOfSession()) == ""
 }
 

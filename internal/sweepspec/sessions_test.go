@@ -150,6 +150,21 @@ func TestPlanOfAShortBudget(t *testing.T) {
 	}
 }
 
+// The manager could not keep the figures of all clients.
+func TestPlanOfTooManyFigures(t *testing.T) {
+	for clients, fits := range map[int32]bool{1: true, 40: true, 64: false} {
+		spec := &specOf(t, strings.Replace(switchedPatch, "{sessions: 1}", "{sessions: 1, window: 60s}", 1)).Spec
+		spec.Template.Clients.Count = clients
+		plan, err := Draft(spec, Facts{Present: Present{"cap": cephvalue.Of("256")}, MaySwitch: func(v1alpha1.ConfigParameter) bool { return true }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Pairs != 60 || strings.Contains(fmt.Sprint(plan.Refusals), "more figures than the manager keeps") == fits {
+			t.Errorf("%d clients, %d pairs: %q", clients, plan.Pairs, plan.Refusals)
+		}
+	}
+}
+
 // A limit of bytes leaves out the last looks too.
 func TestPlanOfFewBytes(t *testing.T) {
 	_, whole, _ := sessionPlan(t, switchedPatch)
