@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/testing/memory"
 	"github.com/cephtune/cephtune/internal/testing/podsecurity"
 )
@@ -65,6 +66,16 @@ func TestTheManagerKnowsItsMemory(t *testing.T) {
 	}}}
 	if diff := cmp.Diff(want, container.Env); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The sidecar may run all its processes at the same time.
+func TestTheSidecarHasMemoryForItsProcesses(t *testing.T) {
+	const each, itself = 60 << 20, 64 << 20 // bytes of a process of ceph, and of the sidecar with the answers that it reads
+	pod := only[appsv1.Deployment](t, render(t, "default"), "Deployment").Spec.Template.Spec
+	container := pod.Containers[slices.IndexFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == "ceph" })]
+	if limit := container.Resources.Limits.Memory().Value(); ceph.MaxProcesses*each+itself > limit {
+		t.Errorf("%d processes of %d MiB do not fit into %d MiB", ceph.MaxProcesses, each>>20, limit>>20)
 	}
 }
 

@@ -16,6 +16,7 @@ type CLI struct {
 	connections   *connections
 	fences        *fences
 	conversations *conversations
+	processes     *processes
 	// programs is the folder that contains ceph, rbd and rados. Empty means to search PATH.
 	programs string
 	// permit is the function that Ask set. If it is nil, no permission is needed.
@@ -31,7 +32,8 @@ func NewCLI(folder string) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CLI{connections: kept, fences: newFences(), conversations: &conversations{with: map[counterpart]*conversation{}}}, nil
+	all := newProcesses()
+	return &CLI{connections: kept, fences: newFences(), processes: all, conversations: &conversations{processes: all, with: map[counterpart]*conversation{}}}, nil
 }
 
 // Ask makes the CLI call the function permit before it sets or unsets an option of OSDs or of a pool. Before it
@@ -155,7 +157,7 @@ func (c *CLI) GetKey(ctx context.Context, at Connection, key string) (string, bo
 		return "", false, err
 	}
 	// Without "-o -", ceph may print a newline after the value.
-	out, err := c.ceph(ctx, at, getKeyVerb.command, key, "-o", "-")
+	out, err := c.ceph(urgent(ctx), at, getKeyVerb.command, key, "-o", "-")
 	if errors.Is(err, syscall.ENOENT) {
 		return "", false, nil
 	}
@@ -167,7 +169,7 @@ func (c *CLI) SetKey(ctx context.Context, at Connection, key, value string) erro
 	if err := named("a key of the operator", key, keyName); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, at, command{
+	_, err := c.run(urgent(ctx), at, command{
 		program: cephProgram, verb: setKeyVerb.command,
 		args: append(strings.Fields(setKeyVerb.command), key, "-i", "-"), stdin: value,
 	})
@@ -179,7 +181,7 @@ func (c *CLI) RemoveKey(ctx context.Context, at Connection, key string) error {
 	if err := named("a key of the operator", key, keyName); err != nil {
 		return err
 	}
-	_, err := c.ceph(ctx, at, removeKeyVerb.command, key)
+	_, err := c.ceph(urgent(ctx), at, removeKeyVerb.command, key)
 	return err
 }
 

@@ -52,14 +52,19 @@ func (c *CLI) ceph(ctx context.Context, at Connection, verb string, args ...stri
 	return c.run(ctx, at, command{program: cephProgram, verb: verb, args: append(strings.Fields(verb), args...)})
 }
 
-// run executes a command as the user of a connection, and returns its output. It kills the command when the
-// context ends.
+// run executes a command as the user of a connection, and returns its output. It first waits until one more process may
+// run. It kills the command when the context ends.
 func (c *CLI) run(ctx context.Context, at Connection, do command) ([]byte, error) {
 	conf, keyring, release, err := c.connections.use(at)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	end, err := c.processes.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 
 	var stdout, stderr bytes.Buffer
 	if do.stdout == nil {

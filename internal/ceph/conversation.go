@@ -28,6 +28,8 @@ const (
 // document. If a command fails, `ceph` prints an error but no exit status. So the process is killed at the
 // first error, and the caller asks again with a separate process.
 type conversations struct {
+	processes *processes
+
 	mu   sync.Mutex
 	with map[counterpart]*conversation
 }
@@ -46,7 +48,9 @@ type conversation struct {
 	// goroutine may use the other fields.
 	turn    chan struct{}
 	process *interactive
-	idle    *time.Timer
+	// wanted reports whether another process waits until this one ends.
+	wanted func() bool
+	idle   *time.Timer
 }
 
 // interactive is a `ceph` process that was started without a command.
@@ -70,12 +74,15 @@ func (c *CLI) converse(ctx context.Context, at Connection, asked question, args 
 	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx)*2/3)
 	defer cancel()
 	talk := c.conversations.of(counterpart{at, asked.daemon})
+	if isUrgent(ctx) {
+		return nil, false // A change does not wait for other questions, and its process does not stay.
+	}
 	select {
 	case talk.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, false
 	}
-	defer func() { <-talk.turn }()
+	defer func() { <-talk.turn; c.processes.rest(talk) }()
 	answer, err := talk.ask(ctx, strings.Join(append([]string{asked.command}, args...), " "), func() (*interactive, error) { return c.open(ctx, at) })
 	return answer, err == nil
 }
@@ -91,7 +98,7 @@ func (c *conversations) of(key counterpart) *conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.with[key] == nil {
-		c.with[key] = &conversation{turn: make(chan struct{}, 1)}
+		c.with[key] = &conversation{turn: make(chan struct{}, 1), wanted: c.processes.wanted}
 	}
 	return c.with[key]
 }
@@ -105,6 +112,7 @@ func (c *conversations) removeUnused() {
 		case talk.turn <- struct{}{}:
 			if talk.process == nil {
 				delete(c.with, key)
+				c.processes.forget(talk)
 			}
 			<-talk.turn
 		default: // A question is being asked.
@@ -125,7 +133,7 @@ func (c *conversations) endAll() {
 
 // ask asks one question, and starts a process if none runs. If the process gives no valid answer in time,
 // ask ends it, because its later output could be taken for the answer to the next question. ask also ends
-// a process that is older than longestConversation.
+// a process that is older than longestConversation, or that leaves no room for another one.
 func (t *conversation) ask(ctx context.Context, question string, open func() (*interactive, error)) ([]byte, error) {
 	if t.idle != nil {
 		t.idle.Stop()
@@ -138,30 +146,33 @@ func (t *conversation) ask(ctx context.Context, question string, open func() (*i
 		t.process = process
 	}
 	answer, err := t.process.ask(ctx, question)
-	if err != nil || time.Since(t.process.began) > longestConversation {
+	if err != nil || time.Since(t.process.began) > longestConversation || t.wanted() {
 		t.end()
 		return answer, err
 	}
-	t.idle = time.AfterFunc(unusedFor, t.endUnused)
+	t.idle = time.AfterFunc(unusedFor, func() { t.endUnused() })
 	return answer, nil
 }
 
-// endUnused ends the process. It does nothing while another goroutine uses the conversation. If that goroutine
-// asks a question, it then sets a new timer, or ends the process.
-func (t *conversation) endUnused() {
+// endUnused ends the process, and reports whether there was one. It does nothing while another goroutine uses the
+// conversation. If that goroutine asks a question, it then sets a new timer, or ends the process.
+func (t *conversation) endUnused() bool {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
-		t.end()
+		return t.end()
 	default:
+		return false
 	}
 }
 
-func (t *conversation) end() {
-	if t.process != nil {
-		t.process.end()
-		t.process = nil
+func (t *conversation) end() bool {
+	if t.process == nil {
+		return false
 	}
+	t.process.end()
+	t.process = nil
+	return true
 }
 
 // ask asks one question. It kills the process if the context ends before the answer is complete.
@@ -187,10 +198,16 @@ func (p *interactive) ask(ctx context.Context, question string) ([]byte, error) 
 
 // open starts a process for questions. The process is killed at the first error that it prints.
 func (c *CLI) open(ctx context.Context, at Connection) (*interactive, error) {
-	conf, keyring, release, err := c.connections.use(at)
+	conf, keyring, forget, err := c.connections.use(at)
 	if err != nil {
 		return nil, err
 	}
+	leave, err := c.processes.begin(ctx)
+	if err != nil {
+		forget()
+		return nil, err
+	}
+	release := func() { forget(); leave() }
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	cmd := c.process(running, cephProgram, append(patience(ctx, cephProgram), "--conf="+conf, "--id="+at.User, "--keyring="+keyring, "--format=json"))
 	cmd.Stderr = watchful(kill)

@@ -66,7 +66,7 @@ func changing(ctx context.Context, fence Fence) (context.Context, context.Cancel
 	if fence.Until.Before(latest) {
 		latest = fence.Until
 	}
-	return context.WithDeadline(ctx, latest)
+	return context.WithDeadline(urgent(ctx), latest)
 }
 
 // see records the epoch of a fence. It refuses the fence if a higher epoch was recorded.

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxCommands is how many verbs the server carries out at a time; further verbs wait.
-	maxCommands = 8
 	// shutdownTime is how long commands may still run after Serve was asked to stop.
 	shutdownTime = 5 * time.Second
 	// headerTime and idleTime end connections without requests, so that the connections of a dead manager do
@@ -30,12 +28,11 @@ type Handler struct {
 	to    Client
 	log   *slog.Logger
 	verbs map[string]row
-	slots chan struct{}
 }
 
 // NewHandler returns a handler of POST /v1/VERB.
 func NewHandler(to Client, log *slog.Logger) *Handler {
-	return &Handler{to: to, log: log, verbs: verbs(), slots: make(chan struct{}, maxCommands)}
+	return &Handler{to: to, log: log, verbs: verbs()}
 }
 
 // ServeHTTP implements http.Handler. It answers 200 with the result, 422 with the error of Ceph, 504 after
@@ -78,12 +75,6 @@ func (h *Handler) carryOut(ctx context.Context, do row, r request) (any, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", maxCommands, ctx.Err())
-	}
 	return do.carryOut(ctx, h.to, r)
 }
 

@@ -234,37 +234,6 @@ func TestTheDeadlineOfTheContextIsThatOfTheVerb(t *testing.T) {
 	}
 }
 
-func TestEightVerbsAreCarriedOutAtATime(t *testing.T) {
-	const most = 8
-	cluster := &blocking{entered: make(chan struct{}, 2*most), let: make(chan struct{})}
-	client, _ := sidecar(t, cluster)
-	ended := make(chan error, most)
-	for range most {
-		go func() {
-			_, err := client.Status(t.Context(), someone)
-			ended <- err
-		}()
-	}
-	for range most {
-		<-cluster.entered
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	if _, err := client.Status(ctx, someone); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "busy") {
-		t.Errorf("the ninth: %v, want it to wait in vain", err)
-	}
-	close(cluster.let)
-	for range most {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := client.Status(t.Context(), someone); err != nil {
-		t.Errorf("one after them: %v", err)
-	}
-}
-
 func TestRequestsAreReadStrictly(t *testing.T) {
 	connection := `"connection":{"monHost":"a","user":"u","key":"AAAA"}`
 	tests := map[string]struct {

@@ -1,0 +1,121 @@
+package ceph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// MaxProcesses is how many programs of Ceph may run at a time in a sidecar, also those that only wait for questions.
+	// A test compares their memory with the limit of the sidecar's container.
+	MaxProcesses = 7
+	// urgentProcesses is how many of them are only for changes, and for the lock and the journals, without which
+	// nothing can be restored. So a restore does not wait for slow questions.
+	urgentProcesses = 2
+)
+
+// processes limits how many programs of Ceph run at a time. A process that is to begin waits in the order of requests
+// until there is room. Until then, the processes of conversations end as soon as nobody uses them; those that have been
+// idle for the longest time end first.
+type processes struct {
+	all, questions *semaphore.Weighted
+
+	mu      sync.Mutex
+	waiting int
+	idle    []*conversation // the one that was used least recently is first
+}
+
+func newProcesses() *processes {
+	return &processes{all: semaphore.NewWeighted(MaxProcesses), questions: semaphore.NewWeighted(MaxProcesses - urgentProcesses)}
+}
+
+// urgentKey is the key of the mark that urgent adds to a context.
+type urgentKey struct{}
+
+// urgent returns a context whose processes may use the room for urgent ones.
+func urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
+
+func isUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+
+// begin waits until one more process may run. Call the function end when the process has ended.
+func (p *processes) begin(ctx context.Context) (end func(), err error) {
+	rooms := []*semaphore.Weighted{p.questions, p.all}
+	if isUrgent(ctx) {
+		rooms = rooms[1:]
+	}
+	var taken []*semaphore.Weighted
+	end = func() {
+		for _, room := range taken {
+			room.Release(1)
+		}
+	}
+	for _, room := range rooms {
+		if err := p.enter(ctx, room); err != nil {
+			end()
+			return nil, fmt.Errorf("the ceph sidecar was busy with %d other commands: %w", MaxProcesses, err)
+		}
+		taken = append(taken, room)
+	}
+	return end, nil
+}
+
+// enter takes a place in a room. While it waits, it is one of those for which idle processes end.
+func (p *processes) enter(ctx context.Context, room *semaphore.Weighted) error {
+	if room.TryAcquire(1) {
+		return nil
+	}
+	p.want(1)
+	defer p.want(-1)
+	for talk := p.longestIdle(); talk != nil && !talk.endUnused(); talk = p.longestIdle() {
+	}
+	return room.Acquire(ctx, 1)
+}
+
+func (p *processes) want(more int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting += more
+}
+
+// wanted reports whether another process waits for room.
+func (p *processes) wanted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting > 0
+}
+
+// longestIdle removes the conversation that was used least recently from the list of idle ones, and returns it; nil if
+// none is idle.
+func (p *processes) longestIdle() *conversation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
+	talk := p.idle[0]
+	p.idle = slices.Delete(p.idle, 0, 1)
+	return talk
+}
+
+// rest adds a conversation to the idle ones, or ends its process if another process waits for room. Call it when nobody
+// uses the conversation.
+func (p *processes) rest(talk *conversation) {
+	p.mu.Lock()
+	p.idle = append(slices.DeleteFunc(p.idle, func(other *conversation) bool { return other == talk }), talk)
+	wanted := p.waiting > 0
+	p.mu.Unlock()
+	if wanted {
+		talk.endUnused()
+	}
+}
+
+// forget removes a conversation from the idle ones.
+func (p *processes) forget(talk *conversation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = slices.DeleteFunc(p.idle, func(other *conversation) bool { return other == talk })
+}
