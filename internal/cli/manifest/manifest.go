@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/cli/words"
 )
 
@@ -58,12 +58,12 @@ func Only(path string, all []client.Object) (client.Object, error) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%s has more than one CephBenchmark or CephTuningSweep: want one", name(path))
+			return nil, fmt.Errorf("%s has more than one CephBenchmark or CephTuningSweep: want one", wholefile.Name(path))
 		}
 		found = o
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%s has no CephBenchmark and no CephTuningSweep", name(path))
+		return nil, fmt.Errorf("%s has no CephBenchmark and no CephTuningSweep", wholefile.Name(path))
 	}
 	return found, nil
 }
@@ -84,7 +84,7 @@ func ConfigMaps(all []client.Object) []corev1.ConfigMap {
 func All(path string, stdin io.Reader) ([]client.Object, error) { return documents(path, stdin) }
 
 func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptionsMutator) ([]client.Object, error) {
-	text, err := read(path, stdin)
+	text, err := wholefile.Read(path, stdin, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +101,14 @@ func documents(path string, stdin io.Reader, how ...serializer.CodecFactoryOptio
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name(path), err)
+			return nil, fmt.Errorf("%s: %w", wholefile.Name(path), err)
 		}
 		if asJSON, err := yaml.YAMLToJSON(document); err == nil && string(asJSON) == "null" {
 			continue // The document is empty, or has only comments.
 		}
 		objects, err := decode(decoder, document)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s%s", name(path), words.Plain(err.Error()), words.Hint(err.Error()))
+			return nil, fmt.Errorf("%s: %s%s", wholefile.Name(path), words.Plain(err.Error()), words.Hint(err.Error()))
 		}
 		all = append(all, objects...)
 	}
@@ -136,31 +136,4 @@ func decode(decoder runtime.Decoder, document []byte) ([]client.Object, error) {
 	}
 	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return []client.Object{o}, nil
-}
-
-func read(path string, stdin io.Reader) ([]byte, error) {
-	source := stdin
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }() // After reading, a failed close loses no data.
-		source = file
-	}
-	text, err := io.ReadAll(io.LimitReader(source, limit+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", name(path), err)
-	case len(text) > limit:
-		return nil, fmt.Errorf("%s has more than %d MiB", name(path), limit>>20)
-	}
-	return text, nil
-}
-
-func name(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return path
 }
