@@ -24,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/suspend"
 	"github.com/cephtune/cephtune/internal/cli/sweep"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/versions"
 	"github.com/cephtune/cephtune/internal/cli/watch"
 	"github.com/cephtune/cephtune/internal/version"
@@ -32,6 +33,7 @@ import (
 // Run executes a command line and returns the exit code. args[0] is the name under which the
 // program was called.
 func Run(args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = terminal.NewOutput(stdout), terminal.NewOutput(stderr)
 	root := NewRoot(displayName(args[0]))
 	root.SetArgs(argsOf(root, args[1:]))
 	root.SetOut(stdout)
@@ -39,7 +41,9 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	code := exit.Code(err)
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "error: %v\n", err) // A failure to write cannot be reported.
+		// Further lines of an error are indented, so that no text in it looks like another error. A failure to
+		// write cannot be reported.
+		_, _ = fmt.Fprintf(stderr, "error: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
 	if code == exit.Usage {
 		_, _ = fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())

@@ -2,13 +2,13 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // colours is the number of classes c0, c1, … of the style sheet; shapes is the number of marker shapes.
@@ -37,7 +37,7 @@ func (c *canvas) rect(class string, x, y, w, h float64, title string) {
 }
 
 func (c *canvas) text(class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(&c.body, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x), px(y), html.EscapeString(s))
+	fmt.Fprintf(&c.body, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x), px(y), medium.HTML(s))
 }
 
 func (c *canvas) path(class string, points [][2]float64) {
@@ -73,13 +73,13 @@ func titled(title string) string {
 	if title == "" {
 		return ""
 	}
-	return "<title>" + html.EscapeString(title) + "</title>"
+	return "<title>" + medium.HTML(title) + "</title>"
 }
 
 // svg returns the picture, with a name for screen readers.
 func (c *canvas) svg(name string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">`+"\n%s</svg>",
-		px(c.width), px(c.height), html.EscapeString(name), c.body.String())
+		px(c.width), px(c.height), medium.HTML(name), c.body.String())
 }
 
 // scale maps values to pixels.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // Document is a report, independent of its output format.
@@ -98,6 +99,9 @@ func (d *Document) fact(name, text string) {
 		d.Facts = append(d.Facts, Fact{name, text})
 	}
 }
+
+// CSV returns the table of all raw figures, in base units.
+func (d *Document) CSV() ([]byte, error) { return medium.CSV(d.Figures) }
 
 // FileName returns a file name for the report, with the given ending.
 func (d *Document) FileName(ending string) string { return d.Name + "." + ending }

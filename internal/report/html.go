@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 //go:embed page.html.tmpl
@@ -22,6 +24,7 @@ func (d *Document) HTML() ([]byte, error) {
 		return nil, err
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
+		"line": medium.Line, "lines": medium.Lines, // The template escapes their results.
 		"svg": func(p *Plot) template.HTML {
 			return template.HTML(p.SVG) //nolint:gosec // This program draws the SVG; canvas escapes every text in it.
 		},

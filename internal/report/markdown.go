@@ -2,24 +2,26 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
+
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // Markdown returns the report for a pull request or an issue. The text has no plots, and folds long tables.
 func (d *Document) Markdown() []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# %s %s\n\n", d.Kind, Escape(d.Name))
+	add := func(format string, data ...any) { out.WriteString(medium.Format(medium.Markdown, format, data...)) }
+	add("# %s %s\n\n", d.Kind, d.Name)
 	if d.Verdict != "" {
-		fmt.Fprintf(&out, "**%s.** ", d.Verdict)
+		add("**%s.** ", d.Verdict)
 	}
-	fmt.Fprintf(&out, "%s\n", Escape(cmp.Or(d.Sentence, "There is no outcome yet.")))
+	add("%s\n", cmp.Or(d.Sentence, "There is no outcome yet."))
 	for _, w := range d.Warnings {
-		fmt.Fprintf(&out, "\n> %s\n", Escape(w))
+		add("\n> %s\n", w)
 	}
 	out.WriteString("\n")
 	for _, f := range d.Facts {
-		fmt.Fprintf(&out, "- %s: %s\n", f.Name, Escape(f.Text))
+		add("- %s: %s\n", f.Name, f.Text)
 	}
 	for _, s := range d.Sections {
 		var body strings.Builder
@@ -27,7 +29,8 @@ func (d *Document) Markdown() []byte {
 			body.WriteString(p.markdown())
 		}
 		if body.Len() > 0 {
-			fmt.Fprintf(&out, "\n## %s\n%s", s.Title, body.String())
+			add("\n## %s\n", s.Title)
+			out.WriteString(body.String())
 		}
 	}
 	return []byte(out.String())
@@ -38,13 +41,13 @@ func (p Part) markdown() string {
 	case p.Table != nil:
 		table := "\n" + p.Table.Markdown()
 		if p.Table.Folded != "" {
-			return fmt.Sprintf("\n<details><summary>%s</summary>\n%s\n</details>\n", p.Table.Folded, table)
+			return "\n<details><summary>" + medium.HTML(p.Table.Folded) + "</summary>\n" + table + "\n</details>\n"
 		}
 		return table
 	case p.Code != "":
-		return "\n```yaml\n" + strings.TrimRight(p.Code, "\n") + "\n```\n"
+		return "\n" + medium.MarkdownCode("yaml", p.Code)
 	case p.Text != "":
-		return "\n" + Escape(p.Text) + "\n"
+		return "\n" + medium.Markdown(p.Text) + "\n"
 	}
 	return "" // Markdown has no plots.
 }
@@ -54,7 +57,7 @@ func (t *Table) Markdown() string {
 	var out strings.Builder
 	row := func(cells []string) {
 		for _, c := range cells {
-			fmt.Fprintf(&out, "| %s ", Escape(c))
+			out.WriteString("| " + medium.Markdown(c) + " ")
 		}
 		out.WriteString("|\n")
 	}
@@ -64,9 +67,4 @@ func (t *Table) Markdown() string {
 		row(r)
 	}
 	return out.String()
-}
-
-// Escape escapes names and messages, so that Markdown does not interpret them as markup.
-func Escape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`", "\n", " ").Replace(s)
 }

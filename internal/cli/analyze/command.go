@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -240,7 +241,7 @@ func (o *options) draw(s *study, r *report) error {
 	if err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
-	return os.WriteFile(o.plot, figure, 0o644) //nolint:gosec // Other users may read the plot.
+	return os.WriteFile(o.plot, []byte(medium.Lines(string(figure))), 0o644) //nolint:gosec // Other users may read the plot.
 }
 
 func (o *options) write(w io.Writer, r *report, s *study) error {

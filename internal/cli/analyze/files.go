@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
 	"github.com/cephtune/cephtune/internal/engine"
 	"github.com/cephtune/cephtune/internal/result"
 )
+
+// maxFile is the most bytes of a file. A run of an hour with a line for each second has less than 1 MiB, and
+// one of fio with all its histograms some MiB.
+const maxFile = 64 << 20
 
 // fileReader reads the outputs of engines. It leaves out copies of an output within a configuration.
 type fileReader struct {
@@ -61,7 +65,7 @@ func (f *fileReader) configuration(g group) (configuration, error) {
 	seen := map[[sha256.Size]byte]string{}
 	f.places = 0
 	for _, file := range g.files {
-		data, err := os.ReadFile(file)
+		data, err := wholefile.Read(file, nil, maxFile)
 		if err != nil {
 			return c, err
 		}

@@ -1,23 +1,24 @@
 package analyze
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
 )
 
 func writeMarkdown(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "**%s**\n\n", document.Escape(r.question(u)))
+	add := func(format string, data ...any) { out.WriteString(medium.Format(medium.Markdown, format, data...)) }
+	add("**%s**\n\n", r.question(u))
 	out.WriteString((&document.Table{Header: verdictHeader(u), Rows: r.verdictRows(u)}).Markdown())
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(&out, "- **%s**: %s\n", c.Verdict, document.Escape(c.Reason))
+		add("- **%s**: %s\n", c.Verdict, c.Reason)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&out, "- Warning: %s\n", document.Escape(warning))
+		add("- Warning: %s\n", warning)
 	}
 	if r.Source == "files" {
 		out.WriteString("\n<details><summary>Runs</summary>\n\n")

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -114,7 +114,11 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 	if v.Runs != 1 {
 		runs = strconv.Itoa(v.Runs) + " runs"
 	}
-	fmt.Fprintf(&out, "%s: %s of %s, %s\n\n", v.Name, runs, v.Tool, v.Operations)
+	text, start := medium.Line, ""
+	if markdown {
+		text, start = medium.Markdown, "\n" // a paragraph for each warning
+	}
+	out.WriteString(medium.Format(text, "%s: %s of %s, %s\n\n", v.Name, runs, v.Tool, v.Operations))
 	if markdown {
 		out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 	} else {
@@ -124,7 +128,7 @@ func (v *overview) write(w io.Writer, markdown bool) error {
 		out.WriteString("\nWith fewer than 3 runs the noise is unknown: another run may differ by any amount.\n")
 	}
 	for _, warning := range v.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", warning)
+		out.WriteString(start + medium.Format(text, "warning: %s\n", warning))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err

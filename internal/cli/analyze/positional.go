@@ -40,7 +40,16 @@ func (o *options) take(args []string) error {
 		}
 	}
 	o.summarised = len(args) == 1
-	o.exported = o.summarised && len(o.baseline) == 1 && isExport(o.baseline[0])
+	if !o.summarised {
+		return nil
+	}
+	for _, file := range o.baseline {
+		export, err := isExport(file)
+		if err != nil {
+			return err
+		}
+		o.exported = export && len(o.baseline) == 1
+	}
 	return nil
 }
 

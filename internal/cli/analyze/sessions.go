@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
+	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
@@ -64,12 +65,9 @@ const (
 
 // isExport reports whether a file looks like the export of a sweep: its first 64 KiB have YAML of cephtune and
 // name the kind CephTuningSweep.
-func isExport(path string) bool {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false // Reading the file as an output reports the error.
-	}
-	return isObject(data) && bytes.Contains(head(data), []byte("kind: CephTuningSweep"))
+func isExport(path string) (bool, error) {
+	data, err := wholefile.Head(path, headBytes)
+	return isObject(data) && bytes.Contains(data, []byte("kind: CephTuningSweep")), err
 }
 
 // isObject reports whether data begin with objects of cephtune in YAML. No output of an engine does.
@@ -77,7 +75,9 @@ func isObject(data []byte) bool {
 	return bytes.Contains(head(data), []byte("apiVersion:")) && bytes.Contains(head(data), []byte("kind: Ceph"))
 }
 
-func head(data []byte) []byte { return data[:min(len(data), 64<<10)] }
+const headBytes = 64 << 10
+
+func head(data []byte) []byte { return data[:min(len(data), headBytes)] }
 
 // replay judges the sessions of an exported sweep again.
 func (o *options) replay(path string, w io.Writer) error {
@@ -157,20 +157,20 @@ func (r *replayed) write(w io.Writer, form string) error {
 	case "yaml":
 		return writeYAML(w, r)
 	}
-	table, to := terminal.WriteTable, terminal.WriteString
+	table, to, as := terminal.WriteTable, terminal.WriteString, medium.Line
 	if form == "markdown" {
-		to = io.WriteString
+		to, as = io.WriteString, medium.Markdown
 		table = func(out *strings.Builder, header []string, rows [][]string) {
 			out.WriteString((&document.Table{Header: header, Rows: rows}).Markdown())
 		}
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID)
+	out.WriteString(medium.Format(as, "%s, run ID %s: judged again from its stored sessions\n\n", r.Name, r.RunID))
 	table(&out, []string{"SESSION", "CONFIGURATION", "GROUPS", "RATIO", "COUNTS", "EVIDENCE"}, r.sessionRows())
 	out.WriteString("\n")
 	table(&out, []string{"CONFIGURATION", "RATIO", "INTERVAL", "VERDICT"}, r.verdictRows())
 	if r.Summary != "" {
-		out.WriteString("\n" + r.Summary + "\n")
+		out.WriteString(medium.Format(as, "\n%s\n", r.Summary))
 	}
 	_, err := to(w, out.String())
 	return err

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/cli/wholefile"
 )
 
 // table is a CSV file with the line number of each row.
@@ -58,7 +58,7 @@ func studyOfTable(o *options) (*study, error) {
 }
 
 func readTable(file string) (*table, error) {
-	data, err := os.ReadFile(file)
+	data, err := wholefile.Read(file, nil, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (r *report) question(u unit) string {
 
 func writeText(w io.Writer, r *report, u unit) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n\n", r.question(u))
+	terminal.Append(&out, "%s\n\n", r.question(u))
 	if r.Source == "files" {
 		terminal.WriteTable(&out, runHeader(u), r.runRows(u))
 		out.WriteString("\n")
@@ -114,10 +114,10 @@ func writeText(w io.Writer, r *report, u unit) error {
 	terminal.WriteTable(&out, verdictHeader(u), r.verdictRows(u))
 	out.WriteString("\n")
 	for _, c := range r.Candidates {
-		fmt.Fprintf(&out, "%s: %s\n", c.Verdict, c.Reason)
+		terminal.Append(&out, "%s: %s\n", c.Verdict, c.Reason)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&out, "warning: %s\n", warning)
+		terminal.Append(&out, "warning: %s\n", warning)
 	}
 	_, err := terminal.WriteString(w, out.String())
 	return err

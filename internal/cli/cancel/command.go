@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 const longHelp = `End a CephTuningSweep or a CephBenchmark: delete it, and wait until its objects are removed
@@ -149,7 +150,7 @@ func (w *waiting) tell(text string) {
 		return
 	}
 	w.last = text
-	_, w.failed = fmt.Fprintln(w.out, text)
+	_, w.failed = terminal.Printf(w.out, "%s\n", text)
 }
 
 func (w *waiting) look(now client.Object) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/report"
 )
 
@@ -93,28 +94,31 @@ func (c *comparison) rows() (header []string, rows [][]string) {
 
 func (c *comparison) table() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "A: %s\nB: %s\n\n%s\n", c.A, c.B, c.headline())
+	terminal.Append(&out, "A: %s\nB: %s\n\n%s\n", c.A.String(), c.B.String(), c.headline())
 	for _, line := range c.differenceLines() {
-		out.WriteString(line + "\n")
+		terminal.Append(&out, "%s\n", line)
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
 		out.WriteString("\n")
 		terminal.WriteTable(&out, header, rows)
 	}
-	if lines := c.regressionLines(); len(lines) > 0 {
-		out.WriteString("\n" + strings.Join(lines, "\n") + "\n")
-	}
-	if len(c.Notes) > 0 {
-		out.WriteString("\n" + strings.Join(c.Notes, "\n") + "\n")
+	for _, lines := range [][]string{c.regressionLines(), c.Notes} {
+		if len(lines) > 0 {
+			out.WriteString("\n")
+		}
+		for _, line := range lines {
+			terminal.Append(&out, "%s\n", line)
+		}
 	}
 	return out.String()
 }
 
 func (c *comparison) markdown() []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "**%s**\n\n- A: %s\n- B: %s\n", c.headline(), report.Escape(c.A.String()), report.Escape(c.B.String()))
+	add := func(format string, data ...any) { out.WriteString(medium.Format(medium.Markdown, format, data...)) }
+	add("**%s**\n\n- A: %s\n- B: %s\n", c.headline(), c.A.String(), c.B.String())
 	for _, line := range c.differenceLines() {
-		fmt.Fprintf(&out, "- %s\n", report.Escape(line))
+		add("- %s\n", line)
 	}
 	if header, rows := c.rows(); len(rows) > 0 {
 		out.WriteString("\n" + (&report.Table{Header: header, Rows: rows}).Markdown())
@@ -123,10 +127,10 @@ func (c *comparison) markdown() []byte {
 		out.WriteString("\n")
 	}
 	for _, line := range c.regressionLines() {
-		fmt.Fprintf(&out, "- %s\n", report.Escape(line))
+		add("- %s\n", line)
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(&out, "\n%s\n", report.Escape(note))
+		add("\n%s\n", note)
 	}
 	return []byte(out.String())
 }

@@ -216,10 +216,10 @@ func table(findings []Finding) string {
 	}
 	var out strings.Builder
 	for _, f := range findings {
-		fmt.Fprintf(&out, "%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
+		terminal.Append(&out, "%-7s  %-*s  %s\n", f.State, widest, f.About, f.Text)
 		if f.Fix != "" {
 			for line := range strings.Lines(f.Fix) {
-				fmt.Fprintf(&out, "%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
+				terminal.Append(&out, "%-7s  %-*s  → %s\n", "", widest, "", strings.TrimRight(line, "\n"))
 			}
 		}
 	}

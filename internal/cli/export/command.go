@@ -15,6 +15,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/results"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/cli/wholefile"
 )
 
@@ -66,7 +67,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 				return err
 			}
 			if to == "" {
-				_, err = cmd.OutOrStdout().Write(text)
+				_, err = terminal.ForFile(cmd.OutOrStdout()).Write(text)
 				return err
 			}
 			if err := wholefile.Write(to, text); err != nil {

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // Print writes an object as json or yaml, as kubectl does.
@@ -20,5 +22,5 @@ func Print(c client.Client, o runtime.Object, format string, out io.Writer) erro
 		return fmt.Errorf("print: %w", err)
 	}
 	o.GetObjectKind().SetGroupVersionKind(of)
-	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, out)
+	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, terminal.ForFile(out))
 }

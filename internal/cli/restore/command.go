@@ -220,13 +220,13 @@ func (o *options) write(ctx context.Context, c client.Client, found []*tuning.Jo
 		if i > 0 {
 			text.WriteString("\n")
 		}
-		fmt.Fprintf(&text, "%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
+		terminal.Append(&text, "%s %s has changed Ceph cluster %s. Still to be restored:\n\n", nameOf(j), j.Sweep, j.FSID)
 		var rows [][]string
 		for _, e := range j.ToRestore() {
 			rows = append(rows, []string{e.Setting.String(), e.Original.String(), ours(e), byHand(e)})
 		}
 		terminal.WriteTable(&text, []string{"SETTING", "WAS", "MAY BE NOW", "BY HAND"}, rows)
-		fmt.Fprintf(&text, "\n%s\n", operatorAction(ctx, c, j))
+		terminal.Append(&text, "\n%s\n", operatorAction(ctx, c, j))
 	}
 	fmt.Fprintf(&text, "\nTo restore by hand, run the commands from top to bottom in Rook's toolbox: %s\n", byHandPage)
 	_, err := io.WriteString(out, text.String())

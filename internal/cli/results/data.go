@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
 )
@@ -49,7 +49,7 @@ func writeFigures(w io.Writer, f *findings) error {
 			}
 		}
 	}
-	return csv.NewWriter(w).WriteAll(lines)
+	return writeCSV(w, lines)
 }
 
 // writeSeries writes one line for each interval of the time series of a phase. The series of all
@@ -78,7 +78,16 @@ func writeSeries(w io.Writer, f *findings, name v1alpha1.PhaseName) error {
 	case len(lines) == 1:
 		return fmt.Errorf("phase %s has no stored values over time: its engine may report none, and large ones are left out", name)
 	}
-	return csv.NewWriter(w).WriteAll(lines)
+	return writeCSV(w, lines)
+}
+
+func writeCSV(w io.Writer, lines [][]string) error {
+	text, err := medium.CSV(lines)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }
 
 func seriesLines(run *archive.Run, phase archive.Phase) [][]string {

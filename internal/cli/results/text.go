@@ -33,7 +33,10 @@ func writeTable(w io.Writer, f *findings) error {
 		return err
 	}
 	if len(notes) > 0 {
-		out.WriteString("\n" + strings.Join(notes, "\n") + "\n")
+		out.WriteString("\n")
+	}
+	for _, note := range notes {
+		terminal.Append(&out, "%s\n", note)
 	}
 	_, err = terminal.WriteString(w, out.String())
 	return err
@@ -41,7 +44,7 @@ func writeTable(w io.Writer, f *findings) error {
 
 func writeHead(out *strings.Builder, f *findings) {
 	status := f.benchmark.Status
-	fmt.Fprintf(out, "%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
+	terminal.Append(out, "%s/%s, run ID %s", f.benchmark.Namespace, f.benchmark.Name, f.runs[0].RunID)
 	if !f.current {
 		out.WriteString(" (earlier)\n\n")
 		return
@@ -50,11 +53,11 @@ func writeHead(out *strings.Builder, f *findings) {
 		out.WriteString(", not completed")
 	}
 	if status.Verdict != "" {
-		fmt.Fprintf(out, ", %s", status.Verdict)
+		terminal.Append(out, ", %s", status.Verdict)
 	}
 	out.WriteString("\n")
 	if status.Summary != "" {
-		fmt.Fprintf(out, "%s\n", status.Summary)
+		terminal.Append(out, "%s\n", status.Summary)
 	}
 	out.WriteString("\n")
 }

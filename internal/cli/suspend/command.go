@@ -17,6 +17,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/run"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 const suspendHelp = `Suspend a CephTuningSweep or a CephBenchmark.
@@ -188,7 +189,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		ready := state.Ready()
 		seen := state.ObservedGeneration == now.GetGeneration()
 		if seen && ready.Reason == v1alpha1.ReasonSuspended && state.Idle() || state.Ended() {
-			_, failed = fmt.Fprintf(out, "%s\n", cmp.Or(state.Restored().Message, ready.Message))
+			_, failed = terminal.Printf(out, "%s\n", cmp.Or(state.Restored().Message, ready.Message))
 			if failed == nil && state.Ended() && state.Failed() {
 				failed = fmt.Errorf("%s has failed meanwhile: %s", what, ready.Message)
 			}
@@ -196,7 +197,7 @@ func (o *command) await(ctx context.Context, c client.Client, found client.Objec
 		}
 		if text := ready.Reason + ": " + ready.Message; seen && text != last {
 			last = text
-			_, failed = fmt.Fprintln(out, text)
+			_, failed = terminal.Printf(out, "%s\n", text)
 		}
 		return failed != nil
 	})

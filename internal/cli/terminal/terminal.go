@@ -1,14 +1,17 @@
-// Package terminal lays out text for a terminal: tables with aligned columns, and verdicts in color.
+// Package terminal lays out text for a terminal: tables with aligned columns, and verdicts in color. Data
+// in the text cannot control the terminal, only this package does.
 package terminal
 
 import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // These are the escape sequences of ECMA-48 for colors that nearly every terminal supports.
@@ -19,19 +22,65 @@ const (
 	reset  = "\x1b[0m"
 )
 
+// Output is the standard output or standard error of a program. All that is written to it appears as
+// visible text. Each call of Write must get whole characters.
+type Output struct{ raw io.Writer }
+
+// NewOutput returns an Output that writes to w.
+func NewOutput(w io.Writer) *Output { return &Output{w} }
+
+// Write implements io.Writer.
+func (o *Output) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(o.raw, medium.Lines(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Raw returns the writer behind an Output, for escape sequences of this program, and w itself for other
+// writers.
+func Raw(w io.Writer) io.Writer {
+	if o, is := w.(*Output); is {
+		return o.raw
+	}
+	return w
+}
+
+// ForFile returns a writer for text that a program will read, byte for byte. On a terminal, the text still
+// appears as visible text.
+func ForFile(w io.Writer) io.Writer {
+	if isTerminal(Raw(w)) {
+		return w
+	}
+	return Raw(w)
+}
+
+// Printf is like fmt.Fprintf, but writes each argument that is a string or an error on one line.
+func Printf(w io.Writer, format string, args ...any) (int, error) {
+	return io.WriteString(w, medium.Format(medium.Line, format, args...))
+}
+
+// Append is like Printf, but writes into memory, which never fails.
+func Append(out *strings.Builder, format string, args ...any) { _, _ = Printf(out, format, args...) }
+
 // WriteString writes text, with its verdicts and outcomes colored if w is a terminal. The environment
 // variable NO_COLOR turns colors off (https://no-color.org), and so does TERM=dumb. Lay tables out
 // before coloring: a table would count escape sequences, which have no width on a terminal.
 func WriteString(w io.Writer, text string) (int, error) {
-	if isColored(w, os.Getenv) {
+	text = medium.Lines(text)
+	if isColored(Raw(w), os.Getenv) {
 		text = Colored(text)
 	}
-	return io.WriteString(w, text)
+	return io.WriteString(Raw(w), text)
 }
 
 func isColored(w io.Writer, getenv func(string) string) bool {
+	return isTerminal(w) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+}
+
+func isTerminal(w io.Writer) bool {
 	file, isFile := w.(interface{ Fd() uintptr })
-	return isFile && term.IsTerminal(int(file.Fd())) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
 // words matches verdicts, and the outcomes of constraints and expectations except Unknown. At the start of a

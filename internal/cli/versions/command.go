@@ -127,7 +127,7 @@ func (v *versions) table() string {
 	var out strings.Builder
 	terminal.WriteTable(&out, []string{"PART", "VERSION"}, rows)
 	for _, gap := range v.Unknown {
-		out.WriteString(gap + "\n")
+		terminal.Append(&out, "%s\n", gap)
 	}
 	return out.String()
 }

@@ -3,7 +3,6 @@ package watch
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // writeBenchmark writes the outcome of a benchmark: its headline, the reason if it is stalled, and, if
@@ -20,11 +20,11 @@ import (
 func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1alpha1.CephBenchmark) error {
 	text := "\n"
 	if b.Status.Headline != "" {
-		text += b.Status.Headline + "\n"
+		text += medium.Line(b.Status.Headline) + "\n"
 	}
 	kept := slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" })
 	if stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
-		text += fmt.Sprintf("%s: %s\n", stalled.Reason, stalled.Message)
+		text += medium.Format(medium.Line, "%s: %s\n", stalled.Reason, stalled.Message)
 	}
 	if _, err := terminal.WriteString(w, text); err != nil || !kept {
 		return err
@@ -32,7 +32,7 @@ func writeBenchmark(ctx context.Context, from client.Reader, w io.Writer, b *v1a
 	var details bytes.Buffer
 	if err := results.Write(ctx, from, client.ObjectKeyFromObject(b), &details); err != nil {
 		// Status has the outcome, even if the user may not read the details.
-		_, err = fmt.Fprintf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
+		_, err = terminal.Printf(w, "%s\nIts details cannot be shown: %v\n", b.Status.Summary, err)
 		return err
 	}
 	_, err := terminal.WriteString(w, details.String())

@@ -18,6 +18,7 @@ import (
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/live"
 	cli "github.com/cephtune/cephtune/internal/cli/object"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
 )
 
 // verdictsPage says what the words of a verdict mean.
@@ -171,7 +172,7 @@ func (o *options) run(parent context.Context, c client.WithWatch, namespace stri
 	quiet := shown.follow(ctx, c, with.logs)
 	object, err := f.follow(ctx, func(v view) (bool, error) {
 		if v.asks && o.quiet {
-			if _, err := fmt.Fprintln(errOut, v.message); err != nil {
+			if _, err := terminal.Printf(errOut, "%s\n", v.message); err != nil {
 				return false, err
 			}
 		}

@@ -12,9 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
-// output is the destination of the lines.
+// output is the destination of the lines. Its writer passes on escape sequences, so each line must be one
+// of medium.Line.
 type output struct {
 	w io.Writer
 	// width returns how many characters fit on a line; 0 if lines cannot be redrawn, as in a file.
@@ -22,6 +25,7 @@ type output struct {
 }
 
 func newOutput(w io.Writer) output {
+	w = terminal.Raw(w)
 	file, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
 		return output{w: w, width: func() int { return 0 }}
@@ -105,7 +109,7 @@ func (s *screen) showSpeed(of live.Subject, f live.Figure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	width := s.to.width()
-	switch text := f.String(); {
+	switch text := medium.Line(f.String()); {
 	case of != s.last.clients:
 	case f.Unknown != "":
 		s.explain(text, width)

@@ -46,25 +46,25 @@ func WritePlan(o client.Object, w io.Writer) error {
 	}
 	var out strings.Builder
 	writePlan(&out, s)
-	_, err := io.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
+	_, err := terminal.WriteString(w, strings.TrimPrefix(out.String(), "\n"))
 	return err
 }
 
 func writeSweepHead(out *strings.Builder, s *v1alpha1.CephTuningSweep, ledger []sweepspec.Entry) {
 	status := s.Status
-	fmt.Fprintf(out, "\n%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
+	terminal.Append(out, "\n%s/%s, run ID %s", s.Namespace, s.Name, s.Spec.RunID)
 	if status.Verdict != "" && !isTrue(s, v1alpha1.ConditionStalled) {
-		fmt.Fprintf(out, ", %s", status.Verdict)
+		terminal.Append(out, ", %s", status.Verdict)
 	}
 	if status.StartTime != nil && status.CompletionTime != nil {
-		fmt.Fprintf(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
+		terminal.Append(out, ", after %v", status.CompletionTime.Sub(status.StartTime.Time).Round(time.Second))
 	}
 	out.WriteString(prefixed(", ", report.Census(ledger)) + "\n")
 	if stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); stalled != nil {
-		fmt.Fprintf(out, "%s: %s\n", stalled.Reason, stalled.Message)
+		terminal.Append(out, "%s: %s\n", stalled.Reason, stalled.Message)
 	}
 	if status.Summary != "" {
-		fmt.Fprintf(out, "%s\n", status.Summary)
+		terminal.Append(out, "%s\n", status.Summary)
 	}
 }
 
@@ -111,7 +111,7 @@ func writePlan(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	out.WriteString("\n")
 	terminal.WriteTable(out, []string{"THE PLAN", ""}, rows)
 	for _, refusal := range plan.Refusals {
-		fmt.Fprintf(out, "Refused: %s\n", refusal)
+		terminal.Append(out, "Refused: %s\n", refusal)
 	}
 	writeNotes(out, s)
 }
@@ -189,7 +189,7 @@ func writeSessions(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 	out.WriteString("\n")
 	terminal.WriteTable(out, header, rows)
 	if claim := report.ClaimOf(s.Status.Claim); claim != "" {
-		fmt.Fprintf(out, "The verdict holds for %s.\n", claim)
+		terminal.Append(out, "The verdict holds for %s.\n", claim)
 	}
 }
 
@@ -197,7 +197,7 @@ func writeNoise(out *strings.Builder, n *v1alpha1.Noise) {
 	if n == nil {
 		return
 	}
-	fmt.Fprintf(out, "\nRuns of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed\n"+
+	terminal.Append(out, "\nRuns of the same configuration in a block have a coefficient of variation of %s (noise floor). The baseline changed\n"+
 		"by %s from the first block to the last (drift). The smallest improvement that this sweep could prove, four times\n"+
 		"out of five, is %s.\n", n.Floor, n.Drift, n.SmallestEffect)
 }
@@ -215,7 +215,7 @@ func writeConstraints(out *strings.Builder, s *v1alpha1.CephTuningSweep) {
 		}
 		rows[i] = []string{report.FigureName(r.MetricReference), limit, report.Interval(r.Low, r.High, unit), string(r.Outcome)}
 	}
-	fmt.Fprintf(out, "\nConstraints, for %s:\n", s.Status.Best)
+	terminal.Append(out, "\nConstraints, for %s:\n", s.Status.Best)
 	terminal.WriteTable(out, []string{"FIGURE", "LIMIT", "INTERVAL", "OUTCOME"}, rows)
 }
 
@@ -227,18 +227,18 @@ func writeRestored(out *strings.Builder, conditions []metav1.Condition) {
 		out.WriteString("\nNo setting of the Ceph cluster was changed.\n")
 		return
 	}
-	fmt.Fprintf(out, "\n%s: %s\n", restored.Reason, restored.Message)
+	terminal.Append(out, "\n%s: %s\n", restored.Reason, restored.Message)
 }
 
 func writePatches(out *strings.Builder, patches []v1alpha1.WinnerPatch) {
 	for _, p := range patches {
 		if p.Name == "" {
-			fmt.Fprintf(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
+			terminal.Append(out, "\nThe winner, for Git: merge this into the %s, in namespace %s, of the pool that serves such a load.\n\n", p.Kind, p.Namespace)
 		} else {
-			fmt.Fprintf(out, "\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
+			terminal.Append(out, "\nThe winner, for Git: merge this into %s %s/%s.\n\n", p.Kind, p.Namespace, p.Name)
 		}
 		for line := range strings.Lines(p.Merge) {
-			out.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+			terminal.Append(out, "    %s\n", strings.TrimRight(line, "\n"))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/live"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // ending says how an object has ended.
@@ -55,7 +56,7 @@ func (v view) detail() string {
 	return strings.Join(words(v.step, more), ". ")
 }
 
-// line returns the view as one line.
+// line returns the view as one line, which cannot control a terminal.
 func (v view) line(now time.Time) string {
 	phase := v.phase
 	if phase == "" {
@@ -66,12 +67,12 @@ func (v view) line(now time.Time) string {
 		prefixed("best so far ", onlyIf(v.end == endNone, v.best)),
 		prefixed("until about ", v.until(now)), onlyIf(v.end == endNone, v.detail()),
 	)
-	return strings.TrimRight(strings.Join(parts, "  "), " ")
+	return strings.TrimRight(medium.Line(strings.Join(parts, "  ")), " ")
 }
 
-// liveLine returns a line with the clients' rate.
+// liveLine returns a line with the clients' rate, which cannot control a terminal.
 func (v view) liveLine(now time.Time) string {
-	return strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  ")
+	return medium.Line(strings.Join(words(now.Format(time.TimeOnly), fmt.Sprintf("%-15s", v.phase), v.progress, v.live), "  "))
 }
 
 // until returns the expected end of the object: the time of day, with the date unless it ends today. It
