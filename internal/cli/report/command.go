@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +34,8 @@ restored, and the object to repeat it.
 
 html is one self-contained file with plots, to mail, keep or print. markdown is for a pull
 request, without plots. csv has the raw figures, one line for each figure of each run, and for a
-benchmark also of all runs together.
+benchmark also of all runs together. Without -o, the name after --to chooses the format: .html,
+.md or .csv.
 
 With -f it reads a file instead of the cluster: an export, or the output of
 "kubectl get -o yaml".
@@ -71,6 +75,9 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 			if err := o.check(args); err != nil {
 				return err
 			}
+			if err := o.choose(cmd.Flags().Changed("output")); err != nil {
+				return err
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			text, err := o.make(ctx, connect, args, cmd.InOrStdin())
@@ -83,7 +90,7 @@ func newCommand(program string, connect object.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.file, "filename", "f", "", "file to read, instead of the cluster; - is standard input")
-	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output")
+	flags.StringVar(&o.to, "to", "", "file to write, instead of standard output; its ending chooses the format")
 	kube.AddOutput(cmd, &o.output, outputs()...)
 	return cmd
 }
@@ -99,6 +106,24 @@ func (o *options) check(args []string) error {
 	}
 	_, _, err := object.Parse(args)
 	return err
+}
+
+// choose sets the format to that of the name after --to, unless -o names one. It refuses two formats.
+func (o *options) choose(named bool) error {
+	ending := strings.ToLower(filepath.Ext(o.to))
+	if ending == "" {
+		return nil
+	}
+	format, known := map[string]string{".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".csv": "csv"}[ending]
+	switch {
+	case !named && !known:
+		return exit.UsageErrorf("--to %s: no format has the ending %s: end the name with .html, .md or .csv, or name the format with -o", o.to, ending)
+	case !named:
+		o.output = format
+	case known && format != o.output, slices.Contains([]string{".json", ".yaml", ".yml", ".pdf"}, ending):
+		return exit.UsageErrorf("--to %s and -o %s are two formats: remove -o, or change the ending %s", o.to, o.output, ending)
+	}
+	return nil
 }
 
 // make makes the report in memory, because an incomplete file would look like a complete one.
