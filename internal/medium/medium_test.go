@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/testing/judge"
 )
@@ -43,6 +45,14 @@ func FuzzTerminal(f *testing.F) {
 		}
 		if strings.ContainsAny(line, "\n\t") || medium.Line(line) != line || medium.Lines(lines) != lines {
 			t.Errorf("%q, %q", line, lines)
+		}
+		asYAML, err := medium.YAML(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read string
+		if err := yaml.Unmarshal(asYAML, &read); err != nil || utf8.ValidString(data) && read != data {
+			t.Errorf("in YAML, %q became %q: %v", data, read, err)
 		}
 		document, err := json.Marshal(data)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/medium"
@@ -173,7 +172,7 @@ func manifest(kind string, o metav1.ObjectMeta, spec any) (string, error) {
 		Namespace string            `json:"namespace,omitempty"`
 		Labels    map[string]string `json:"labels,omitempty"`
 	}
-	out, err := yaml.Marshal(struct {
+	out, err := medium.YAML(struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Metadata   meta   `json:"metadata"`

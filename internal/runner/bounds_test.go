@@ -63,7 +63,7 @@ func TestLastLines(t *testing.T) {
 }
 
 func TestTextIsClean(t *testing.T) {
-	if got, want := clean([]byte("a\x00b\x1b[1m\tc\rd\xffé\n")), "ab[1m\tc d é\n"; got != want {
+	if got, want := clean([]byte("a\x00b\u202e\u200b\x1b[1m\tc\rd\xffé\n")), "ab[1m\tc d é\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -94,7 +94,8 @@ func (s *streams) lastLines(limit int) string {
 	return strings.Trim(what+"\n"+why, "\n")
 }
 
-// clean converts bytes to valid UTF-8 without control characters, except newlines and tabs. Invalid bytes,
+// clean converts bytes to valid UTF-8 of visible characters, newlines and tabs. It leaves out control
+// characters, and those without width or that change the direction of writing. Invalid bytes,
 // carriage returns and the replacement character U+FFFD become spaces. If invalid bytes became U+FFFD, which
 // has three bytes, the text could exceed its limit.
 func clean(b []byte) string {
@@ -104,7 +105,7 @@ func clean(b []byte) string {
 			return r
 		case r == unicode.ReplacementChar, r == '\r':
 			return ' '
-		case unicode.IsControl(r):
+		case !unicode.IsGraphic(r):
 			return -1
 		}
 		return r

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"sigs.k8s.io/yaml"
 
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -187,7 +187,7 @@ func finite(x float64) *float64 {
 
 // writeYAML writes YAML with the fields of the JSON form.
 func writeYAML(w io.Writer, r any) error {
-	text, err := yaml.Marshal(r)
+	text, err := medium.YAML(r)
 	if err != nil {
 		return err
 	}

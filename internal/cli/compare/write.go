@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/cephtune/cephtune/internal/cli/terminal"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/medium"
@@ -23,7 +21,7 @@ func (c *comparison) write(out io.Writer, format string) error {
 		text, err = json.MarshalIndent(c, "", "  ")
 		text = append(text, '\n')
 	case "yaml":
-		text, err = yaml.Marshal(c)
+		text, err = medium.YAML(c)
 	case "markdown":
 		text = c.markdown()
 	case "html":

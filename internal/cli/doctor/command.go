@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 )
 
 // timeout bounds all requests together; --request-timeout bounds each request.
@@ -196,7 +196,7 @@ func write(out io.Writer, findings []Finding, format string) error {
 		text, err = json.MarshalIndent(findings, "", "  ")
 		text = append(text, '\n')
 	case "yaml":
-		text, err = yaml.Marshal(findings)
+		text, err = medium.YAML(findings)
 	default:
 		_, err = terminal.WriteString(out, table(findings))
 		return err

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/cli/run"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -56,7 +56,7 @@ func ofBenchmark(ctx context.Context, c client.Client, benchmark *v1alpha1.CephB
 		text, err = json.MarshalIndent(plan, "", "  ")
 		text = append(text, '\n')
 	case "yaml":
-		text, err = yaml.Marshal(plan)
+		text, err = medium.YAML(plan)
 	default:
 		text = []byte(plan.table())
 	}

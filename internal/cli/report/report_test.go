@@ -103,6 +103,35 @@ func TestToAFile(t *testing.T) {
 	}
 }
 
+func TestTheEndingChoosesTheFormat(t *testing.T) {
+	c := clitest.Holding(t, sweep(t))
+	for line, want := range map[string]string{
+		"--to a.html":             "<!DOCTYPE html>",
+		"--to a.md":               "# CephTuningSweep",
+		"--to a.MD -o markdown":   "# CephTuningSweep",
+		"--to a.csv":              "run,block,",
+		"--to a":                  "<!DOCTYPE html>",
+		"--to a.txt -o csv":       "run,block,",
+		"--to a.txt":              "no format has the ending .txt",
+		"--to a.md -o html":       "are two formats: remove -o",
+		"--to a.json -o markdown": "are two formats: remove -o",
+		"--to a.pdf":              "no format has the ending .pdf",
+	} {
+		t.Chdir(t.TempDir())
+		got := clitest.Execute(t, newCommand("kubectl cephtune", clitest.Connecting(c)), "mclock-profile "+line, "")
+		text, err := os.ReadFile(strings.Fields(line)[1])
+		if got.Err != nil {
+			text = []byte(got.Err.Error())
+			if got.Code() != 2 || err == nil {
+				t.Errorf("%s: exit code %d, written: %v", line, got.Code(), err == nil)
+			}
+		}
+		if !strings.HasPrefix(string(text), want) && (got.Err == nil || !strings.Contains(string(text), want)) {
+			t.Errorf("%s: got %.100q, want %q", line, text, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	damaged := sweep(t)
 	damaged.Status.Runs[0] = "nothing"

@@ -7,10 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/cephtune/cephtune/internal/ceph"
 	"github.com/cephtune/cephtune/internal/cephvalue"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/tuning"
 )
 
@@ -98,7 +97,7 @@ func writeData(out io.Writer, found []*tuning.Journal, format string) error {
 		all = append(all, open)
 	}
 	if format == "yaml" {
-		text, err := yaml.Marshal(all)
+		text, err := medium.YAML(all)
 		if err != nil {
 			return err
 		}

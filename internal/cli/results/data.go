@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/figure"
@@ -25,7 +23,7 @@ func writeJSON(w io.Writer, f *findings) error {
 }
 
 func writeYAML(w io.Writer, f *findings) error {
-	text, err := yaml.Marshal(f.runs)
+	text, err := medium.YAML(f.runs)
 	if err != nil {
 		return err
 	}

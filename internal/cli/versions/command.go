@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/internal/cli/doctor"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/version"
 )
 
@@ -99,7 +99,7 @@ func (v *versions) write(out io.Writer, form string) error {
 		text, err = json.MarshalIndent(v, "", "  ")
 		text = append(text, '\n')
 	case "yaml":
-		text, err = yaml.Marshal(v)
+		text, err = medium.YAML(v)
 	default:
 		text = []byte(v.table())
 	}

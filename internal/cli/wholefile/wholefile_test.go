@@ -10,6 +10,50 @@ import (
 	"testing"
 )
 
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("abc"), 0o600))
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("there are no devices")
+	}
+	for path, c := range map[string]struct {
+		limit int64
+		want  string // the text, or a part of the error
+	}{
+		filepath.Join(dir, "file"):                  {3, "abc"},
+		dir + "/../" + filepath.Base(dir) + "/file": {2, "has more than 0 MiB"},
+		"-":                          {1 << 20, "has more than 1 MiB, the most that is read"},
+		dir:                          {9, "is a folder: name a file in it"},
+		"/dev/zero":                  {9, "is a device or a socket"},
+		filepath.Join(dir, "nobody"): {9, "no such file"},
+	} {
+		got, err := Read(path, endless{}, c.limit)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), c.want) {
+			t.Errorf("%s: got %.100q, %v, want %q", path, got, err, c.want)
+		}
+	}
+}
+
+// endless is a standard input without an end.
+type endless struct{}
+
+func (endless) Read(into []byte) (int, error) { return len(into), nil }
+
+func TestHeadLeavesAPipeToOthers(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("abc"), 0o600))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	if head, err := Head(filepath.Join(dir, "file"), 2); err != nil || string(head) != "ab" {
+		t.Errorf("%q, %v", head, err)
+	}
+	if _, err := Head(filepath.Join(dir, "pipe"), 2); err == nil || !strings.Contains(err.Error(), "is a pipe, but is read several times") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	const text = "kind: CephBenchmark\n"

@@ -52,7 +52,7 @@ func Terminal(text string, sequences ...string) error {
 }
 
 // number matches a number to a spreadsheet.
-var number = regexp.MustCompile(`^ *[+-]?[0-9]*\.?[0-9]+\.?([eE][+-]?[0-9]+)? ?%? *$`)
+var number = regexp.MustCompile(`^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)? ?%? *$`)
 
 // CSV returns an error if a text has not the given cells, or if a spreadsheet would take a cell for a formula,
 // with a comma or with a semicolon between cells.
