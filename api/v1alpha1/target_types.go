@@ -244,7 +244,8 @@ const (
 // +kubebuilder:validation:ExactlyOneOf=claimName;template
 type PersistentVolumeClaimTarget struct {
 	// claimName is a claim in the namespace of this object. The benchmark adds its own files, removes them
-	// afterwards, and leaves other files as they are. A claim in volume mode Block is overwritten.
+	// afterwards, and leaves other files as they are. A claim in volume mode Block is overwritten, so it needs
+	// the annotation `cephtune.dev/overwrite: "yes"`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -258,7 +259,8 @@ type PersistentVolumeClaimTarget struct {
 
 // PersistentVolumeClaimTemplate describes a claim to be created.
 type PersistentVolumeClaimTemplate struct {
-	// storageClassName is the class of the volume.
+	// storageClassName is the class of the volume. The operator config may limit the classes and the size of
+	// all claims together. By default, it allows the classes of the Ceph cluster, and 100Gi.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

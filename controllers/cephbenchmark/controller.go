@@ -197,6 +197,7 @@ func benchmarkOf(_ context.Context, pod client.Object) []ctrl.Request {
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/status,verbs=patch,roleName=custom-resources
 // +kubebuilder:rbac:groups=cephtune.dev,resources=cephbenchmarks/finalizers,verbs=update,roleName=custom-resources
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,roleName=custom-resources
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get,roleName=custom-resources
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

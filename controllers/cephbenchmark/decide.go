@@ -111,7 +111,7 @@ func rules() []rule {
 		{Name: "acknowledgeEnded", Func: acknowledgeEnded},             // a change of the spec that keeps the run ID
 		{Name: "pauseWhileSuspended", Func: pauseWhileSuspended},       // normally after the current phase
 		{Name: "stallOnSettings", Func: stallOnSettings},               // the spec requests something that the administrator does not allow
-		{Name: "stallInNamespace", Func: stallInNamespace},             // benchmarks may not run in the namespace
+		{Name: "stallOnRefusal", Func: stallOnRefusal},                 // benchmarks may not run in the namespace, or not on these claims
 		{Name: "tearDownReplaced", Func: tearDownReplaced},             // an earlier run ID has left something
 		{Name: "begin", Func: begin},                                   // a new run ID, or a paused one
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/ceph"
+	"github.com/cephtune/cephtune/internal/claims"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/clusterwatch"
@@ -40,8 +41,9 @@ type facts struct {
 	session clientjob.Session
 	cluster settings.Cluster
 	known   bool // the operator config lists the cluster
-	// refused is why benchmarks may not run in the namespace; "" if they may. It is observed only before a
-	// session begins.
+	// refused is why benchmarks may not run in the namespace, or may not use or create the target's claims; ""
+	// if they may. The namespace is observed only before a session begins. The claims are observed until the Job
+	// exists, because the spec and a claim may change until then.
 	refused string
 
 	rook    *rook.ClusterInfo
@@ -110,7 +112,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	seen := facts{now: r.now(), settings: r.settings, benchmark: b, spec: b.Spec}
 	seen.session = clientjob.SessionOf(b.UID, b.Status.ObservedRunID)
 	if !seen.mayHaveMade() {
-		return seen, r.observeNamespace(ctx, &seen)
+		return seen, r.observePermission(ctx, &seen)
 	}
 	seen.live = r.live.Of(client.ObjectKeyFromObject(b), seen.session.ID()) //nolint:contextcheck // The goroutines that follow clients outlive the pass.
 	seen.memory = seen.live.Memory
@@ -124,6 +126,9 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
 		seen.memory.remember(seen)
 		return seen, nil
+	}
+	if err := r.observeClaims(ctx, &seen); err != nil {
+		return facts{}, err
 	}
 	r.observeCluster(ctx, &seen)
 	r.observePool(ctx, &seen)
@@ -144,13 +149,28 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.CephBenchmark) (fa
 	return seen, nil
 }
 
-// observeNamespace checks, when a benchmark is about to begin, whether benchmarks may run in its namespace.
-func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
+// observePermission checks, when a benchmark is about to begin, whether benchmarks may run in its namespace,
+// and whether its target may use or create claims.
+func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err error) {
 	status := seen.benchmark.Status
 	if seen.deleted() || seen.benchmark.Spec.Suspend || hasEnded(status) && status.ObservedRunID == seen.benchmark.Spec.RunID {
 		return nil
 	}
 	seen.refused, err = r.places.Refusal(ctx, seen.benchmark.Namespace)
+	if err != nil || seen.refused != "" {
+		return err
+	}
+	if seen.cluster, seen.known = r.settings.Cluster(seen.spec.ClusterRef); !seen.known {
+		return nil
+	}
+	return r.observeClaims(ctx, seen)
+}
+
+// observeClaims checks whether the target may use or create claims.
+func (r *Reconciler) observeClaims(ctx context.Context, seen *facts) (err error) {
+	if seen.job == nil && !seen.jobLost && !seen.tearingDown() {
+		seen.refused, err = claims.UseOf(seen.benchmark.Namespace, seen.spec.Template).Refusal(ctx, r.reader, seen.cluster)
+	}
 	return err
 }
 
@@ -248,8 +268,8 @@ func (r *Reconciler) observeRunners(ctx context.Context, seen *facts) error {
 		return nil
 	}
 	var err error
-	seen.block, err = clientjob.IsBlock(ctx, r.reader, seen.benchmark.Namespace, seen.spec.Template.Target.PersistentVolumeClaim, seen.job)
-	if missing, is := errors.AsType[*clientjob.MissingClaimError](err); is {
+	seen.block, err = claims.IsBlock(ctx, r.reader, seen.benchmark.Namespace, seen.spec.Template.Target.PersistentVolumeClaim, seen.job)
+	if missing, is := errors.AsType[*claims.MissingError](err); is {
 		seen.claimErr = missing
 		return nil
 	}

@@ -75,20 +75,24 @@ func suspended() kstatus.Outcome {
 
 func stallOnSettings(seen facts) (plan, bool) {
 	problem := seen.settings.Refusal(seen.spec.ClusterRef, seen.spec.Template)
-	if seen.atWork() {
-		return fail(v1alpha1.ReasonNotAllowed, problem), problem != ""
-	}
-	return plan{step: stepStall, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}, problem != ""
+	return seen.refusedFor(problem, 0), problem != ""
 }
 
-// namespaceAgain is the interval between checks whether benchmarks may run in a namespace. The manager does
-// not watch Roles.
-const namespaceAgain = time.Minute
+// refusedAgain is the interval between checks whether benchmarks may run in a namespace and use its claims. The
+// manager does not watch Roles, claims and StorageClasses.
+const refusedAgain = time.Minute
 
-func stallInNamespace(seen facts) (plan, bool) {
-	return plan{
-		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
-	}, seen.refused != ""
+func stallOnRefusal(seen facts) (plan, bool) {
+	return seen.refusedFor(seen.refused, refusedAgain), seen.refused != ""
+}
+
+// refusedFor returns the plan for a benchmark that may not run. The parameter again is the interval between
+// checks whether that has changed; 0 if only a new spec can change it.
+func (f facts) refusedFor(problem string, again time.Duration) plan {
+	if f.atWork() {
+		return fail(v1alpha1.ReasonNotAllowed, problem)
+	}
+	return plan{step: stepStall, again: again, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: problem}}
 }
 
 // tearDownReplaced tears down the replaced session before the next run ID begins. Once status has the next

@@ -1,18 +1,21 @@
 package cephbenchmark
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/claims"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
 	"github.com/cephtune/cephtune/internal/task"
@@ -38,6 +41,9 @@ func failureStories() map[string]story {
 		"the signal to start does not get over": theSignalDoesNotGetOver,
 		"a task reaches one client only":        aTaskReachesOneClientOnly,
 		"the claim is not there":                theClaimIsNotThere,
+		"the claim has data":                    theClaimHasData,
+		"the claim changes in the queue":        theClaimChangesInTheQueue,
+		"the class is of another cluster":       theClassIsOfAnotherCluster,
 	}
 }
 
@@ -314,12 +320,12 @@ template:
   - {name: write, fio: {engine: LibAIO, pattern: RandWrite, size: 64Mi, ramp: 0s, duration: 30s}}
 `
 
-func theClaimIsNotThere(w *world) {
-	b := w.benchmark("b", onClaim)
-	w.untilReason(b, v1alpha1.ReasonClaimNotFound, "claimName")
+func (w *world) createClaim(name string, mode corev1.PersistentVolumeMode) *corev1.PersistentVolumeClaim {
+	w.t.Helper()
 	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "data"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeMode:  &mode,
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
@@ -327,9 +333,58 @@ func theClaimIsNotThere(w *world) {
 	if err := w.Create(w.t.Context(), claim); err != nil {
 		w.t.Fatal(err)
 	}
+	return claim
+}
+
+func theClaimIsNotThere(w *world) {
+	b := w.benchmark("b", onClaim)
+	w.untilReason(b, v1alpha1.ReasonClaimNotFound, "claimName")
+	w.createClaim("data", corev1.PersistentVolumeFilesystem)
 	w.look()
 	w.untilComplete(b)
 	if w.rook.made > 0 {
 		w.t.Error("a scratch pool was made for a claim")
 	}
+}
+
+// Who may create benchmarks but not write claims cannot overwrite a claim.
+func theClaimHasData(w *world) {
+	claim := w.createClaim("data", corev1.PersistentVolumeBlock)
+	w.wantStalled(w.benchmark("b", onClaim), "kubectl annotate pvc data")
+	claim.Annotations = map[string]string{claims.AnnotationOverwrite: claims.Overwrite}
+	if err := w.Update(w.t.Context(), claim); err != nil {
+		w.t.Fatal(err)
+	}
+	w.untilComplete(w.benchmark("c", onClaim))
+}
+
+// Nothing is checked again before the first session of a run ID if only its predecessor was checked.
+func theClaimChangesInTheQueue(w *world) {
+	w.createClaim("data", corev1.PersistentVolumeFilesystem)
+	w.createClaim("device", corev1.PersistentVolumeBlock)
+	w.lockElsewhere()
+	b := w.benchmark("b", onClaim)
+	w.untilReason(b, v1alpha1.ReasonQueued)
+	w.edit(b, func(spec *v1alpha1.CephBenchmarkSpec) {
+		spec.RunID, spec.Template.Target.PersistentVolumeClaim.ClaimName = "2", "device"
+	})
+	w.untilFailed(b, v1alpha1.ReasonNotAllowed, "kubectl annotate pvc device")
+	w.wantClean()
+}
+
+func theClassIsOfAnotherCluster(w *world) {
+	class := &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "of-" + w.namespace}, Provisioner: "rook-ceph.rbd.csi.ceph.com",
+		Parameters: map[string]string{"clusterID": "another"},
+	}
+	if err := w.Create(w.t.Context(), class); err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() {
+		if err := w.Delete(context.WithoutCancel(w.t.Context()), class); err != nil {
+			w.t.Error(err)
+		}
+	}()
+	fromClass := strings.Replace(onClaim, "claimName: data", "template: {storageClassName: "+class.Name+", size: 1Gi}", 1)
+	w.wantStalled(w.benchmark("b", fromClass), "storageClasses: [{name: "+class.Name+", maxTotal: 1Gi}]")
 }

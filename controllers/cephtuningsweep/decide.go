@@ -118,7 +118,7 @@ func rules() []rule {
 		{Name: "restoreConcluded", Func: restoreConcluded},       // the planner has a verdict, which later failures do not change
 		{Name: "restoreVoidSession", Func: restoreVoidSession},   // restore before the next session
 		{Name: "stallOnSettings", Func: stallOnSettings},         // the administrator does not allow the spec
-		{Name: "stallInNamespace", Func: stallInNamespace},       // benchmarks may not run in the namespace
+		{Name: "stallOnRefusal", Func: stallOnRefusal},           // benchmarks may not run in the namespace, or not on these claims
 		{Name: "stallAbandoned", Func: stallAbandoned},           // the abandon annotation is set, so a restore would be abandoned
 		{Name: "begin", Func: begin},                             // a new run ID, or a resumed sweep
 		{Name: "protect", Func: protect},                         // add the finalizer before the first change

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/claims"
 	"github.com/cephtune/cephtune/internal/kstatus"
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/objectref"
@@ -36,8 +37,8 @@ type facts struct {
 	memory   *memory
 	// orphaned reports that the keeper restores the sweep's changes, because the sweep does not restore them.
 	orphaned bool
-	// refused says why benchmarks may not run in the namespace; "" if they may, or if the namespace was not
-	// checked. It is checked only before a run ID begins or continues.
+	// refused says why benchmarks may not run in the namespace or may not use the template's claims; "" if they
+	// may, or if that was not checked. It is checked only before a run ID begins or continues.
 	refused string
 
 	rook    *rook.ClusterInfo
@@ -101,7 +102,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	seen := facts{now: r.Now(), pace: r.Pace, settings: r.Settings, sweep: s}
 	seen.cluster, seen.known = r.Settings.Cluster(s.Spec.ClusterRef)
 	if !seen.mayHaveMade() {
-		return seen, r.observeNamespace(ctx, &seen)
+		return seen, r.observePermission(ctx, &seen)
 	}
 	seen.memory = r.memories.of(client.ObjectKeyFromObject(s), string(s.UID)+"/"+string(s.Status.ObservedRunID))
 	seen.switches = r.loops.has(client.ObjectKeyFromObject(s))
@@ -116,13 +117,19 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.CephTuningSweep) (
 	return seen, r.observeCluster(ctx, &seen)
 }
 
-// observeNamespace checks whether benchmarks may run in the namespace of a sweep that is about to begin or
-// continue.
-func (r *Reconciler) observeNamespace(ctx context.Context, seen *facts) (err error) {
+// observePermission checks whether a sweep that is about to begin or continue may run benchmarks in its
+// namespace, with its claims.
+func (r *Reconciler) observePermission(ctx context.Context, seen *facts) (err error) {
 	if seen.deleted() || seen.sweep.Spec.Suspend || seen.ended() && !seen.replaced() {
 		return nil
 	}
 	seen.refused, err = r.Namespaces.Refusal(ctx, seen.sweep.Namespace)
+	if err != nil || seen.refused != "" || !seen.known {
+		return err
+	}
+	use := claims.UseOf(seen.sweep.Namespace, seen.sweep.Spec.Template)
+	use.Volumes = sweepspec.Volumes(&seen.sweep.Spec)
+	seen.refused, err = use.Refusal(ctx, r.Reader, seen.cluster)
 	return err
 }
 

@@ -52,13 +52,13 @@ func stallOnSettings(seen facts) (plan, bool) {
 	return plan{step: stepStall, outcome: o}, true
 }
 
-// namespaceAgain is the interval between checks whether benchmarks may run in a namespace. The manager does
-// not watch Roles.
-const namespaceAgain = time.Minute
+// refusedAgain is the interval between checks whether benchmarks may run in a namespace, with their claims.
+// The manager does not watch Roles, claims and StorageClasses.
+const refusedAgain = time.Minute
 
-func stallInNamespace(seen facts) (plan, bool) {
+func stallOnRefusal(seen facts) (plan, bool) {
 	return plan{
-		step: stepStall, again: namespaceAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
+		step: stepStall, again: refusedAgain, outcome: kstatus.Outcome{Reason: v1alpha1.ReasonNotAllowed, Message: seen.refused},
 	}, seen.refused != ""
 }
 

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,6 +63,7 @@ func lifeStories() map[string]story {
 		"scrubs are paused meanwhile":                              scrubsArePaused,
 		"without an identity for tuning only the load is varied":   withoutATuner,
 		"in a namespace that is none of benchmarks":                inANamespaceThatIsNoneOfBenchmarks,
+		"on a claim with data":                                     onAClaimWithData,
 		"in a namespace whose check fails at first":                inANamespaceThatCannotBeAskedAbout,
 		"a benchmark that may not begin does not begin later":      aBenchmarkThatMayNotBegin,
 	}
@@ -762,6 +764,25 @@ func inANamespaceThatIsNoneOfBenchmarks(w *world) {
 	giveBack()
 	w.advance(s, 0)
 	w.await(s, "complete", is(v1alpha1.ConditionComplete))
+}
+
+func onAClaimWithData(w *world) {
+	before, device := w.state(), corev1.PersistentVolumeBlock
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeMode: &device, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	if err := w.Create(w.t.Context(), claim); err != nil {
+		w.t.Fatal(err)
+	}
+	spec := strings.NewReplacer("existingPool: {name: open}", "persistentVolumeClaim: {claimName: data}", "RADOS", "LibAIO").Replace(profile)
+	s := w.create("s", spec)
+	w.await(s, "stalled", is(v1alpha1.ConditionStalled))
+	w.wantSays(s, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNotAllowed, "kubectl annotate pvc data")
+	w.wantState(before)
 }
 
 // doubtful fails the first time.

@@ -1,6 +1,6 @@
 // Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
 // their keys, and the sealed annotations in which a Job stores the input of its session. A Maker
-// creates, changes and removes Jobs and their Secrets, and IsBlock may read a claim; everything else is pure.
+// creates, changes and removes Jobs and their Secrets; everything else is pure.
 package clientjob
 
 import (

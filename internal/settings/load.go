@@ -55,6 +55,10 @@ func (s *Settings) fill() {
 		if s.Clusters[i].StopOSDs {
 			ids.OSDStopper = cmp.Or(ids.OSDStopper, defaultOSDStopper)
 		}
+		for n := range s.Clusters[i].StorageClasses {
+			class := &s.Clusters[i].StorageClasses[n]
+			class.MaxTotal = cmp.Or(class.MaxTotal, new(DefaultMaxTotal()))
+		}
 		ids.Observer = cmp.Or(ids.Observer, defaultObserver)
 		ids.IO = cmp.Or(ids.IO, defaultIO)
 	}

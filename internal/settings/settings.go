@@ -29,6 +29,9 @@ type Cluster struct {
 	Name      string `json:"name"`
 	// ExistingPools are the existing pools that may be targets.
 	ExistingPools []string `json:"existingPools,omitempty"`
+	// StorageClasses are the classes whose volumes benchmarks may create. If this field is missing, these are
+	// the classes that Cluster.StoresClass accepts, with DefaultMaxTotal; an empty list allows no class.
+	StorageClasses []StorageClass `json:"storageClasses,omitempty"`
 	// Options are the options that sweeps may vary, apart from options of scratch pools, which need no entry.
 	// The entries require Identities.Tuner. If Identities.Tuner is set and this field is missing,
 	// DefaultOptions apply; an empty list allows no option.

@@ -116,6 +116,20 @@ func TestLoad(t *testing.T) {
 				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
 			},
 		},
+		"a class has a maximum, and an empty list is no list": {
+			text: "clusters: [{namespace: a, name: b, storageClasses: [{name: fast}]}, {namespace: c, name: d, storageClasses: []}]\nimages: {tools: t, runner: r}",
+			want: Settings{
+				Clusters: []Cluster{{
+					Namespace: "a", Name: "b", Identities: Identities{Observer: "cephtune-observer", IO: "cephtune-io"},
+					StorageClasses: []StorageClass{{Name: "fast", MaxTotal: new(DefaultMaxTotal())}},
+				}, {
+					Namespace: "c", Name: "d", Identities: Identities{Observer: "cephtune-observer", IO: "cephtune-io"},
+					StorageClasses: []StorageClass{},
+				}},
+				Images: Images{Tools: "t", Runner: "r", PullPolicy: "IfNotPresent"},
+				Pods:   Pods{StartTimeout: metav1.Duration{Duration: 5 * time.Minute}},
+			},
+		},
 		"who may stop OSDs has an identity for it": {
 			text: "clusters: [{namespace: rook-ceph, name: my-cluster, stopOSDs: true}]\nimages: {tools: t, runner: r}",
 			want: Settings{
@@ -177,6 +191,9 @@ func TestLoadRefuses(t *testing.T) {
 		"a namespace that cannot be one":     {old: "namespace: rook-ceph", new: "namespace: Rook", wantField: "clusters[0].namespace", wantHint: "write the namespace of a CephCluster"},
 		"no name":                            {old: "name: my-cluster", new: `name: ""`, wantField: "clusters[0].name", wantHint: "write the name of a CephCluster"},
 		"a cluster twice":                    {old: "images:", new: "- {namespace: rook-ceph, name: my-cluster}\nimages:", wantField: `clusters[1]: Duplicate value: "rook-ceph/my-cluster"`},
+		"a class that may create nothing":    {old: "existingPools:", new: "storageClasses: [{name: fast, maxTotal: 0}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].maxTotal", wantHint: "remove the entry"},
+		"a class that cannot be one":         {old: "existingPools:", new: "storageClasses: [{name: Fast}]\n  existingPools:", wantField: "clusters[0].storageClasses[0].name", wantHint: "the name of a StorageClass"},
+		"a class twice":                      {old: "existingPools:", new: "storageClasses: [{name: fast}, {name: fast}]\n  existingPools:", wantField: `clusters[0].storageClasses[1]: Duplicate value: "fast"`},
 		"a pool of Ceph's own":               {old: "replicapool", new: ".mgr", wantField: "clusters[0].existingPools[0]", wantHint: "remove this pool"},
 		"a pool that could be an option":     {old: "replicapool", new: "--yes", wantField: "clusters[0].existingPools[0]", wantHint: "ceph osd pool ls"},
 		"a scratch pool as an existing one":  {old: "replicapool", new: "cephtune-scratch", wantField: "clusters[0].existingPools[0]", wantHint: "target.scratchPool"},

@@ -43,6 +43,7 @@ func (c Cluster) validate(at *field.Path) field.ErrorList {
 	problems = append(problems, name(at.Child("namespace"), c.Namespace, "the namespace of a CephCluster", validation.IsDNS1123Label)...)
 	problems = append(problems, name(at.Child("name"), c.Name, "the name of a CephCluster", validation.IsDNS1123Label)...)
 	problems = append(problems, pools(at.Child("existingPools"), c.ExistingPools)...)
+	problems = append(problems, storageClasses(at.Child("storageClasses"), c.StorageClasses)...)
 	problems = append(problems, options(at.Child("options"), c)...)
 	problems = append(problems, image(at.Child("toolsImage"), c.ToolsImage, false)...)
 	if c.PlacePGs && c.Identities.Tuner == "" {
@@ -135,6 +136,21 @@ func pools(at *field.Path, names []string) field.ErrorList {
 			problems = append(problems, field.Invalid(at, pool, "the scratch pools are always allowed, as target.scratchPool: remove this pool"))
 		case slices.Contains(names[:i], pool):
 			problems = append(problems, field.Duplicate(at, pool))
+		}
+	}
+	return problems
+}
+
+func storageClasses(at *field.Path, classes []StorageClass) field.ErrorList {
+	var problems field.ErrorList
+	for i, class := range classes {
+		at := at.Index(i)
+		problems = append(problems, name(at.Child("name"), class.Name, "the name of a StorageClass", validation.IsDNS1123Subdomain)...)
+		if class.MaxTotal.Sign() <= 0 {
+			problems = append(problems, field.Invalid(at.Child("maxTotal"), class.MaxTotal.String(), "write the most in all claims of a benchmark, such as 100Gi; to allow none, remove the entry"))
+		}
+		if slices.ContainsFunc(classes[:i], func(c StorageClass) bool { return c.Name == class.Name }) {
+			problems = append(problems, field.Duplicate(at, class.Name))
 		}
 	}
 	return problems

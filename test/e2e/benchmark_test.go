@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/claims"
 )
 
 // Two clients run most kinds of load on a scratch pool, and nothing of it remains.
@@ -277,7 +278,9 @@ func (c *cluster) createBlockClaim(t *testing.T, name string) *corev1.Persistent
 	t.Helper()
 	block := corev1.PersistentVolumeBlock
 	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: benchNamespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: benchNamespace, Name: name, Annotations: map[string]string{claims.AnnotationOverwrite: claims.Overwrite},
+		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			StorageClassName: &c.storageClass,
 			VolumeMode:       &block,

@@ -193,7 +193,12 @@ options of optionSets are part of its options. */}}
 {{- end -}}
 {{- end -}}
 {{- $pools := ternary $own.existingPools $all.existingPools (hasKey $own "existingPools") | default list -}}
-{{- toYaml (dict "namespace" $own.namespace "name" $own.name "existingPools" $pools "options" $options "powers" $powers) -}}
+{{- $merged := dict "namespace" $own.namespace "name" $own.name "existingPools" $pools "options" $options "powers" $powers -}}
+{{- $classes := ternary $own.storageClasses $all.storageClasses (hasKey $own "storageClasses") -}}
+{{- if kindIs "slice" $classes -}}
+{{- $_ := set $merged "storageClasses" $classes -}}
+{{- end -}}
+{{- toYaml $merged -}}
 {{- end -}}
 
 {{/* The osd caps of cephtune-io, for a cluster that cephtune.cluster returned. */}}
@@ -321,6 +326,9 @@ tolerations:
 {{- $cluster := include "cephtune.cluster" (dict "root" $ "cluster" .) | fromYaml -}}
 {{- $identities := dict "observer" "cephtune-observer" "io" "cephtune-io" -}}
 {{- $entry := dict "namespace" .namespace "name" .name "existingPools" $cluster.existingPools "identities" $identities -}}
+{{- if hasKey $cluster "storageClasses" -}}
+{{- $_ := set $entry "storageClasses" $cluster.storageClasses -}}
+{{- end -}}
 {{- with .toolsImage -}}
 {{- $_ := set $entry "toolsImage" (include "cephtune.clusterToolsImage" (dict "root" $ "image" .)) -}}
 {{- end -}}

@@ -168,7 +168,7 @@ func (e *examination) examine(ctx context.Context) {
 			e.identities(ctx, cluster)
 		}
 	}
-	e.volumes(ctx)
+	e.volumes(ctx, known)
 	e.journals(ctx)
 	e.locks(ctx)
 	e.monitoring(ctx)

@@ -11,6 +11,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/cephtune/cephtune/internal/claims"
+	"github.com/cephtune/cephtune/internal/settings"
 )
 
 // These are the names of Ceph-CSI's drivers. Rook puts a prefix and a dot before them.
@@ -31,8 +34,9 @@ const (
 )
 
 // volumes shows which pools store the volumes of StorageClasses and of the namespace's claims, because
-// a sweep over an option of an existing pool has to name the pool.
-func (e *examination) volumes(ctx context.Context) {
+// a sweep over an option of an existing pool has to name the pool. It also shows which volumes benchmarks may
+// create and overwrite, if the operator config is known.
+func (e *examination) volumes(ctx context.Context, known *settings.Settings) {
 	var classes storagev1.StorageClassList
 	if err := e.client.List(ctx, &classes); err != nil {
 		e.unreadable("StorageClasses", "They", err)
@@ -40,14 +44,18 @@ func (e *examination) volumes(ctx context.Context) {
 	}
 	slices.SortFunc(classes.Items, func(a, b storagev1.StorageClass) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range classes.Items {
-		e.class(ctx, &classes.Items[i])
+		e.class(ctx, &classes.Items[i], known)
 	}
 	e.claims(ctx)
 }
 
-func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) {
-	behind := behindClass(class)
-	if behind == "" {
+func (e *examination) class(ctx context.Context, class *storagev1.StorageClass, known *settings.Settings) {
+	behind, allowed := behindClass(class), allowance(class, known)
+	switch {
+	case behind == "" && allowed == "":
+		return
+	case behind == "":
+		e.found("StorageClass "+class.Name, OK, "Its volumes do not come from Ceph-CSI."+allowed, "")
 		return
 	}
 	about := "StorageClass " + class.Name
@@ -57,7 +65,29 @@ func (e *examination) class(ctx context.Context, class *storagev1.StorageClass) 
 			"install the driver: for Rook's, set ROOK_CSI_DISABLE_DRIVER to false in ConfigMap rook-ceph-operator-config")
 		return
 	}
-	e.found(about, OK, fmt.Sprintf("Its volumes are %s.", behind), "")
+	if allowed == "" && known != nil {
+		e.found(about, Note, fmt.Sprintf("Its volumes are %s. Benchmarks may not create volumes of it.", behind),
+			fmt.Sprintf("if they should, add to the cluster in the operator config: storageClasses: [{name: %s, maxTotal: 100Gi}]", class.Name))
+		return
+	}
+	e.found(about, OK, fmt.Sprintf("Its volumes are %s.%s", behind, allowed), "")
+}
+
+// allowance says how much benchmarks may create of a StorageClass, as a sentence after a space; "" for nothing.
+func allowance(class *storagev1.StorageClass, known *settings.Settings) string {
+	if known == nil {
+		return ""
+	}
+	var parts []string
+	for _, c := range known.Clusters {
+		if most := c.MaxVolumes(class.Name, c.StoresClass(class)); !most.IsZero() {
+			parts = append(parts, fmt.Sprintf("%s of them for %s/%s", most.String(), c.Namespace, c.Name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " A benchmark may create " + strings.Join(parts, ", ") + "."
 }
 
 // behindClass describes the volumes of a StorageClass of Ceph-CSI; "" for any other class.
@@ -89,13 +119,13 @@ func isDriver(name, driver string) bool { return name == driver || strings.HasSu
 
 // claims describes the volume of each claim that names one in spec.volumeName.
 func (e *examination) claims(ctx context.Context) {
-	var claims corev1.PersistentVolumeClaimList
-	if err := e.client.List(ctx, &claims, client.InNamespace(e.namespace)); err != nil {
+	var list corev1.PersistentVolumeClaimList
+	if err := e.client.List(ctx, &list, client.InNamespace(e.namespace)); err != nil {
 		e.unreadable("Claims in "+e.namespace, "They", err)
 		return
 	}
-	slices.SortFunc(claims.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
-	for _, claim := range claims.Items {
+	slices.SortFunc(list.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
+	for _, claim := range list.Items {
 		if claim.Spec.VolumeName == "" {
 			continue
 		}
@@ -106,11 +136,23 @@ func (e *examination) claims(ctx context.Context) {
 			continue
 		}
 		if behind := behindVolume(volume); behind != "" {
-			e.found(about, OK, fmt.Sprintf("Its volume is %s.", behind), "")
+			e.found(about, OK, fmt.Sprintf("Its volume is %s.%s", behind, overwriting(&claim)), "")
 		} else {
-			e.found(about, Note, "Its volume does not come from Ceph-CSI, so settings of Ceph may not affect it.", "")
+			e.found(about, Note, "Its volume does not come from Ceph-CSI, so settings of Ceph may not affect it."+overwriting(&claim), "")
 		}
 	}
+}
+
+// overwriting says whether benchmarks may overwrite a claim that is a block device, as a sentence after a
+// space; "" for a file system.
+func overwriting(claim *corev1.PersistentVolumeClaim) string {
+	switch {
+	case !claims.IsDevice(claim):
+		return ""
+	case claims.MayOverwrite(claim):
+		return " Benchmarks may overwrite it."
+	}
+	return fmt.Sprintf(" Benchmarks may not overwrite it without the annotation %s=%s.", claims.AnnotationOverwrite, claims.Overwrite)
 }
 
 // behindVolume describes a volume of Ceph-CSI; "" for any other volume. A volume that was created by
