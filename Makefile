@@ -86,8 +86,9 @@ lint: ## Run the linters for Go and shell, find code that only tests reach, and 
 	$(MAKE) workflows
 
 .PHONY: workflows
-workflows: ## Check the workflows in .github with actionlint.
+workflows: ## Check the workflows in .github with actionlint and zizmor.
 	$(ACTIONLINT) -shellcheck=shellcheck .github/workflows/*.yml
+	hack/workflows/zizmor
 
 .PHONY: test
 test: ## Run unit tests, envtest against a real API server, and tests of dashboards, alerts, health scripts and the chart.
