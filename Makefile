@@ -186,6 +186,10 @@ manifest: ## Print the manifests of the whole installation, with IMG and TOOLS_I
 VERSION ?= 0.1.0
 PUBLISHER ?= cephtune
 
+# DIGESTS is the file that images/tools/build writes when it pushes the tools images. Without it, "make release"
+# makes a trial, which names images by tag and cannot be published.
+DIGESTS ?=
+
 # DIST is the folder that "make release" writes. PLATFORMS limits the plugin to some platforms, such as
 # linux/amd64, for a quick trial. If PLATFORMS is empty, the plugin is built for all platforms.
 DIST ?= dist
@@ -193,7 +197,8 @@ PLATFORMS ?=
 
 .PHONY: release
 release: ## Write a release of VERSION into DIST: plugin, images, chart, manifests, SBOMs, checksums, notes. It publishes nothing.
-	dist=$$(realpath -m $(DIST)); cd hack/release && go run . -version $(VERSION) -publisher $(PUBLISHER) $(if $(PLATFORMS),-platforms $(PLATFORMS)) -out "$$dist"
+	dist=$$(realpath -m $(DIST)); cd hack/release && go run . -version $(VERSION) -publisher $(PUBLISHER) $(if $(PLATFORMS),-platforms $(PLATFORMS)) \
+		$(if $(DIGESTS),-digests $(abspath $(DIGESTS))) -out "$$dist"
 
 # REGISTRY is the registry to which "make publish" pushes. For a trial, use a registry on this machine.
 REGISTRY ?= ghcr.io/$(PUBLISHER)

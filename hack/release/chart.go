@@ -26,7 +26,11 @@ func (r *release) writeChart() error {
 		data := r.publishedBy(f.Data)
 		switch f.Name {
 		case "Chart.yaml":
-			data = r.versioned(data)
+			data = r.digests.pin(r.versioned(data))
+		case "digests.yaml":
+			if data, err = r.digests.yaml(); err != nil {
+				return err
+			}
 		case "README.md":
 			data = bytes.ReplaceAll(data, []byte(from.Metadata.Version), []byte(r.version))
 		}
@@ -71,8 +75,13 @@ func (r *release) check(made *chart.Chart) error {
 	}
 	images := made.Metadata.Annotations["artifacthub.io/images"]
 	for _, image := range []string{r.operatorImage(), r.toolsImage()} {
-		if !strings.Contains(images, image+":"+r.version+"\n") {
-			return fmt.Errorf("the packed chart does not name the image %s:%s", image, r.version)
+		if want := r.reference(image); !strings.Contains(images, want+"\n") {
+			return fmt.Errorf("the packed chart does not name the image %s", want)
+		}
+	}
+	for _, f := range made.Raw {
+		if names := unpinned(f.Data); r.digests != nil && f.Name != "digests.yaml" && filepath.Ext(f.Name) == ".yaml" && len(names) > 0 {
+			return fmt.Errorf("%s of the packed chart names %s without a digest", f.Name, names[0])
 		}
 	}
 	return nil

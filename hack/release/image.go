@@ -42,7 +42,7 @@ func (r *release) writeImage() error {
 	return r.packLayout(folder)
 }
 
-// index returns the index of the images of all platforms.
+// index returns the index of the images of all platforms, and notes its digest.
 func (r *release) index() (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range imagePlatforms() {
@@ -55,7 +55,7 @@ func (r *release) index() (v1.ImageIndex, error) {
 			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.os, Architecture: p.arch}},
 		})
 	}
-	return index, nil
+	return index, r.addDigest(index)
 }
 
 // image returns the image of one platform. It contains two static programs, and its user is not

@@ -19,6 +19,7 @@ func main() {
 	flag.StringVar(&r.version, "version", "", "the version, such as 0.1.0")
 	flag.StringVar(&r.publisher, "publisher", "cephtune", "the account under which images, charts and downloads are published")
 	flag.Func("platforms", "for a trial, only these platforms of the plugin, such as linux/amd64,linux/arm64", r.choosePlatforms)
+	flag.Func("digests", "a file with a line NAME:TAG@DIGEST for each published tools image; the release then names all images by digest", r.readDigests)
 	flag.StringVar(&r.root, "root", "../..", "the checkout")
 	flag.StringVar(&r.out, "out", "../../dist", "the folder for the release; if it has an earlier release, that is removed first")
 	flag.Parse()
@@ -35,6 +36,7 @@ type release struct {
 	platforms []platform // of the plugin
 	root, out string
 	now       func() time.Time
+	digests   digests   // of the release's images; nil for a trial, which names images by tag
 	created   time.Time // the time of the commit
 	revision  string
 }
@@ -78,6 +80,7 @@ func (r *release) run() error {
 		{"the notes", r.writeNotes},
 		{"bills of materials", r.writeSBOMs},
 		{"checksums and the manifest for krew", r.writeSums},
+		{"the images' digests", r.checkPinned},
 	} {
 		started := r.now()
 		if err := step.do(); err != nil {

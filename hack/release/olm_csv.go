@@ -49,7 +49,7 @@ func (r *release) csv() (*v1alpha1.ClusterServiceVersion, error) {
 	spec.Icon = []v1alpha1.Icon{{Data: base64.StdEncoding.EncodeToString(icon), MediaType: "image/svg+xml"}}
 	spec.Links = []v1alpha1.AppLink{{Name: "Documentation", URL: repository + "/blob/" + r.tag() + "/docs/README.md"}}
 	spec.RelatedImages = []v1alpha1.RelatedImage{
-		{Name: "operator", Image: r.operatorImage() + ":" + r.version}, {Name: "tools", Image: r.toolsImage() + ":" + r.version},
+		{Name: "operator", Image: r.reference(r.operatorImage())}, {Name: "tools", Image: r.reference(r.toolsImage())},
 	}
 	// The mode AllNamespaces is not supported, because OLM would then turn the Roles for Leases into
 	// ClusterRoles.
@@ -64,7 +64,7 @@ func (r *release) csv() (*v1alpha1.ClusterServiceVersion, error) {
 	}
 	csv.Annotations = map[string]string{
 		"capabilities": meta.Annotations["artifacthub.io/operatorCapabilities"], "categories": "Storage",
-		"containerImage": r.operatorImage() + ":" + r.version, "createdAt": r.created.Format(time.RFC3339),
+		"containerImage": r.reference(r.operatorImage()), "createdAt": r.created.Format(time.RFC3339),
 		"description": meta.Description, "repository": repository, "support": repository,
 		"operatorframework.io/suggested-namespace": operatorNamespace,
 		"olm.skipRange": "<" + r.version,

@@ -279,6 +279,80 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestPublishedFilesNameImagesByDigest makes all texts of a release that is to be published.
+func TestPublishedFilesNameImagesByDigest(t *testing.T) {
+	const version = "0.1.0"
+	r := madeRelease(t, version)
+	r.publisher = "somebody"
+	file := filepath.Join(t.TempDir(), "digests")
+	tools, operator := "sha256:"+strings.Repeat("a", 64), ""
+	put(t, file, "ghcr.io/somebody/tools:0.1.0-ceph20@"+tools+"\nghcr.io/somebody/tools:0.1.0@"+tools+"\n")
+	if err := r.readDigests(file); err != nil {
+		t.Fatal(err)
+	}
+	makeImage(t, r, filepath.Join(r.work(), "layout"))
+	if operator = r.digests["ghcr.io/somebody/cephtune:0.1.0"]; operator == "" {
+		t.Fatal("the operator's image has no digest")
+	}
+	for _, do := range []func() error{r.writeChart, r.writeManifest, r.writeBundle, r.checkPinned} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest := string(read(t, r.out, "install.yaml"))
+	for _, want := range []string{
+		"image: ghcr.io/somebody/cephtune:0.1.0@" + operator, "image: ghcr.io/somebody/tools:0.1.0@" + tools,
+		"runner: ghcr.io/somebody/cephtune:0.1.0@" + operator, "tools: ghcr.io/somebody/tools:0.1.0@" + tools,
+	} {
+		if !strings.Contains(manifest, want+"\n") {
+			t.Errorf("install.yaml lacks %q", want)
+		}
+	}
+	made, err := loader.LoadFile(filepath.Join(r.out, r.chartArchive()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range made.Raw {
+		if f.Name == "digests.yaml" && (!bytes.Contains(f.Data, []byte("ghcr.io/somebody/cephtune:0.1.0: "+operator)) || !bytes.Contains(f.Data, []byte("tools:0.1.0-ceph20: "+tools))) {
+			t.Errorf("the chart's digests: %s", f.Data)
+		}
+	}
+	put(t, filepath.Join(r.out, "olm", "more.yaml"), "# ghcr.io/somebody/tools:0.1.0 in a comment\nimage: ghcr.io/somebody/tools:0.1.0-ceph18\n")
+	if err := r.checkPinned(); err == nil || !strings.Contains(err.Error(), "tools:0.1.0-ceph18") {
+		t.Errorf("an image by its tag: %v", err)
+	}
+}
+
+func TestDigestsThatAreNone(t *testing.T) {
+	for name, text := range map[string]string{
+		"a tag alone":    "ghcr.io/somebody/tools:0.1.0\n",
+		"a short digest": "ghcr.io/somebody/tools:0.1.0@sha256:abc\n",
+		"an error":       "docker: not found\n",
+	} {
+		file := filepath.Join(t.TempDir(), "digests")
+		put(t, file, text)
+		if err := madeRelease(t, "0.1.0").readDigests(file); err == nil {
+			t.Errorf("%s is not refused", name)
+		}
+	}
+	r := madeRelease(t, "0.1.0")
+	r.digests = digests{}
+	if err := r.checkPinned(); err == nil || !strings.Contains(err.Error(), "lacks ghcr.io/cephtune/tools:0.1.0") {
+		t.Errorf("without the tools images: %v", err)
+	}
+}
+
+// TestPublishRefusesTags runs the script on a release without digests.
+func TestPublishRefusesTags(t *testing.T) {
+	dist := t.TempDir()
+	put(t, filepath.Join(dist, "install.yaml"), "spec:\n  containers:\n  - image: ghcr.io/somebody/cephtune:0.1.0\n")
+	cmd := exec.Command("../publish", dist, "ghcr.io/somebody")
+	cmd.Env = append(os.Environ(), "VERSION=0.1.0")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "by tag alone") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestToolsAreBuiltByLine runs the recipe with a builder that only prints its arguments.
 func TestToolsAreBuiltByLine(t *testing.T) {
 	r := madeRelease(t, "0.1.0")
@@ -286,27 +360,46 @@ func TestToolsAreBuiltByLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	builder := filepath.Join(t.TempDir(), "builder")
-	put(t, builder, "#!/bin/sh\necho \"$@\"\n")
-	build := func(lines ...string) (string, error) {
+	digest := "sha256:" + strings.Repeat("b", 64)
+	put(t, builder, "#!/bin/sh\nif [ \"$1\" = inspect ]; then echo \"${4%:*}@$DIGEST\"; else echo \"$@\"; fi\n")
+	written := filepath.Join(t.TempDir(), "digests")
+	build := func(push string, lines ...string) (string, error) {
 		cmd := exec.Command(filepath.Join(r.out, "tools", "build"), lines...)
-		cmd.Env = append(os.Environ(), "CONTAINER_TOOL="+builder, "PUSH=yes", "CEPH_IMAGE=", "VERSION=", "TOOLS_IMAGE=")
+		cmd.Env = append(os.Environ(), "CONTAINER_TOOL="+builder, "PUSH="+push, "CEPH_IMAGE=", "VERSION=", "TOOLS_IMAGE=", "DIGESTS="+written, "DIGEST="+digest)
 		out, err := cmd.Output()
 		return string(out), err
 	}
-	got, err := build("18", "20")
+	got, err := build("yes", "18", "20")
 	folder := filepath.Join(r.out, "tools")
-	want := `build -t ghcr.io/cephtune/tools:0.1.0-ceph18 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v18 ` + folder + `
-push ghcr.io/cephtune/tools:0.1.0-ceph18
-build -t ghcr.io/cephtune/tools:0.1.0-ceph20 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v20 ` + folder + `
-push ghcr.io/cephtune/tools:0.1.0-ceph20
-tag ghcr.io/cephtune/tools:0.1.0-ceph20 ghcr.io/cephtune/tools:0.1.0
+	built := func(line string) string {
+		return "pull quay.io/ceph/ceph:v" + line + "\n" +
+			"build -t ghcr.io/cephtune/tools:0.1.0-ceph" + line + " --build-arg CEPH_IMAGE=quay.io/ceph/ceph@" + digest +
+			" --label org.opencontainers.image.base.name=quay.io/ceph/ceph:v" + line +
+			" --label org.opencontainers.image.base.digest=" + digest + " " + folder + "\n" +
+			"push ghcr.io/cephtune/tools:0.1.0-ceph" + line + "\n"
+	}
+	want := built("18") + built("20") + `tag ghcr.io/cephtune/tools:0.1.0-ceph20 ghcr.io/cephtune/tools:0.1.0
 push ghcr.io/cephtune/tools:0.1.0
 `
 	if err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}
-	if out, err := build("17"); err == nil || out != "" {
+	want = ""
+	for _, tag := range []string{"0.1.0-ceph18", "0.1.0-ceph20", "0.1.0"} {
+		want += "ghcr.io/cephtune/tools:" + tag + "@" + digest + "\n"
+	}
+	if lines := string(read(t, written)); lines != want {
+		t.Errorf("digests:\n%s", lines)
+	}
+	if out, err := build("", "18"); err != nil || out != "build -t ghcr.io/cephtune/tools:0.1.0-ceph18 --build-arg CEPH_IMAGE=quay.io/ceph/ceph:v18 "+folder+"\n" {
+		t.Errorf("without a push: %q, %v", out, err)
+	}
+	if out, err := build("yes", "17"); err == nil || out != "" {
 		t.Errorf("a line that there is not: %q, %v", out, err)
+	}
+	digest = "" // The builder does not know it.
+	if out, err := build("yes", "18"); err == nil || strings.Contains(out, "build -t") {
+		t.Errorf("a base whose digest is unknown: %q, %v", out, err)
 	}
 }
 

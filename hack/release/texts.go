@@ -18,8 +18,8 @@ func (r *release) writeManifest() error {
 }
 
 func (r *release) manifest() ([]byte, error) {
-	tag := ":" + r.version
-	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest", "IMG="+r.operatorImage()+tag, "TOOLS_IMG="+r.toolsImage()+tag)
+	manifest, err := r.command(nil, "make", "--no-print-directory", "-s", "manifest",
+		"IMG="+r.reference(r.operatorImage()), "TOOLS_IMG="+r.reference(r.toolsImage()))
 	if err != nil {
 		return nil, err
 	}

@@ -93,10 +93,15 @@ rules:
 {{- /* The repository's first part is a registry only if it has a dot or a port, or is localhost. */ -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $repository "") -}}
 {{- end -}}
+{{- $tag := .image.tag | default .root.Chart.AppVersion -}}
+{{- /* A released chart has the digests of the release's images. They hold in a mirror too. */ -}}
+{{- $released := get (.root.Files.Get "digests.yaml" | fromYaml) (printf "%s:%s" .image.repository $tag) -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" $repository .image.digest -}}
+{{- else if $released -}}
+{{- printf "%s:%s@%s" $repository $tag $released -}}
 {{- else -}}
-{{- printf "%s:%s" $repository (.image.tag | default .root.Chart.AppVersion) -}}
+{{- printf "%s:%s" $repository $tag -}}
 {{- end -}}
 {{- end -}}
 
