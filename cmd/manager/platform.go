@@ -91,6 +91,10 @@ func newPlatform(ctx context.Context, mgr ctrl.Manager, config *rest.Config, opt
 	p.sidecar.OnRefusal(p.rook.Forget)
 	p.journals = journals.New(p.direct, p.direct, p.namespace)
 	p.places = namespaces.New(p.direct, opts.namespaces...)
+	p.places.Bar(p.namespace, "is the operator's own")
+	for _, cluster := range opts.settings.Clusters {
+		p.places.Bar(cluster.Namespace, "has a CephCluster and the keys of its administrator")
+	}
 	return p, nil
 }
 

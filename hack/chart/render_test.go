@@ -79,7 +79,12 @@ type rendered struct {
 // not import Helm's code for clusters, which takes minutes to compile.
 func render(t *testing.T, values chartutil.Values) (rendered, error) {
 	t.Helper()
-	chart := load(t)
+	return renderChart(t, load(t), values, release, namespace)
+}
+
+// renderChart renders a chart with other names of the release and its namespace.
+func renderChart(t *testing.T, chart *helmchart.Chart, values chartutil.Values, release, namespace string) (rendered, error) {
+	t.Helper()
 	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(chart, values, options, chartutil.DefaultCapabilities)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 type Checker struct {
 	client  client.Client
 	handled []string
+	barred  map[string]string // why nothing runs there, by namespace
 
 	mutex sync.Mutex
 	known map[string]bool // benchmark namespaces
@@ -29,7 +30,19 @@ type Checker struct {
 // New returns a Checker. The client must have the manager's own rights. The parameter handled lists the
 // namespaces in which the manager handles cephtune's custom resources (CRs); empty for all namespaces.
 func New(c client.Client, handled ...string) *Checker {
-	return &Checker{client: c, handled: handled, known: map[string]bool{}}
+	barred := map[string]string{"default": "is where objects land whose author names no namespace"}
+	for _, name := range []string{"kube-system", "kube-public", "kube-node-lease"} {
+		barred[name] = "belongs to Kubernetes"
+	}
+	return &Checker{client: c, handled: handled, barred: barred, known: map[string]bool{}}
+}
+
+// Bar keeps benchmarks out of a namespace, whatever the manager's rights in it. The parameter reason continues
+// a sentence that begins with the namespace.
+func (c *Checker) Bar(namespace, reason string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.barred[namespace] = reason
 }
 
 // Handles reports whether the manager handles the CRs in a namespace. The manager may also be able to read
@@ -43,6 +56,10 @@ func (c *Checker) Handles(namespace string) bool {
 func (c *Checker) Refusal(ctx context.Context, namespace string) (string, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if reason := c.barred[namespace]; reason != "" {
+		return fmt.Sprintf("Namespace %s %s, so no benchmark runs in it: whoever may create pods beside benchmarks can use their Ceph key. "+
+			"Use another namespace, such as cephtune-bench.", namespace, reason), nil
+	}
 	if c.known[namespace] {
 		return "", nil
 	}

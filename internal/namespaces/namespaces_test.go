@@ -52,6 +52,21 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// Rights alone do not make these namespaces fit for benchmarks.
+func TestRefusalOfBarredNamespaces(t *testing.T) {
+	s := &server{allowed: map[string]bool{"kube-system": true, "kube-public": true, "kube-node-lease": true, "default": true, "rook-ceph": true, "bench": true}}
+	c := s.checker()
+	c.Bar("rook-ceph", "has a CephCluster")
+	for name, want := range map[string]string{
+		"kube-system": "belongs to Kubernetes", "kube-public": "belongs to Kubernetes", "kube-node-lease": "belongs to Kubernetes",
+		"default": "names no namespace", "rook-ceph": "has a CephCluster", "bench": "",
+	} {
+		if refusal, err := c.Refusal(t.Context(), name); (refusal == "") != (want == "") || !strings.Contains(refusal, want) || err != nil {
+			t.Errorf("%s: %q, %v, want %q in it", name, refusal, err, want)
+		}
+	}
+}
+
 // An unanswered question must not count as permission.
 func TestRefusalIsUnknown(t *testing.T) {
 	s := &server{allowed: map[string]bool{"bench": true}, err: errors.New("no route to host")}

@@ -15,17 +15,17 @@
 {{/* The labels that select the manager's pods and the Service of its metrics. */}}
 {{- define "cephtune.selectorLabels" -}}
 app.kubernetes.io/name: cephtune
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: manager
 {{- end -}}
 
 {{- define "cephtune.labels" -}}
 app.kubernetes.io/name: cephtune
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: cephtune
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -35,9 +35,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
      which does not. It may also have namespace, component, labels and annotations. */}}
 {{- define "cephtune.metadata" -}}
 metadata:
-  name: {{ .exactName | default (printf "%s-%s" (include "cephtune.fullname" .root) .name) }}
+  name: {{ .exactName | default (printf "%s-%s" (include "cephtune.fullname" .root) .name) | quote }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   {{- /* The labels are merged first, because YAML allows each key only once. */}}
   {{- $labels := include "cephtune.labels" .root | fromYaml }}
@@ -69,8 +69,8 @@ metadata:
 {{- define "cephtune.subjects" -}}
 subjects:
 - kind: ServiceAccount
-  name: {{ include "cephtune.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  name: {{ include "cephtune.serviceAccountName" . | quote }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end -}}
 
 {{/* The rules of the Role or ClusterRole named .role in the file .file of files/config, a copy of config/. */}}
@@ -287,6 +287,9 @@ these caps do not name. */}}
 {{- fail (printf "%s is Rook's namespace, so the operator cannot be installed in it: with its rights to write ConfigMaps and create Secrets there, it could act as Ceph's administrator; use another namespace, such as cephtune-system" .Release.Namespace) -}}
 {{- end -}}
 {{- range .Values.benchmarkNamespaces -}}
+{{- if has . (list "kube-system" "kube-public" "kube-node-lease" "default") -}}
+{{- fail (printf "%s is for Kubernetes itself, or for objects whose author names no namespace, so it cannot be among benchmarkNamespaces: users who may create pods there can use the Ceph key of benchmark pods; use another namespace, such as cephtune-bench" .) -}}
+{{- end -}}
 {{- if has . $rookNamespaces -}}
 {{- fail (printf "%s is Rook's namespace, so it cannot be among benchmarkNamespaces: users who may create pods there can use the key of Ceph's administrator" .) -}}
 {{- end -}}
@@ -312,7 +315,7 @@ imagePullSecrets:
 {{ toYaml . }}
 {{- end }}
 {{- with .Values.manager.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .Values.manager.nodeSelector }}
 nodeSelector:
