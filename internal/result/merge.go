@@ -49,6 +49,14 @@ func merge2(a, b *Result) (*Result, error) {
 		Source:        mergeSources(a.Source, b.Source),
 		Clients:       a.Clients + b.Clients,
 		Warnings:      slices.Concat(a.Warnings, b.Warnings),
+		Jobs:          slices.Concat(a.Jobs, b.Jobs),
+		SyncLatency:   cmp.Or(a.SyncLatency, b.SyncLatency),
+	}
+	if a.SyncLatency != nil && b.SyncLatency != nil {
+		var err error
+		if merged.SyncLatency, _, err = mergeLatencies(a.SyncLatency, b.SyncLatency); err != nil {
+			return nil, fmt.Errorf("syncs: %w", err)
+		}
 	}
 	for _, name := range []DirectionName{Read, Write, Trim, Mixed} {
 		direction, warnings, err := mergeDirections(name, a.Direction(name), b.Direction(name))

@@ -43,6 +43,13 @@ type Result struct {
 	Trim  *Direction `json:"trim,omitempty"`
 	Mixed *Direction `json:"mixed,omitempty"`
 
+	// SyncLatency is the latency of fsync, fdatasync and sync_file_range, which fio reports apart from reads and
+	// writes; nil without them. Like Jobs, it is not stored.
+	SyncLatency *Latency `json:"-"`
+	// Jobs are the loads that the output names: those of fio's jobs, or the one load of another tool. They are
+	// not stored, because an archive has the spec of the phase.
+	Jobs []Job `json:"-"`
+
 	// Warnings are facts that a reader of the numbers has to know. In the merged result of several clients,
 	// they are sorted by code, message and line.
 	Warnings []Warning `json:"warnings,omitempty"`
@@ -59,6 +66,18 @@ type Source struct {
 	// Settings are the tool's options as the tool reported them, verbatim, mostly under its own names. They
 	// are not settings of Ceph. Options in which merged results differ are missing.
 	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Job is what an output says about the load of one job.
+type Job struct {
+	// Name is the name of a job of fio; "" for other tools.
+	Name string
+	// Options are the options under the tool's names, verbatim. Global are those that hold for all jobs of fio,
+	// unless the job sets them.
+	Options, Global map[string]string
+	// Partial says that an option which is missing may have been set, because the format does not carry all
+	// options.
+	Partial bool
 }
 
 // Direction is the I/O of one direction.

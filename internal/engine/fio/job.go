@@ -18,14 +18,18 @@ const maxJobs = 4096
 
 // A job is fio's report of one job, or of a whole group if group_reporting was set.
 type job struct {
-	name  string
-	line  int // the line on which the report begins
-	group int
+	name   string
+	client string // the host of the server that ran the job; "" without a server
+	sum    bool   // whether it is the sum of all servers
+	line   int    // the line on which the report begins
+	group  int
 	// errorCode is the error number that fio reports for the job, without its sign; 0 without an error.
 	// errorCount counts the errors after which the job continued (continue_on_error).
 	errorCode, errorCount int64
 	options               map[string]string
 	directions            map[result.DirectionName]*direction
+	syncLatency           *result.Latency
+	load                  result.Job
 }
 
 // A direction is fio's report of one direction of a job.
@@ -65,7 +69,12 @@ func (r *report) result(options parse.Options) (*result.Result, error) {
 	if err != nil {
 		return nil, &parse.SyntaxError{Want: "jobs that can be added up", Found: err.Error()}
 	}
-	merged.Clients = 1 // One process of fio ran all jobs.
+	// One process of fio ran all jobs of a host.
+	clients := map[string]bool{}
+	for _, j := range jobs {
+		clients[j.client] = true
+	}
+	merged.Clients = len(clients)
 	merged.Warnings = append(r.warnings, merged.Warnings...)
 	if incomplete != nil {
 		return nil, withPartial(incomplete, merged)
@@ -118,6 +127,8 @@ func (r *report) jobResult(j *job) (*result.Result, error) {
 		SchemaVersion: result.SchemaVersion,
 		Source:        result.Source{Tool: result.ToolFIO, ToolVersion: r.version, Format: r.format, Settings: j.settings()},
 		Clients:       1,
+		SyncLatency:   j.syncLatency,
+		Jobs:          []result.Job{j.load},
 	}
 	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
 		d := j.directions[name]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -224,7 +225,7 @@ func (d *decoder) seconds(into *float64) error {
 }
 
 func (d *decoder) report(r *report) error {
-	global := map[string]string{}
+	global := map[string]map[string]string{} // by client; "" for all
 	err := d.object(func(name []byte) error {
 		switch string(name) {
 		case "fio version":
@@ -232,15 +233,18 @@ func (d *decoder) report(r *report) error {
 		case "timestamp_ms":
 			return d.int(&r.milliseconds)
 		case "global options":
-			return d.options(global)
-		case "jobs":
+			return d.globalOptions(global)
+		case "jobs", "client_stats": // Servers of fio report to a client, which prints "client_stats".
+			served := string(name) == "client_stats"
 			return d.array(func() error {
 				if len(r.jobs) == maxJobs {
 					return d.unexpected(fmt.Sprintf("at most %d jobs", maxJobs), []byte("more"))
 				}
 				j := &job{line: d.line(), options: map[string]string{}, directions: map[result.DirectionName]*direction{}}
 				r.jobs = append(r.jobs, j)
-				return d.job(j)
+				err := d.job(j)
+				j.sum = served && j.name == "All clients"
+				return err
 			})
 		}
 		return d.skip()
@@ -248,12 +252,44 @@ func (d *decoder) report(r *report) error {
 	if err == nil {
 		err = d.nothingElse()
 	}
+	if len(r.jobs) > 1 {
+		r.jobs = slices.DeleteFunc(r.jobs, func(j *job) bool { return j.sum })
+	}
 	for _, j := range r.jobs {
-		for name, value := range global {
-			if _, ok := j.options[name]; !ok {
-				j.options[name] = value
-			}
+		common := global[j.client]
+		if common == nil {
+			common = global[""]
 		}
+		// Without any option, the output was shortened, or an old fio wrote it.
+		j.load = result.Job{Name: j.name, Options: j.options, Global: common, Partial: len(j.options)+len(common) == 0}
+		j.options = maps.Clone(common)
+		if j.options == nil {
+			j.options = map[string]string{}
+		}
+		maps.Copy(j.options, j.load.Options)
+	}
+	return err
+}
+
+// globalOptions reads the options of all jobs: an object, or an array with an object for each client.
+func (d *decoder) globalOptions(into map[string]map[string]string) error {
+	read := func() error {
+		options := map[string]string{}
+		if err := d.options(options); err != nil {
+			return err
+		}
+		client := options["hostname"]
+		delete(options, "hostname")
+		into[client] = options
+		return nil
+	}
+	if d.PeekKind() == '[' {
+		return d.array(read)
+	}
+	err := read()
+	for client, options := range into { // The object holds for all clients.
+		delete(into, client)
+		into[""] = options
 	}
 	return err
 }
@@ -271,11 +307,16 @@ func (d *decoder) nothingElse() error {
 }
 
 // options reads an object of options and their values. fio prints "" or null for an option without a value.
-// Values that are not strings, such as null, are omitted.
+// Values of another kind are omitted.
 func (d *decoder) options(into map[string]string) error {
 	return d.object(func(name []byte) error {
 		key := string(name)
-		if d.PeekKind() != '"' {
+		switch d.PeekKind() {
+		case '"':
+		case 'n':
+			into[key] = ""
+			return d.skip()
+		default:
 			return d.skip()
 		}
 		var value string
@@ -307,6 +348,13 @@ func (d *decoder) job(j *job) error {
 			into := &direction{}
 			j.directions[result.DirectionName(name)] = into
 			return d.direction(into)
+		case "hostname":
+			return d.text(&j.client)
+		case "sync":
+			into := &direction{}
+			err := d.direction(into)
+			j.syncLatency = into.Latency
+			return err
 		}
 		return d.skip()
 	})

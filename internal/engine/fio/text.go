@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"strconv"
 
 	"github.com/cephtune/cephtune/internal/engine/parse"
 	"github.com/cephtune/cephtune/internal/result"
@@ -56,7 +58,9 @@ type jobReport struct {
 	*job
 	pid        string // distinguishes jobs with the same name and group
 	directions map[result.DirectionName]*printedDirection
+	syncs      printedLatency
 	issued     *issued // nil until the line "issued" was read
+	copies     int64   // the number of processes that the report covers
 }
 
 // A printedDirection is the printed report of a direction, with rounded bytes and latencies.
@@ -75,7 +79,10 @@ type printedLatency struct {
 }
 
 // issued has the exact numbers of operations, each for reads, writes and trims.
-type issued struct{ total, short, dropped [3]int64 }
+type issued struct {
+	total, short, dropped [3]int64
+	syncs                 int64
+}
 
 type textParser struct {
 	lines *parse.Lines
@@ -182,7 +189,8 @@ func (p *textParser) jobLine(line []byte) error {
 	name, rest, _ := bytes.Cut(line, []byte(": (groupid="))
 	group, rest, _ := bytes.Cut(rest, []byte(","))
 	number, ok := parse.Int(group)
-	_, rest, okErr := bytes.Cut(rest, []byte("err="))
+	copies, rest, okErr := bytes.Cut(rest, []byte("err="))
+	copies, _, _ = bytes.Cut(bytes.TrimPrefix(copies, []byte(" jobs=")), []byte(")"))
 	code, rest, okCode := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(":"))
 	if !ok || !okErr || !okCode || number > math.MaxInt32 {
 		return p.unexpected("a group and an err= in the head of a report")
@@ -198,6 +206,7 @@ func (p *textParser) jobLine(line []byte) error {
 		pid:        string(pid),
 		directions: map[result.DirectionName]*printedDirection{},
 	}
+	j.copies, _ = parse.Int(copies)
 	if n, ok := parse.Int(code); !ok || n != 0 {
 		j.errorCode = max(n, 1)
 	}
@@ -252,11 +261,11 @@ func (p *textParser) within(text []byte) error {
 		return p.issuedLine(rest)
 	case "errors":
 		return p.errorsLine(rest)
-	case "slat", "clat", "lat":
+	case "slat", "clat", "lat", "sync":
 		return p.latencyLine(string(what), rest)
 	}
-	if bytes.Contains(text, []byte("percentiles (")) || bytes.HasPrefix(text, []byte("fsync/")) {
-		p.percentilesOf = nil // The following percentiles are of syncs or of one priority, and are ignored.
+	if bytes.Contains(text, []byte("percentiles (")) {
+		p.percentilesOf = nil // The following percentiles are of one priority, and are ignored.
 	}
 	return nil
 }
@@ -286,10 +295,10 @@ func (p *textParser) latencyLine(what string, rest []byte) error {
 	unit, values, _ := bytes.Cut(rest, []byte("):"))
 	scale, known := unitsPerSecond(bytes.TrimPrefix(unit, []byte("(")))
 	values = bytes.TrimSpace(values)
-	if !known || !bytes.HasPrefix(values, []byte("min=")) || p.direction == nil {
+	l := p.latency(what)
+	if !known || !bytes.HasPrefix(values, []byte("min=")) || l == nil {
 		return nil
 	}
-	l := p.latency(what)
 	for i, name := range []string{"min=", "max=", "avg=", "stdev="} {
 		var field []byte
 		field, values, _ = bytes.Cut(values, []byte(","))
@@ -304,8 +313,15 @@ func (p *textParser) latencyLine(what string, rest []byte) error {
 	return nil
 }
 
-// latency returns the latency "slat", "clat" or "lat" of the current direction, and creates it if necessary.
+// latency returns the latency "slat", "clat" or "lat" of the current direction, and creates it if necessary. It
+// returns nil without a direction. The latency "sync" is one of the job.
 func (p *textParser) latency(what string) *printedLatency {
+	if what == "sync" {
+		return &p.job.syncs
+	}
+	if p.direction == nil {
+		return nil
+	}
 	into := &p.direction.total
 	switch what {
 	case "slat":
@@ -326,10 +342,9 @@ func (p *textParser) percentilesHead(what string, rest []byte) error {
 	if !ok {
 		return p.unexpected("percentiles in nsec, usec or msec")
 	}
-	if p.direction == nil {
+	if p.percentilesOf = p.latency(what); p.percentilesOf == nil {
 		return nil
 	}
-	p.percentilesOf = p.latency(what)
 	p.percentilesOf.unitsPerSecond, p.percentilesOf.percentiles = scale, nil
 	return nil
 }
@@ -376,6 +391,12 @@ func (p *textParser) issuedLine(rest []byte) error {
 				return p.unexpected("three whole numbers after " + part.label)
 			}
 			part.into[k] = n
+		}
+	}
+	if _, values, ok := bytes.Cut(rest, []byte("total=")); ok { // Since fio 3.7, a fourth number counts the syncs.
+		values, _, _ = bytes.Cut(values, []byte(" "))
+		if fields := bytes.Split(values, []byte(",")); len(fields) == 4 {
+			counts.syncs, _ = parse.Int(fields[3])
 		}
 	}
 	p.job.issued = counts
@@ -452,6 +473,8 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 	if h != nil {
 		j.options = h.settings
 	}
+	j.load = j.describe(h)
+	j.syncLatency = j.syncs.latency(j.issued.syncs)
 	for _, name := range []result.DirectionName{result.Read, result.Write, result.Trim, result.Mixed} {
 		printed := j.directions[name]
 		if printed == nil {
@@ -483,6 +506,22 @@ func (p *textParser) complete(j *jobReport, noted *result.Result) error {
 		j.job.directions[name] = d
 	}
 	return nil
+}
+
+// describe returns what the head and the report say about the load. Both lack most options.
+func (j *jobReport) describe(h *head) result.Job {
+	load := result.Job{Name: j.name, Options: map[string]string{"numjobs": strconv.FormatInt(max(j.copies, 1), 10)}, Partial: true}
+	if j.copies > 1 {
+		load.Options["group_reporting"] = ""
+	}
+	if h == nil {
+		return load
+	}
+	maps.Copy(load.Options, h.settings)
+	if b := h.blockBytes; b[0] > 0 && b[1] > 0 && b[2] > 0 {
+		load.Options["bs"] = fmt.Sprintf("%d,%d,%d", b[0], b[1], b[2])
+	}
+	return load
 }
 
 // count sets the numbers of operations of a direction: all, short and dropped ones. It returns the size of

@@ -182,7 +182,7 @@ func (p *jsonParser) array() error {
 	return nil
 }
 
-// row reads one row. It keeps only four members.
+// row reads one row. It keeps only five members.
 func (p *jsonParser) row() error {
 	if _, err := p.decoder.ReadToken(); err != nil {
 		return p.failed(err)
@@ -204,6 +204,8 @@ func (p *jsonParser) row() error {
 			err = p.int(&second, value)
 		case "finished":
 			err = p.int(&finished, value)
+		case "cur_ops":
+			r.inFlight, _ = parse.Int(value)
 		case "avg_bw":
 			r.averageMiBPerSecond, _ = parse.Float(value) // nan and inf leave 0, which means unknown.
 		case "avg_lat":

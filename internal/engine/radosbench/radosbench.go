@@ -13,6 +13,7 @@ package radosbench
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 
@@ -63,6 +64,7 @@ const usualRows = 640
 // row is the line that rados bench prints at the end of one second.
 type row struct {
 	second   int64
+	inFlight int64 // "Cur ops"; 0 if unknown
 	finished int64
 	// averageMiBPerSecond is the mean since the start; 0 if unknown. It yields the exact time of the row.
 	averageMiBPerSecond float64
@@ -80,8 +82,9 @@ type bench struct {
 	// decimals says that latencies are printed with six decimals, not with six significant digits.
 	decimals bool
 
-	rows    []row
-	tooLong bool // The run has more than maxRows rows.
+	rows         []row
+	mostInFlight int64 // the largest inFlight of all rows
+	tooLong      bool  // The run has more than maxRows rows.
 
 	// requestedSeconds and maxObjects are limits from the head of a write's output; 0 if unknown. maxObjects is
 	// also 0 if the number of objects is not limited.
@@ -156,6 +159,7 @@ func (b *bench) addRow(r row) bool {
 			return false
 		}
 	}
+	b.mostInFlight = max(b.mostInFlight, r.inFlight)
 	if len(b.rows) == maxRows {
 		b.tooLong = true
 		return true
@@ -241,6 +245,7 @@ func (b *bench) build() *result.Result {
 		SchemaVersion: result.SchemaVersion,
 		Source:        result.Source{Tool: result.ToolRadosBench, Format: b.format, Settings: b.settings},
 		Clients:       1,
+		Jobs:          []result.Job{{Options: b.load(), Partial: true}},
 	}
 	res.SetDirection(b.direction, direction)
 	b.notes.AppendTo(res)
@@ -251,6 +256,16 @@ func (b *bench) build() *result.Result {
 		})
 	}
 	return res
+}
+
+// load returns the options that describe the load. The output of a read does not name its number of concurrent
+// operations, but its rows show it.
+func (b *bench) load() map[string]string {
+	load := maps.Clone(b.settings)
+	if _, named := load["concurrent_ios"]; !named && b.mostInFlight > 0 {
+		load["cur_ops"] = strconv.FormatInt(b.mostInFlight, 10)
+	}
+	return load
 }
 
 // checkBandwidth returns an error if the printed bandwidth contradicts the totals. Before Octopus, for

@@ -7,10 +7,11 @@ func scanRow(line []byte) (r row, ok bool) {
 	if r.second, at, ok = scanInt(line, at); !ok {
 		return row{}, false
 	}
-	for range 2 {
-		if at, ok = skipInt(line, at); !ok {
-			return row{}, false
-		}
+	if r.inFlight, at, ok = scanInt(line, at); !ok {
+		return row{}, false
+	}
+	if at, ok = skipInt(line, at); !ok {
+		return row{}, false
 	}
 	if r.finished, at, ok = scanInt(line, at); !ok {
 		return row{}, false

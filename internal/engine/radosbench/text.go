@@ -87,7 +87,7 @@ func (p *textParser) row(field, rest []byte) error {
 	var ok [4]bool
 	r.second, ok[0] = parse.Int(field)
 	field, rest = parse.Field(rest)
-	_, ok[1] = parse.Int(field)
+	r.inFlight, ok[1] = parse.Int(field)
 	field, rest = parse.Field(rest)
 	_, ok[2] = parse.Int(field)
 	field, rest = parse.Field(rest)

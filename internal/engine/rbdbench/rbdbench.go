@@ -344,6 +344,7 @@ func (p *parser) build(seconds float64) *result.Result {
 		SchemaVersion: result.SchemaVersion,
 		Source:        result.Source{Tool: result.ToolRBDBench, Format: Format, Settings: p.settings},
 		Clients:       1,
+		Jobs:          []result.Job{{Options: p.settings, Partial: true}},
 	}
 	direction := func(operations int64) *result.Direction {
 		if operations == 0 {
