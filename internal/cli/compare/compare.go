@@ -8,6 +8,7 @@ import (
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/archive"
+	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/quiescence"
@@ -23,7 +24,7 @@ type comparison struct {
 	// expected ones.
 	Comparable bool `json:"comparable"`
 	// Differences lists the differences between environments and between specifications.
-	Differences []Difference `json:"differences"`
+	Differences []difference.Difference `json:"differences"`
 	// Missing lists the expected differences that do not exist.
 	Missing []string `json:"missing,omitempty"`
 	// Notes hold facts that readers of the figures must know.
@@ -46,12 +47,6 @@ type Side struct {
 	Began string         `json:"began"`
 }
 
-// Difference is one line about one difference.
-type Difference struct {
-	Text     string `json:"text"`
-	Expected bool   `json:"expected"`
-}
-
 // Ratio compares one figure of both sides.
 type Ratio struct {
 	Phase     v1alpha1.PhaseName `json:"phase"`
@@ -70,29 +65,16 @@ type Ratio struct {
 
 // compare compares the environments, the specifications and the figures of two sides.
 func compare(a, b side, expect []expectation) (*comparison, error) {
-	c := &comparison{A: describe(a), B: describe(b), Differences: []Difference{}, Figures: []Ratio{}}
+	c := &comparison{A: describe(a), B: describe(b), Differences: []difference.Difference{}, Figures: []Ratio{}}
 	texts, err := differences(a, b)
 	if err != nil {
 		return nil, err
 	}
-	met := map[string]bool{}
-	for _, text := range texts {
-		d := Difference{Text: text}
-		for _, e := range expect {
-			if e.matches(text) {
-				d.Expected, met[e.name] = true, true
-			}
-		}
-		c.Differences = append(c.Differences, d)
-	}
-	for _, e := range expect {
-		if !met[e.name] {
-			c.Missing = append(c.Missing, e.name)
-		}
-	}
+	found, missing := difference.Sort(texts, expect)
+	c.Differences, c.Missing = append(c.Differences, found...), missing
 	c.ratios(a, b)
 	known := len(unknown(a, b)) == 0
-	c.Comparable = known && len(c.Missing) == 0 && !slices.ContainsFunc(c.Differences, func(d Difference) bool { return !d.Expected })
+	c.Comparable = known && len(c.Missing) == 0 && !difference.Any(c.Differences)
 	c.note(a, b)
 	return c, nil
 }
@@ -337,17 +319,8 @@ func (c *comparison) verdict() error {
 	if c.Comparable {
 		return nil
 	}
-	unexpected := 0
-	for _, d := range c.Differences {
-		if !d.Expected {
-			unexpected++
-		}
-	}
-	switch {
-	case unexpected > 0:
-		return exit.UnexpectedErrorf("they cannot be compared; unexpected differences: %d of %d; see --expect-difference", unexpected, len(c.Differences))
-	case len(c.Missing) > 0:
-		return exit.UnexpectedErrorf("expected differences are missing: %s", strings.Join(c.Missing, ", "))
+	if err := difference.Check(c.Differences, c.Missing); err != nil {
+		return err
 	}
 	return exit.UndecidedErrorf("it is unknown whether they can be compared: see the notes")
 }

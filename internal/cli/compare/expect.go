@@ -5,15 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 )
 
 // expectation is a difference that the user expects.
-type expectation struct {
-	name string
-	// matches reports whether a line describes the expected difference.
-	matches func(line string) bool
-}
+type expectation = difference.Expectation
 
 // kind is a kind of difference that --expect-difference accepts.
 type kind struct {
@@ -59,18 +56,18 @@ func expectations(names, beginnings []string) ([]expectation, error) {
 		if at < 0 {
 			return nil, exit.UsageErrorf("--expect-difference %q: want some of %s", name, strings.Join(kindNames(), ", "))
 		}
-		all = append(all, expectation{name, kinds()[at].lines.MatchString})
+		all = append(all, expectation{Name: name, Matches: kinds()[at].lines.MatchString})
 	}
 	for _, beginning := range beginnings {
 		if beginning == "" {
 			return nil, exit.UsageErrorf("--expect is empty: name what differs, such as \"Ceph version\"")
 		}
-		all = append(all, expectation{beginning, func(line string) bool { return strings.HasPrefix(line, beginning) }})
+		all = append(all, expectation{Name: beginning, Matches: func(line string) bool { return strings.HasPrefix(line, beginning) }})
 	}
 	return all, nil
 }
 
 // expected reports whether a line describes an expected difference.
 func expected(line string, expect []expectation) bool {
-	return slices.ContainsFunc(expect, func(e expectation) bool { return e.matches(line) })
+	return slices.ContainsFunc(expect, func(e expectation) bool { return e.Matches(line) })
 }
