@@ -38,6 +38,10 @@ const (
 	Inert      ReasonCode = "Inert"      // Count: runs in which the setting had no effect on the cluster.
 	RunsFailed ReasonCode = "RunsFailed" // Count: failed runs.
 
+	OtherLoad   ReasonCode = "OtherLoad"   // The runs had different loads. Detail: how they differ.
+	NotStorage  ReasonCode = "NotStorage"  // The figure cannot show the storage. Detail: the cause.
+	HiddenWaits ReasonCode = "HiddenWaits" // The figure lacks waits. Detail: how many.
+
 	ThresholdExceeded ReasonCode = "ThresholdExceeded" // Value: p of a gain above the minimum effect, after Holm's correction. Limit: level.
 	WithinEquivalence ReasonCode = "WithinEquivalence" // Value: p of the two one-sided tests (TOST). Limit: level.
 	GainIsSmall       ReasonCode = "GainIsSmall"       // Value: p of any gain, after Holm's correction. Limit: level.
@@ -58,6 +62,16 @@ type Reason struct {
 	Value float64
 	Limit float64
 	Count int
+	// Detail is a clause of plain English, for reasons that concern the load of a run.
+	Detail string
+}
+
+// colon returns a detail behind a colon.
+func colon(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return ": " + detail
 }
 
 // String returns the reason as a clause of plain English.
@@ -78,6 +92,12 @@ func (r Reason) String() string {
 		return "the setting had no effect on the running cluster"
 	case RunsFailed:
 		return plural(r.Count, "run") + " failed"
+	case OtherLoad:
+		return "the loads differ" + colon(r.Detail)
+	case NotStorage:
+		return "the figure cannot show the storage" + colon(r.Detail)
+	case HiddenWaits:
+		return "the figure lacks waits" + colon(r.Detail)
 	case ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown:
 		return fmt.Sprintf("p = %s at level %s", short(r.Value), short(r.Limit))
 	case GainSizeOpen:

@@ -312,7 +312,7 @@ func TestPassingARaceIsNotBeingConfirmed(t *testing.T) {
 
 func TestEveryReasonHasAClause(t *testing.T) {
 	for _, code := range []ReasonCode{
-		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
+		TooFewRuns, NotSteady, Drifted, NoControls, Inert, RunsFailed, OtherLoad, NotStorage, HiddenWaits, ThresholdExceeded, WithinEquivalence, GainIsSmall, LossShown,
 		GainSizeOpen, GainRuledOut, EffectOpen, AskedForMany, NotConfirmed, IdenticalRuns,
 	} {
 		if text := (Reason{Code: code}).String(); text == string(code) || strings.Contains(text, "%!") {

@@ -4,6 +4,7 @@
 package analyze
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/cli/exit"
+	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -46,6 +49,8 @@ type options struct {
 	output string
 	plot   string
 	expect []string
+	// expectDifference names the options in which the loads may differ.
+	expectDifference []string
 }
 
 const longHelp = `Compare runs of a candidate with runs of a baseline, and give a verdict: Superior,
@@ -62,11 +67,18 @@ sessions. The exit code is 1 if the result differs from the sweep's status.
 A table (CSV) with one run in each row works, too. One run on a side decides nothing, however long
 it is: at least 3 are needed.
 
+Runs are compared only if their loads are alike: all options of fio that an output has, and the
+heads of rados bench and rbd bench. A difference is named, and there is no verdict. With
+--expect-difference, the options that you list may differ; an expected difference that is missing
+is reported, too. A figure that cannot show the storage, such as the bandwidth at a rate limit, gets
+no verdict either, and the reason names a metric that can.
+
 For several candidates, give each a name. If the first --candidate-name comes before the first
 --candidate, each name belongs to the files after it, otherwise to the files before it.
 
 Exit codes: 0 verdicts or a summary are shown, whatever they are; 1 error; 2 wrong usage;
-3 a verdict is not among those of --expect.`
+3 the loads differ unexpectedly, or an expected difference is missing, or a verdict is not among
+those of --expect.`
 
 const examples = `  # Runs before and after a change, collected in one file each
   %[1]s old.txt new.txt
@@ -84,6 +96,9 @@ const examples = `  # Runs before and after a change, collected in one file each
   # Is a latency lower by more than 10%%? Runs alternated: old, new, old, new, …
   %[1]s --metric latencyP99 --minimum-effect 10%% --paired \
     --baseline old1.json,old2.json,old3.json --candidate new1.json,new2.json,new3.json
+
+  # Which depth suits this pool? The depth is meant to differ
+  %[1]s --expect-difference iodepth --baseline qd1-*.json --candidate qd16-*.json
 
   # Two candidates, as JSON
   %[1]s --baseline 1osd-*.txt --candidate-name 2osd --candidate 2osd-*.txt \
@@ -139,6 +154,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	flags.StringVarP(&o.output, "output", "o", "table", "table, json, yaml or markdown")
 	flags.StringVar(&o.plot, "plot", "", "SVG file for a plot of the runs; with --table, of the ratios")
 	flags.StringSliceVar(&o.expect, "expect", nil, "accepted verdicts; any other exits with 3")
+	flags.StringSliceVar(&o.expectDifference, "expect-difference", nil, "options in which the loads are meant to differ, such as iodepth; any other exits with 3")
 	completeWith(cmd, "metric", metricNames())
 	completeWith(cmd, "direction", directions())
 	completeWith(cmd, "output", outputs())
@@ -179,6 +195,11 @@ func (o *options) run(stdout io.Writer) error {
 		return err
 	}
 	s.warnAboutRuns()
+	if expect := o.expectations(); s.source == "files" {
+		s.compareLoads(expect)
+	} else {
+		s.compareColumns(expect)
+	}
 	criteria := o.criteria(s)
 	assessments, err := s.judge(criteria)
 	if err != nil {
@@ -193,7 +214,16 @@ func (o *options) run(stdout io.Writer) error {
 	if err := o.write(stdout, r, s); err != nil {
 		return err
 	}
-	return o.checkExpected(r)
+	return cmp.Or(difference.Check(s.differences, s.missing), o.checkExpected(r))
+}
+
+// expectations returns the differences of --expect-difference.
+func (o *options) expectations() []difference.Expectation {
+	var all []difference.Expectation
+	for _, name := range o.expectDifference {
+		all = append(all, difference.Expectation{Name: name, Matches: func(line string) bool { return loadfacts.Matches(name, line) }})
+	}
+	return all
 }
 
 func (o *options) check() error {

@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
+
 	"strconv"
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
@@ -153,17 +153,9 @@ func position(file string, line int) string {
 	return file + ":" + strconv.Itoa(line)
 }
 
-// checkComparable refuses runs that no ratio can compare, and warns of different engines or block
-// sizes.
+// checkComparable refuses runs that no ratio can compare.
 func (s *study) checkComparable() error {
 	first := s.baseline.Runs[0]
-	warned := map[string]bool{}
-	once := func(kind, format string, args ...any) {
-		if !warned[kind] {
-			s.warn(format, args...)
-		}
-		warned[kind] = true
-	}
 	for _, c := range s.all() {
 		for _, r := range c.Runs {
 			switch {
@@ -173,12 +165,6 @@ func (s *study) checkComparable() error {
 				return fmt.Errorf("%s has %s latencies and %s %s latencies: they cannot be compared", first.Source, first.LatencyKind, r.Source, r.LatencyKind)
 			case !(r.Value > 0):
 				return fmt.Errorf("%s: its %s is %v, which has no ratio", r.Source, s.metric, r.Value)
-			}
-			if r.Tool != first.Tool {
-				once("tool", "%s comes from %s and %s from %s: different engines measure differently, so a difference may come from the engine", first.Source, first.Tool, r.Source, r.Tool)
-			}
-			if math.Abs(math.Log(r.BytesPerOp/first.BytesPerOp)) > 0.01 {
-				once("size", "%s has operations of %.0f bytes and %s of %.0f: different workloads", first.Source, first.BytesPerOp, r.Source, r.BytesPerOp)
 			}
 		}
 	}

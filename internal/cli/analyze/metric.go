@@ -7,6 +7,7 @@ import (
 
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/words"
+	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/result"
 )
 
@@ -23,9 +24,13 @@ type metric struct {
 	unit           unit
 	higherIsBetter bool
 	tools          []result.Tool // the engines that report the metric
+	figure         loadfacts.Figure
+	percent        float64 // of a percentile; 0 for another metric
 
-	// Either amount or latency is set. amount is for rates: it returns the total of a run, and a
-	// function that returns the rates of a time series.
+	// One of amount, latency and sync is set. amount is for rates: it returns the total of a run, and a
+	// function that returns the rates of a time series. sync is for the latency of syncs, which belongs to no
+	// direction.
+	sync    func(*result.Latency) (seconds float64, ok bool)
 	amount  func(*result.Direction) (total float64, series func(*result.Series) []float64)
 	latency func(*result.Direction) (seconds float64, kind result.LatencyKind, ok bool)
 }
@@ -37,18 +42,38 @@ func metrics() []metric {
 	out := []metric{
 		{name: "bandwidth", unit: unit{"bytesPerSecond", "MiB/s", 1 << 20}, higherIsBetter: true, tools: all, amount: bytesMoved},
 		{name: "iops", unit: unit{"operationsPerSecond", "IOPS", 1}, higherIsBetter: true, tools: all, amount: operationsDone},
-		{name: "latencyMean", unit: milliseconds, tools: latencies, latency: (*result.Direction).MeanLatencySeconds},
-		{name: "latencyMax", unit: milliseconds, tools: latencies, latency: maximumLatency},
+		{name: "latencyMean", unit: milliseconds, tools: latencies, figure: loadfacts.Latency, latency: (*result.Direction).MeanLatencySeconds},
+		{name: "latencyMax", unit: milliseconds, tools: latencies, figure: loadfacts.Latency, latency: maximumLatency},
 	}
-	for _, p := range []struct {
-		name    string
-		percent float64
-	}{{"latencyP50", 50}, {"latencyP90", 90}, {"latencyP95", 95}, {"latencyP99", 99}, {"latencyP999", 99.9}} {
+	fio := []result.Tool{result.ToolFIO}
+	syncs := []metric{
+		{name: "syncLatencyMean", sync: func(l *result.Latency) (float64, bool) { return l.Moments.MeanSeconds, true }},
+		{name: "syncLatencyMax", sync: maximumOf},
+	}
+	for _, p := range percentiles() {
 		out = append(out, metric{
-			name: p.name, unit: milliseconds, tools: []result.Tool{result.ToolFIO}, latency: percentile(p.percent),
+			name: "latency" + p.name, unit: milliseconds, tools: fio, figure: loadfacts.Latency, percent: p.percent, latency: percentile(p.percent),
 		})
+		syncs = append(syncs, metric{name: "syncLatency" + p.name, percent: p.percent, sync: func(l *result.Latency) (float64, bool) {
+			found, ok := l.Percentile(p.percent)
+			return found.Seconds, ok && !found.AtLeast
+		}})
+	}
+	for _, m := range syncs {
+		m.unit, m.tools, m.figure = milliseconds, fio, loadfacts.SyncLatency
+		out = append(out, m)
 	}
 	return out
+}
+
+// namedPercentile is a percentile in the names of metrics.
+type namedPercentile struct {
+	name    string
+	percent float64
+}
+
+func percentiles() []namedPercentile {
+	return []namedPercentile{{"P50", 50}, {"P90", 90}, {"P95", 95}, {"P99", 99}, {"P999", 99.9}}
 }
 
 func metricNames() []string {
@@ -92,19 +117,27 @@ func percentile(percent float64) func(*result.Direction) (float64, result.Latenc
 }
 
 func maximumLatency(d *result.Direction) (float64, result.LatencyKind, bool) {
-	if d.Latency != nil && d.Latency.Moments.MaxSeconds != nil {
-		return *d.Latency.Moments.MaxSeconds, result.TotalLatency, true
+	if seconds, ok := maximumOf(d.Latency); ok {
+		return seconds, result.TotalLatency, true
 	}
-	if d.CompletionLatency != nil && d.CompletionLatency.Moments.MaxSeconds != nil {
-		return *d.CompletionLatency.Moments.MaxSeconds, result.CompletionLatency, true
+	seconds, ok := maximumOf(d.CompletionLatency)
+	return seconds, result.CompletionLatency, ok
+}
+
+func maximumOf(l *result.Latency) (float64, bool) {
+	if l == nil || l.Moments.MaxSeconds == nil {
+		return 0, false
 	}
-	return 0, "", false
+	return *l.Moments.MaxSeconds, true
 }
 
 // missing returns an error that says why an output lacks the metric, and how to get it.
 func (m metric) missing(tool result.Tool) error {
 	if !slices.Contains(m.tools, tool) {
 		return fmt.Errorf("%s does not report %s; %s can", tool, m.name, joinTools(m.tools))
+	}
+	if m.figure == loadfacts.SyncLatency {
+		return fmt.Errorf("this output of %s lacks %s: it has no fsync, fdatasync or sync_file_range", tool, m.name)
 	}
 	return fmt.Errorf("this output of %s lacks %s; run fio with --output-format=json+, and with latencies and percentiles on", tool, m.name)
 }

@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/cephtune/cephtune/internal/cli/terminal"
+	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/medium"
 	document "github.com/cephtune/cephtune/internal/report"
 	"github.com/cephtune/cephtune/internal/result"
@@ -26,6 +29,9 @@ type overview struct {
 	Runs          int             `json:"runs"`
 	Metrics       []overviewEntry `json:"metrics"`
 	Warnings      []string        `json:"warnings"`
+	HiddenWaits   []waitEntry     `json:"hiddenWaits,omitempty"`
+
+	doubts map[string][]string // the metrics that cannot show the storage, by reason
 }
 
 type overviewEntry struct {
@@ -49,7 +55,7 @@ func (o *options) summarise(w io.Writer) error {
 		}
 		all = []metric{m}
 	}
-	out := &overview{SchemaVersion: schemaVersion, Source: "files", Name: o.baselineName, Metrics: []overviewEntry{}, Warnings: []string{}}
+	out := &overview{SchemaVersion: schemaVersion, Source: "files", Name: o.baselineName, Metrics: []overviewEntry{}, Warnings: []string{}, doubts: map[string][]string{}}
 	var absent error
 	for _, m := range all {
 		if out.Tool != "" && !slices.Contains(m.tools, result.Tool(out.Tool)) {
@@ -59,11 +65,16 @@ func (o *options) summarise(w io.Writer) error {
 			if len(out.Metrics) == 0 {
 				return err // Not even the first metric can be read.
 			}
-			absent = err
+			if m.sync == nil {
+				absent = err
+			}
 		}
 	}
 	if absent != nil && !slices.ContainsFunc(out.Metrics, func(e overviewEntry) bool { return e.Unit == "seconds" }) {
 		out.Warnings = append(out.Warnings, absent.Error())
+	}
+	for _, doubt := range slices.Sorted(maps.Keys(out.doubts)) {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s cannot show the storage: %s", strings.Join(out.doubts[doubt], ", "), doubt))
 	}
 	switch o.output {
 	case "json":
@@ -88,6 +99,7 @@ func (v *overview) add(o *options, m metric) error {
 		return err
 	}
 	s.warnAboutRuns()
+	v.examine(s)
 	for _, warning := range s.warnings {
 		if !slices.Contains(v.Warnings, warning) {
 			v.Warnings = append(v.Warnings, warning)
@@ -100,6 +112,28 @@ func (v *overview) add(o *options, m metric) error {
 		Mean: stat.Mean(values, nil), Min: slices.Min(values), Max: slices.Max(values), shown: m.unit,
 	})
 	return nil
+}
+
+// examine warns of runs with different loads, of hidden waits, and of a figure that cannot show the storage.
+func (v *overview) examine(s *study) {
+	side := s.baseline.side()
+	for _, line := range loadfacts.Within(side) {
+		s.warn("different load: %s", line)
+	}
+	if len(side.Loads) > 1 {
+		for _, note := range loadfacts.Notes(side) {
+			s.warn("%s", note)
+		}
+	}
+	for _, r := range s.baseline.Runs {
+		if r.Doubt != "" && !slices.Contains(v.doubts[r.Doubt], s.metric) {
+			v.doubts[r.Doubt] = append(v.doubts[r.Doubt], s.metric)
+		}
+	}
+	if v.HiddenWaits == nil {
+		s.markWaits()
+		v.HiddenWaits = s.waits
+	}
 }
 
 func (v *overview) write(w io.Writer, markdown bool) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/loadfacts"
 	"github.com/cephtune/cephtune/internal/result"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -24,8 +25,10 @@ type run struct {
 	Directions  string // such as "write", or "read+write"
 	LatencyKind result.LatencyKind
 	Window      window
-	BytesPerOp  float64
 	Course      []interval
+	Load        loadfacts.Load
+	Doubt       string      // why the value cannot show the storage; "" if it can
+	Waits       []waitEntry // the waits that the latencies lack, by direction
 }
 
 // window is the part of a run that the run's value describes.
@@ -76,7 +79,11 @@ func (m metric) read(res *result.Result, direction string) (run, error) {
 	}
 	r := run{
 		Tool: res.Source.Tool, Format: res.Source.Format, Directions: joinDirections(ds), Steady: true,
-		Window: wholeRun(ds, "whole run"), BytesPerOp: bytesPerOperation(ds),
+		Window: wholeRun(ds, "whole run"),
+	}
+	m.examine(&r, res, ds)
+	if m.sync != nil {
+		return m.readSyncs(r, res.SyncLatency)
 	}
 	if len(ds) == 1 {
 		r.Course = course(ds[0].Direction, m.column())
@@ -95,6 +102,20 @@ func (m metric) column() func(*result.Series) []float64 {
 	}
 	_, column := m.amount(&result.Direction{})
 	return column
+}
+
+// readSyncs takes the latency of syncs from the totals of the whole run.
+func (m metric) readSyncs(r run, syncs *result.Latency) (run, error) {
+	if syncs == nil {
+		return run{}, m.missing(r.Tool)
+	}
+	seconds, ok := m.sync(syncs)
+	if !ok {
+		return run{}, m.missing(r.Tool)
+	}
+	r.Value, r.LatencyKind = seconds, result.CompletionLatency
+	r.Window.Why = "whole run: latencies are totals"
+	return r, nil
 }
 
 // readLatency takes the latency from the totals of the whole run, because no engine's summary has the
@@ -180,15 +201,6 @@ func wholeRun(ds []result.NamedDirection, why string) window {
 		seconds = max(seconds, d.Seconds)
 	}
 	return window{ToSeconds: seconds, DurationSeconds: seconds, Why: why}
-}
-
-func bytesPerOperation(ds []result.NamedDirection) float64 {
-	var bytes, operations int64
-	for _, d := range ds {
-		bytes += d.Bytes
-		operations += d.Operations
-	}
-	return float64(bytes) / float64(operations)
 }
 
 // course returns the intervals of a run, with nearly equal lengths. MSER counts each interval as one

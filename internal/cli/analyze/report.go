@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/medium"
 	"github.com/cephtune/cephtune/internal/stats"
 )
@@ -30,6 +31,10 @@ type report struct {
 	Baseline       summary          `json:"baseline"`
 	Candidates     []candidateEntry `json:"candidates"`
 	Warnings       []string         `json:"warnings"`
+
+	Differences        []difference.Difference `json:"differences"`
+	MissingDifferences []string                `json:"missingDifferences,omitempty"`
+	HiddenWaits        []waitEntry             `json:"hiddenWaits,omitempty"`
 }
 
 // summary describes the runs of one configuration. Mean, GeometricMean, Min and Max cover the steady
@@ -95,6 +100,7 @@ func newReport(s *study, criteria stats.Criteria, assessments []stats.Assessment
 		SchemaVersion: schemaVersion, Source: s.source, Metric: s.metric, Unit: s.unit.name, HigherIsBetter: s.higherIsBetter,
 		Confidence: criteria.Confidence, MinimumEffect: criteria.MinimumEffect, Equivalence: criteria.Equivalence,
 		Method: "unpaired", Baseline: summarize(s.baseline, s.paired), Warnings: append([]string{}, s.warnings...),
+		Differences: append([]difference.Difference{}, s.differences...), MissingDifferences: s.missing, HiddenWaits: s.waits,
 	}
 	if s.paired {
 		r.Method = "paired"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cephtune/cephtune/internal/cli/difference"
 	"github.com/cephtune/cephtune/internal/stats"
 )
 
@@ -25,6 +26,14 @@ type study struct {
 	baseline       configuration
 	candidates     []configuration
 	warnings       []string
+
+	// columnDifferences has the columns of a table in which a candidate differs from the baseline, by candidate.
+	columnDifferences map[string][]string
+
+	differences []difference.Difference
+	missing     []string                  // the expected differences that no candidate has
+	faults      map[string][]stats.Reason // by candidate, if its load or its figure decides nothing
+	waits       []waitEntry
 }
 
 // warn adds a warning once, even if a file is on both sides.
@@ -82,11 +91,11 @@ func (s *study) judge(criteria stats.Criteria) ([]stats.Assessment, error) {
 // If it left out runs and too few remain, or if it compares all, the figures are still shown, but a fault
 // makes the candidate Invalid.
 func (s *study) compare(candidate configuration) (stats.Comparison, error) {
-	out := stats.Comparison{Name: candidate.Name}
+	out := stats.Comparison{Name: candidate.Name, Faults: slices.Clone(s.faults[candidate.Name])}
 	base, cand := s.baseline.steadyRuns(), candidate.steadyRuns()
 	unsteady := len(s.baseline.Runs) + len(candidate.Runs) - len(base) - len(cand)
 	if unsteady > 0 && min(len(base), len(cand)) < stats.MinRuns {
-		out.Faults = []stats.Reason{{Code: stats.NotSteady, Count: unsteady}}
+		out.Faults = append(out.Faults, stats.Reason{Code: stats.NotSteady, Count: unsteady})
 		if len(base) == 0 || len(cand) == 0 {
 			base, cand = s.baseline.Runs, candidate.Runs
 		}

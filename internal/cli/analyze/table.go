@@ -53,6 +53,7 @@ func studyOfTable(o *options) (*study, error) {
 	if err := s.splitBaseline(t.file, o, configurations); err != nil {
 		return nil, err
 	}
+	s.columnDifferences = t.differences(s, columns)
 	t.warnAboutMixtures(s, columns)
 	return s, nil
 }
@@ -219,7 +220,7 @@ func (s *study) splitBaseline(file string, o *options, all []configuration) erro
 func (t *table) warnAboutMixtures(s *study, c columns) {
 	var mixed []string
 	for i, name := range t.header {
-		if i == c.configuration || i == c.value || slices.Contains(c.block, i) || slices.Contains(c.where, i) {
+		if c.roleOf(i) {
 			continue
 		}
 		// A column with many different values is probably a date or a run number.
@@ -295,8 +296,10 @@ func (o *options) checkSingleFile() error {
 	switch {
 	case o.exported && (o.paired || o.plot != ""):
 		return exit.UsageErrorf("an exported sweep is judged by its own plan: --paired and --plot do not apply; kubectl cephtune report -f draws it")
-	case o.summarised && !o.exported && (o.paired || o.plot != "" || len(o.expect) > 0):
-		return exit.UsageErrorf("a single file is only summarised: --paired, --plot and --expect need a second one")
+	case o.exported && len(o.expectDifference) > 0:
+		return exit.UsageErrorf("all sessions of an exported sweep have one load: remove --expect-difference")
+	case o.summarised && !o.exported && (o.paired || o.plot != "" || len(o.expect)+len(o.expectDifference) > 0):
+		return exit.UsageErrorf("a single file is only summarised: --paired, --plot, --expect and --expect-difference need a second one")
 	}
 	return nil
 }
