@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -318,5 +319,61 @@ func TestManyJobsAreRefused(t *testing.T) {
 	}
 	if _, err := ParseText(strings.NewReader(report.String()), parse.Options{}); !errors.As(err, &syntax) {
 		t.Errorf("got %v, want a SyntaxError about the number of jobs", err)
+	}
+}
+
+func TestSyncsAndLoadsAreRead(t *testing.T) {
+	const document = `{
+  "fio version" : "fio-3.36",
+  "global options" : {"ioengine" : "libaio", "time_based" : null},
+  "jobs" : [
+    {"jobname" : "a", "groupid" : 0, "error" : 0, "job options" : {"rw" : "write", "fdatasync" : "1", "log_avg_msec" : "9"},
+     "write" : {"io_bytes" : 4096000, "total_ios" : 1000, "runtime" : 1000},
+     "sync" : {"total_ios" : 1000, "lat_ns" : {"min" : 1, "max" : 9, "mean" : 2.0, "stddev" : 1.0, "N" : 1000, "percentile" : {"99.000000" : 5}}}}
+  ]
+}`
+	fromJSON, err := ParseJSON(strings.NewReader(document), parse.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("testdata/fio-3.33/fsync.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromText, err := ParseText(bytes.NewReader(data), parse.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		res         *result.Result
+		count       int64
+		mean, p99   float64
+		load        result.Job
+		hasSettings string
+	}{
+		"JSON": {fromJSON, 1000, 2e-9, 5e-9, result.Job{
+			Name: "a", Options: map[string]string{"rw": "write", "fdatasync": "1", "log_avg_msec": "9"},
+			Global: map[string]string{"ioengine": "libaio", "time_based": ""},
+		}, "libaio"},
+		"plain": {fromText, 569, 1675.09e-6, 5276e-6, result.Job{
+			Name: "fsyncs", Partial: true,
+			Options: map[string]string{"rw": "randwrite", "bs": "4096,4096,4096", "ioengine": "sync", "iodepth": "1", "numjobs": "1"},
+		}, "sync"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]result.Job{tc.load}, tc.res.Jobs); diff != "" {
+				t.Errorf("load (-want +got):\n%s", diff)
+			}
+			syncs := tc.res.SyncLatency
+			if syncs == nil || syncs.Moments.Count != tc.count || math.Abs(syncs.Moments.MeanSeconds-tc.mean) > 1e-12 {
+				t.Fatalf("syncs %+v, want %d of %v s", syncs, tc.count, tc.mean)
+			}
+			if p, ok := syncs.Percentile(99); !ok || math.Abs(p.Seconds-tc.p99) > 1e-12 {
+				t.Errorf("P99 %v, want %v s", p, tc.p99)
+			}
+			if got := tc.res.Source.Settings["ioengine"]; got != tc.hasSettings {
+				t.Errorf("setting ioengine %q, want %q", got, tc.hasSettings)
+			}
+		})
 	}
 }

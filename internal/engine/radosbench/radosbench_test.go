@@ -1,6 +1,7 @@
 package radosbench
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -295,4 +296,28 @@ func (r *rows) Read(into []byte) (int, error) {
 	n := copy(into, r.pending)
 	r.pending = r.pending[n:]
 	return n, nil
+}
+
+func TestRowsShowTheConcurrencyOfReads(t *testing.T) {
+	for file, want := range map[string]map[string]string{
+		"testdata/osd-count/1osd-seq.txt":   {"cur_ops": "16", "concurrent_ios": ""},
+		"testdata/osd-count/1osd-write.txt": {"cur_ops": "", "concurrent_ios": "16"},
+	} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := ParseText(bytes.NewReader(data), parse.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range want {
+			if got := res.Jobs[0].Options[name]; got != value {
+				t.Errorf("%s: %s is %q, want %q", file, name, got, value)
+			}
+			if _, stored := res.Source.Settings["cur_ops"]; stored {
+				t.Errorf("%s: cur_ops must not be stored", file)
+			}
+		}
+	}
 }
