@@ -84,6 +84,7 @@ var goldenCases = map[string]string{
 	"field: depths that are expected":               "--expect-difference iodepth --baseline " + depth1 + " --candidate " + depth32,
 	"field: throughput at a rate":                   "--baseline " + limitedA + " --candidate " + limitedB,
 	"field: latency at a rate":                      "--metric p99 --baseline " + limitedA + " --candidate " + limitedB,
+	"one file of two hosts":                         field + "k07-clients.json",
 	"one file with syncs":                           field + "k09-fdatasync.json",
 	"one file with syncs, plain":                    fio + "fsync.txt",
 	"usage: differences of one file":                own + "old.txt --expect-difference iodepth",

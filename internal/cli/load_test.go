@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,9 +49,7 @@ func (f fioRun) document() map[string]any {
 		entry := job()
 		entry["hostname"], entry["port"] = host, 8765
 		options := map[string]any{"hostname": host, "port": 8765}
-		for name, value := range f.global {
-			options[name] = value
-		}
+		maps.Copy(options, f.global)
 		entries, globals = append(entries, entry), append(globals, options)
 	}
 	sum := job()
@@ -168,8 +167,10 @@ func loadCases() map[string]loadCase {
 		"clients and server":             {a: clients("u", "v"), b: clients("u", "v"), verdict: "Equivalent"},
 		"another number of hosts":        {a: clients("u", "v"), b: clients("u"), reason: "OtherLoad", code: 3, text: "hosts: 2 in baseline, 1 in candidate"},
 		"clients with other options":     {a: clients("u"), b: func(f *fioRun) { f.clients, f.global["direct"] = []string{"u"}, "0" }, reason: "OtherLoad", code: 3, text: "direct: 1 in baseline, 0 in candidate"},
-		"no job options": {a: same, b: func(f *fioRun) { f.job, f.global = map[string]any{}, map[string]any{} }, verdict: "Equivalent",
-			text: "without job options: whether the runs had the same ones"},
+		"no job options": {
+			a: same, b: func(f *fioRun) { f.job, f.global = map[string]any{}, map[string]any{} },
+			verdict: "Equivalent", text: "without job options: whether the runs had the same ones",
+		},
 
 		"throughput at a rate":           {a: limited(2e-3), b: limited(3e-3), reason: "NotStorage", text: "--metric latencyP99"},
 		"IOPS at a rate":                 {a: limited(2e-3), b: limited(3e-3), args: []string{"--metric", "iops"}, reason: "NotStorage", text: "rate_iops"},

@@ -125,14 +125,14 @@ func (l Load) differences(other Load, name, otherName, end string) []string {
 	sized := false
 	for i, pair := range pairs(l.jobs, other.jobs) {
 		mine, theirs := pair[0], pair[1]
-		of := ""
+		suffix := ""
 		if len(l.jobs) > 1 {
-			of = fmt.Sprintf(" of job %s", cmp.Or(mine.name, strconv.Itoa(i+1)))
+			suffix = fmt.Sprintf(" of job %s", cmp.Or(mine.name, strconv.Itoa(i+1)))
 		}
 		for _, option := range optionNames(mine, theirs) {
 			value, otherValue, differ := mine.compare(theirs, option, l.tool)
 			if differ {
-				lines = append(lines, line(option+of, value, otherValue))
+				lines = append(lines, line(option+suffix, value, otherValue))
 			}
 		}
 		sized = sized || mine.sized(l.tool) && theirs.sized(l.tool)
@@ -161,7 +161,7 @@ func (j job) sized(tool result.Tool) bool {
 	return tool == result.ToolFIO && !j.partial
 }
 
-// pairs pairs jobs by name if both outputs have the same names, each once, and otherwise by position.
+// pairs matches jobs by name if both outputs have the same names, each once, and otherwise by position.
 func pairs(a, b []job) [][2]job {
 	byName := map[string]job{}
 	for _, j := range b {

@@ -31,12 +31,12 @@ func defaults() map[string]string {
 		"verify_policy": "completed", "rate_cycle": "1000", "buffer_compress_chunk": "512", "dedupe_mode": "repeat",
 		"dedupe_working_set_percentage": "5", "latency_percentile": "100",
 	}
-	for _, name := range strings.Fields(`iodepth numjobs loops nrfiles iodepth_batch iodepth_batch_complete_min thinktime_blocks
+	for name := range strings.FieldsSeq(`iodepth numjobs loops nrfiles iodepth_batch iodepth_batch_complete_min thinktime_blocks
 		invalidate randrepeat scramble_buffers create_serialize create_fsync allow_file_create fadvise_hint do_verify stats
 		verify_state_save unique_filename num_range`) {
 		values[name] = "1"
 	}
-	for _, name := range strings.Fields(`direct fsync fdatasync end_fsync fsync_on_close end_syncfs write_barrier time_based runtime
+	for name := range strings.FieldsSeq(`direct fsync fdatasync end_fsync fsync_on_close end_syncfs write_barrier time_based runtime
 		ramp_time startdelay thread norandommap softrandommap rate rate_iops rate_min rate_iops_min thinktime thinktime_spin
 		thinktime_iotime offset offset_increment offset_align number_ios overwrite atomic file_append fill_device bs_unaligned
 		bs_is_seq_rand zero_buffers refill_buffers buffer_compress_percentage dedupe_percentage nice gtod_reduce disable_lat
@@ -55,12 +55,12 @@ func Ignored() map[string]string {
 		"name": "a name", "description": "a name", "comm": "the name of the process", "randseed": "only the start of random numbers",
 		"group_reporting": "how jobs are reported; numjobs is compared",
 	}
-	for _, name := range strings.Fields(`per_job_logs write_bw_log write_lat_log write_iops_log write_hist_log write_iolog
+	for name := range strings.FieldsSeq(`per_job_logs write_bw_log write_lat_log write_iops_log write_hist_log write_iolog
 		log_avg_msec log_hist_msec log_hist_coarseness log_window_value log_max_value log_offset log_prio log_issue_time
 		log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id log_entries log_compression log_store_compressed`) {
 		reasons[name] = "where and how logs are written"
 	}
-	for _, name := range strings.Fields(`clat_percentiles lat_percentiles slat_percentiles percentile_list significant_figures
+	for name := range strings.FieldsSeq(`clat_percentiles lat_percentiles slat_percentiles percentile_list significant_figures
 		block_error_percentiles unified_rw_reporting bwavgtime iopsavgtime disk_util`) {
 		reasons[name] = "which figures are reported; figures of different kinds are refused"
 	}
