@@ -53,16 +53,19 @@ func newWaitEntry(w loadfacts.Waits, d result.NamedDirection) waitEntry {
 		HiddenOperations: w.Hidden, HiddenShare: w.Share(), SecondsBehind: w.Behind,
 	}
 	for _, m := range metrics() {
-		if m.latency == nil || m.name == "latencyMax" {
+		if m.latency == nil {
 			continue
 		}
 		reported, _, ok := m.latency(d.Direction)
 		if !ok {
 			continue
 		}
-		bound := w.Mean(reported)
-		if m.percent > 0 {
-			bound = w.Percentile(m.percent, reported)
+		bound := w.Percentile(m.percent, reported)
+		switch m.name {
+		case "latencyMean":
+			bound = w.Mean(reported)
+		case "latencyMax":
+			bound = max(reported, w.Behind)
 		}
 		entry.Bounds = append(entry.Bounds, waitBound{m.name, reported, bound, loadfacts.Spoils(bound, reported)})
 	}
