@@ -16,7 +16,7 @@ func words(text string) []result.Job {
 	var jobs []result.Job
 	for job := range strings.SplitSeq(text, "|") {
 		j := result.Job{Name: "job", Options: map[string]string{}}
-		for _, word := range strings.Fields(job) {
+		for word := range strings.FieldsSeq(job) {
 			name, value, _ := strings.Cut(word, "=")
 			if name == "job" {
 				j.Name = value
