@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// perRest is how many bytes an account may hold for each byte that is free. So an object alone may hold two thirds of a
-// budget. If greedy objects hold as much as they may, half of what each of them holds is still free.
+// perRest is how many bytes an account may hold for each byte that is free. So each greedy object
+// leaves a third of what it finds free. Only one object at a time works on a Ceph cluster, so few objects hold much.
 const perRest = 2
 
 // Budget is the memory that all documents of untrusted writers share in a process, in bytes. Each object that has
