@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // CephBenchmark measures a Ceph cluster. Its status has the results.
 //
@@ -246,6 +249,11 @@ type CephBenchmarkStatus struct {
 	// +listMapKey=number
 	// +kubebuilder:validation:MaxItems=20
 	Runs []BenchmarkRun `json:"runs,omitempty"`
+
+	// clients identifies the Jobs that the operator created for observedRunID. Other Jobs with their names are
+	// not the operator's.
+	// +optional
+	Clients *BenchmarkClients `json:"clients,omitempty"`
 
 	// environment describes what the results depend on. The hardware of nodes is not recorded.
 	// +optional
@@ -536,4 +544,28 @@ type BenchmarkRun struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Results string `json:"results,omitempty"`
+
+	// resultsDigest is the SHA-256 digest of the full results as they are stored, in hexadecimal. A ConfigMap
+	// with another digest is not the operator's. The field is absent if an earlier version of the operator
+	// wrote the results, without a signature.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	ResultsDigest string `json:"resultsDigest,omitempty"`
+}
+
+// BenchmarkClients identifies the Jobs of a benchmark's clients.
+type BenchmarkClients struct {
+	// nonce is a random text that the operator records before it creates the Jobs. Their signatures cover it.
+	// It is empty if an earlier version of the operator began observedRunID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Nonce string `json:"nonce,omitempty"`
+
+	// jobUID is the UID of the clients' Job.
+	// +optional
+	JobUID types.UID `json:"jobUID,omitempty"`
+
+	// backgroundJobUID is the UID of the background load's Job.
+	// +optional
+	BackgroundJobUID types.UID `json:"backgroundJobUID,omitempty"`
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -30,6 +32,7 @@ type runFlags struct {
 	options   runner.Options
 	keyFile   string
 	tasksFile string
+	digest    string
 	listen    string
 }
 
@@ -66,6 +69,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.tasksFile, "tasks", "", "file with a JSON list of tasks to carry out without a manager")
 	cmd.MarkFlagsOneRequired("key-file", "tasks")
 	cmd.MarkFlagsMutuallyExclusive("key-file", "tasks")
+	flags.StringVar(&f.digest, "files-digest", "", "SHA-256 digest that the files in the directory of --key-file or --tasks must have (default: any)")
 	flags.StringVar(&f.listen, "listen", fmt.Sprintf("0.0.0.0:%d", runner.Port), "address to listen on")
 	flags.StringVar(&f.options.WorkDir, "work-dir", "/tmp/cephtune", "parent directory of the tasks' working directories")
 	flags.StringVar(&f.options.CgroupDir, "cgroup-dir", "/sys/fs/cgroup", "directory of the container's cgroup")
@@ -96,6 +100,9 @@ func (f *runFlags) complete() (err error) {
 	if f.options.IdleTimeout <= 0 {
 		return fmt.Errorf("--idle-timeout is %v, want one above 0", f.options.IdleTimeout)
 	}
+	if err := f.checkFiles(); err != nil {
+		return err
+	}
 	f.options.Programs = programs()
 	if f.options.Client < 0 {
 		if f.options.Client, err = clientIndex(os.Getenv(indexVariable)); err != nil {
@@ -111,6 +118,31 @@ func (f *runFlags) complete() (err error) {
 	}
 	f.options.Tasks, err = readTasks(f.tasksFile)
 	return err
+}
+
+// checkFiles compares the files in the directory of the key or of the tasks with their digest.
+func (f *runFlags) checkFiles() error {
+	if f.digest == "" {
+		return nil
+	}
+	directory := filepath.Dir(f.keyFile + f.tasksFile) // Exactly one of both is set.
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "..") {
+			continue // Kubernetes' own links and directories
+		}
+		if files[entry.Name()], err = os.ReadFile(filepath.Join(directory, entry.Name())); err != nil {
+			return err
+		}
+	}
+	if runner.FilesDigest(files) != f.digest {
+		return fmt.Errorf("the files in %s are not those that the operator wrote: another user has created or replaced the Secret", directory)
+	}
+	return nil
 }
 
 func clientIndex(text string) (int, error) {

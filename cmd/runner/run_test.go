@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,36 @@ func TestSIGTERMEndsWith143(t *testing.T) {
 	_ = cmd.Wait() // This only waits for the output.
 	if reports, err := runner.ReadFrames(strings.NewReader(out.String()), nil); err != nil || len(reports) != 1 || reports[0].State != task.Cancelled {
 		t.Errorf("the log has %+v, %v", reports, err)
+	}
+}
+
+// The manager cannot read a Secret, so the runner checks that it mounts the manager's.
+func TestFilesOfAnotherSecretAreRefused(t *testing.T) {
+	ours := map[string][]byte{"tasks.json": []byte(`[{"id":"a","steps":[{"argv":["rados","x"]}],"stepsTimeoutSeconds":5}]`), "keyring": []byte("key")}
+	for name, c := range map[string]struct {
+		change func(map[string][]byte)
+		want   int
+	}{
+		"ours":             {func(map[string][]byte) {}, 0},
+		"other tasks":      {func(f map[string][]byte) { f["tasks.json"] = append(f["tasks.json"], '\n') }, 1},
+		"another keyring":  {func(f map[string][]byte) { f["keyring"] = []byte("kez") }, 1},
+		"an added file":    {func(f map[string][]byte) { f["ceph.conf"] = nil }, 1},
+		"divided anew":     {func(f map[string][]byte) { delete(f, "keyring"); f["keyrin"] = []byte("gkey") }, 1},
+		"Kubernetes' link": {func(f map[string][]byte) { f["..data"] = nil }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory, files := t.TempDir(), maps.Clone(ours)
+			c.change(files)
+			for name, content := range files {
+				if err := os.WriteFile(filepath.Join(directory, name), content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd, _ := runnerProcess(t, "--tasks="+filepath.Join(directory, "tasks.json"), "--files-digest="+runner.FilesDigest(ours))
+			if got := exitOf(cmd.Run()); got != c.want {
+				t.Errorf("it ended with %d, want %d", got, c.want)
+			}
+		})
 	}
 }
 

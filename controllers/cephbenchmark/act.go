@@ -88,6 +88,11 @@ func (r *Reconciler) carryOut(ctx context.Context, seen facts, p plan) (effect, 
 		return r.prepare(ctx, seen, p)
 	case stepReplace:
 		return r.replaceJob(ctx, seen, p)
+	case stepRemoveUnrecorded:
+		if seen.unrecorded == seen.job {
+			seen.memory.secretMade, seen.memory.replacedJob = false, seen.job.UID
+		}
+		return effect{again: time.Second}, r.maker().Remove(ctx, seen.unrecorded)
 	case stepMove:
 		return r.makeMove(ctx, seen, p)
 	case stepTakeOSDsDown, stepRestoreOSDs:
@@ -133,8 +138,10 @@ func (r *Reconciler) beginSession(seen facts) effect {
 	b := seen.benchmark
 	begun := r.live.Of(client.ObjectKeyFromObject(b), clientjob.SessionOf(b.UID, b.Spec.RunID).ID())
 	begun.Memory.fromBeginning = true
+	drawn := begun.Memory.drawNonce()
 	return effect{again: reconcile.AtOnce, outcome: lookingAtCluster(), edit: func(s *v1alpha1.CephBenchmarkStatus) {
 		conclusion.Begin(s, b.Spec.RunID, seen.now)
+		drawn(s)
 	}}
 }
 

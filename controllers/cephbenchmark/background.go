@@ -5,9 +5,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/clientview"
 	"github.com/cephtune/cephtune/internal/workload"
 )
@@ -20,7 +20,9 @@ import (
 type backgroundFacts struct {
 	job  *batchv1.Job
 	lost bool // the Job was created and is gone; only a teardown by the manager may delete it
-	pods []corev1.Pod
+	// mismatch says that another user's Job has the name of the Job.
+	mismatch clientjob.Mismatch
+	pods     []corev1.Pod
 	// runners has at most one entry, with the index 0.
 	runners map[int]clientview.View
 	tasks   workload.Tasks // nil if the runner has not answered yet
@@ -71,7 +73,7 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		return nil
 	}
 	jobs := r.jobs()
-	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Background().Name}, seen.memory.backgroundJob != "")
+	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Background().Name}, seen.recorded().BackgroundJobUID != "" || seen.memory.taken)
 	if err != nil {
 		return err
 	}
@@ -79,10 +81,17 @@ func (r *Reconciler) observeBackgroundJob(ctx context.Context, seen *facts) erro
 		seen.background.lost = seen.memory.backgroundJob != ""
 		return nil
 	}
-	if !metav1.IsControlledBy(job, seen.job) {
-		return nil // Kubernetes is about to delete this Job with its owner, or the Job is foreign, which prepare reports.
+	origin, err := r.maker().BackgroundOrigin(seen.benchmark, seen.job, job, seen.recorded().BackgroundJobUID)
+	if err != nil {
+		return err
 	}
-	seen.background.job = job
+	if !origin.Ours {
+		seen.background.mismatch = origin.Mismatch
+		return nil
+	}
+	if seen.background.job = job; origin.Unrecorded && seen.unrecorded == nil {
+		seen.unrecorded = job
+	}
 	if seen.background.pods, err = jobs.Pods(ctx, job); err != nil || seen.hint != "" {
 		return err
 	}

@@ -81,7 +81,7 @@ type Options struct {
 	// nil.
 	Budget *limits.Budget
 	Logs   clientview.Logs
-	// MasterKey is the secret from which the keys of sessions and of seals are derived.
+	// MasterKey is the secret from which the keys of sessions and of signatures are derived.
 	MasterKey []byte
 	// PoolSettle is how long the PGs of a new pool have to be clean before the pool is used.
 	PoolSettle time.Duration

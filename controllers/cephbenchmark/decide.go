@@ -37,6 +37,8 @@ const (
 	stepPrepare step = "Prepare"
 	// stepReplace removes the Job of an unreachable client, so that another Job replaces it.
 	stepReplace step = "Replace"
+	// stepRemoveUnrecorded removes a Job whose UID was not recorded, so that another Job replaces it.
+	stepRemoveUnrecorded step = "RemoveUnrecorded"
 	// stepMove carries out the next move, which is an action with runners or with the OSDs' caches.
 	stepMove step = "Move"
 	// stepTakeOSDsDown stops OSDs during a phase, or observes the outage.
@@ -117,6 +119,7 @@ func rules() []rule {
 		{Name: "protect", Func: protect},                               // adds the finalizer before anything is created
 		{Name: "endOutage", Func: endOutage},                           // brings OSDs back in time
 		{Name: "failWithForeignJob", Func: failWithForeignJob},         // the Job differs from the one that the manager created
+		{Name: "removeUnrecorded", Func: removeUnrecorded},             // the manager ended before it recorded the UID of a Job
 		{Name: "failWithoutJob", Func: failWithoutJob},                 // the session's Job is gone
 		{Name: "failWithoutCluster", Func: failWithoutCluster},         // the CephCluster cannot be observed; the wait is limited
 		{Name: "waitForSurvey", Func: waitForSurvey},                   // the later rules need facts about Ceph

@@ -43,13 +43,18 @@ type memory struct {
 	pool scratchpool.Preparation
 	// statusWrittenAt is when this process last wrote status, or first saw the session.
 	statusWrittenAt time.Time
-	// madeJob is the UID of the last Job that was created or found. replacedJob is the UID of the Job that
-	// a standalone client's Job replaces. backgroundJob is the UID of the background load's Job. secretMade
-	// says that the Secret of the Jobs exists. usedBefore is how many raw bytes of the OSDs were in use
-	// before the Job was created.
-	madeJob, replacedJob, backgroundJob types.UID
-	secretMade                          bool
-	usedBefore                          int64
+	// nonce is the nonce that this process has drawn for the next Job; "" once it has tried to create a Job
+	// with it. taken says that another object had the name of a Job that this process tried to create.
+	nonce string
+	taken bool
+	// clientsJob and backgroundJob are the UIDs of the session's Jobs, which this process has created or whose
+	// UIDs are recorded. madeJob is the UID of the last Job that was created or found, recorded or not.
+	// replacedJob is the UID of the Job that another Job replaces. secretMade says that the Secret of the Jobs
+	// exists. usedBefore is how many raw bytes of the OSDs were in use before the Job was created.
+	clientsJob, backgroundJob, madeJob, replacedJob types.UID
+
+	secretMade bool
+	usedBefore int64
 	// reached says that at least one client's runner has answered.
 	reached bool
 	// standalone says that this process replaces the client by a standalone client. planned holds the tasks
@@ -68,7 +73,10 @@ func (m *memory) remember(f facts) {
 	if f.job != nil {
 		m.madeJob = f.job.UID
 	}
-	if f.background.job != nil {
+	if f.job != nil && f.unrecorded != f.job {
+		m.clientsJob = f.job.UID
+	}
+	if f.background.job != nil && f.unrecorded != f.background.job {
 		m.backgroundJob = f.background.job.UID
 	}
 	if f.pool.OSDMap != nil {

@@ -1,8 +1,10 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,9 +55,12 @@ type facts struct {
 	job     *batchv1.Job
 	jobLost bool // the Job was created and is gone, but not because a standalone client replaces it
 	// jobMismatch says how the Job differs from the one that the manager created. The manager ignores the
-	// spec that is stored in such a Job, and leaves a Job of another owner alone.
+	// spec that is stored in such a Job. If another user created the Job, job is nil.
 	jobMismatch clientjob.Mismatch
-	pods        []corev1.Pod
+	// unrecorded is the session's Job, or that of its background load, if its UID was not recorded. Its pods
+	// do not count, because it may be a copy.
+	unrecorded *batchv1.Job
+	pods       []corev1.Pod
 	// orphans holds the session's pods whose Job is gone. Only a teardown observes them, because they may
 	// still write data that it has to remove.
 	orphans []corev1.Pod
@@ -192,7 +197,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*v1alp
 // observeJob observes the Job of the session and its pods.
 func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 	jobs := r.jobs()
-	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}, seen.memory.madeJob != "")
+	job, err := jobs.Get(ctx, types.NamespacedName{Namespace: seen.benchmark.Namespace, Name: seen.session.Name}, seen.recorded().JobUID != "" || seen.memory.madeJob != "" || seen.memory.taken)
 	if err != nil {
 		return err
 	}
@@ -200,21 +205,23 @@ func (r *Reconciler) observeJob(ctx context.Context, seen *facts) error {
 		seen.jobLost = seen.memory.madeJob != seen.memory.replacedJob
 		return r.observeOrphans(ctx, seen)
 	}
-	seen.session.KeyedByName = clientjob.StartedBefore(job)
-	if seen.jobMismatch, err = seen.session.Mismatch(r.masterKey, seen.benchmark, job); err != nil {
+	origin, err := r.maker().Origin(seen.benchmark, seen.session, job, seen.recorded().JobUID)
+	if err != nil {
 		return err
 	}
-	if !metav1.IsControlledBy(job, seen.benchmark) {
-		return nil
+	if !origin.Ours {
+		seen.jobMismatch = origin.Mismatch
+		return r.observeOrphans(ctx, seen)
 	}
-	seen.job = job
+	if seen.job, seen.jobMismatch = job, origin.Mismatch; origin.Unrecorded {
+		seen.unrecorded = job
+	}
 	if seen.jobMismatch.Matches() {
 		in, err := clientjob.InputOf(job)
 		if err != nil {
 			return err
 		}
 		seen.spec, seen.datasetBytes, seen.roomBytes = in.Spec, in.DatasetBytes, in.RoomBytes
-		seen.jobMismatch = seen.osdsMismatch()
 	}
 	if seen.pods, err = jobs.Pods(ctx, job); err != nil {
 		return err
@@ -229,12 +236,31 @@ func (r *Reconciler) jobs() clientview.Jobs {
 	return clientview.Jobs{Client: r.client, Reader: r.reader}
 }
 
-// observeOrphans finds pods of a session in teardown whose Job is gone. Kubernetes ends such pods with a
-// delay, and meanwhile they may write data that the teardown has to remove.
-func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error) {
-	if seen.tearingDown() {
-		seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.session.Name, seen.session.Background().Name)
+// recorded returns the nonce in status, and the UIDs of the session's Jobs: those in status or, if status could not
+// be written yet, those that this process has created.
+func (f facts) recorded() v1alpha1.BenchmarkClients {
+	var known v1alpha1.BenchmarkClients
+	if f.benchmark.Status.Clients != nil {
+		known = *f.benchmark.Status.Clients
 	}
+	known.JobUID = cmp.Or(known.JobUID, f.memory.clientsJob)
+	known.BackgroundJobUID = cmp.Or(known.BackgroundJobUID, f.memory.backgroundJob)
+	return known
+}
+
+// observeOrphans finds pods of a session in teardown whose Job is gone. Kubernetes ends such pods with a
+// delay, and meanwhile they may write data that the teardown has to remove. If the UID of the Job is known, pods
+// of other Jobs do not count.
+func (r *Reconciler) observeOrphans(ctx context.Context, seen *facts) (err error) {
+	if !seen.tearingDown() {
+		return nil
+	}
+	known := seen.recorded()
+	seen.orphans, err = r.jobs().PodsNamed(ctx, seen.benchmark.Namespace, seen.session.Name, seen.session.Background().Name)
+	seen.orphans = slices.DeleteFunc(seen.orphans, func(pod corev1.Pod) bool {
+		owner := metav1.GetControllerOf(&pod)
+		return known.JobUID != "" && (owner == nil || owner.UID != known.JobUID && owner.UID != known.BackgroundJobUID)
+	})
 	return err
 }
 

@@ -2,7 +2,6 @@ package cephbenchmark
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
@@ -13,21 +12,12 @@ import (
 // OSDs, and the manager checks the placement again after each run.
 
 // osds returns the OSDs to which the scratch pool is confined. Either this process has chosen them,
-// or an earlier process has recorded them in the Job and sealed them.
+// or an earlier process has recorded them in the Job and signed them.
 func (f facts) osds() []int {
-	if f.memory.pool.OSDs == nil && f.job != nil && f.jobMismatch.Matches() && !f.session.KeyedByName {
+	if f.memory.pool.OSDs == nil && f.job != nil && f.jobMismatch.Matches() {
 		return clientjob.OSDsOf(f.job)
 	}
 	return f.memory.pool.OSDs
-}
-
-// osdsMismatch returns a mismatch if the OSDs to which the Job's scratch pool is confined are unknown. OSDs
-// in an annotation that the Job's seal does not cover count as unknown, because others may have changed them.
-func (f facts) osdsMismatch() clientjob.Mismatch {
-	if f.target().Confined() == nil || len(f.osds()) > 0 {
-		return clientjob.Match
-	}
-	return clientjob.Mismatch(fmt.Sprintf("An earlier version of the operator created Job %s, and its seal does not cover the OSDs of the scratch pool. Change runID to run again.", f.job.Name))
 }
 
 // maxOSDs is the maximum length of the list of OSDs in status, in bytes.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
@@ -12,14 +13,16 @@ import (
 	"github.com/cephtune/cephtune/internal/objectref"
 	"github.com/cephtune/cephtune/internal/reconcile"
 	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 // prepare carries out the next part of preparing the scratch pool. If nothing remains to prepare, it
 // creates the Jobs and the Secret that their pods need.
 func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, error) {
 	if seen.job != nil {
-		return effect{again: time.Second}, r.makeClients(ctx, seen)
+		return effect{again: time.Second}, r.completeClients(ctx, seen, seen.job)
 	}
 	seen.memory.usedBefore = seen.Survey.DF.UsedRawBytes
 	if seen.poolErr != nil {
@@ -31,7 +34,19 @@ func (r *Reconciler) prepare(ctx context.Context, seen facts, p plan) (effect, e
 	if seen.spec.Template.Target.ScratchPool != nil {
 		seen.live.Hurry() // The last observation of Ceph may be older than the pool.
 	}
-	return effect{edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
+	if seen.memory.nonce == "" || seen.recorded().Nonce != seen.memory.nonce {
+		return effect{again: reconcile.AtOnce, edit: seen.memory.drawNonce()}, nil
+	}
+	return effect{again: time.Second, edit: func(s *v1alpha1.CephBenchmarkStatus) { s.OSDs = seen.osdsInStatus() }}, r.makeClients(ctx, seen)
+}
+
+// drawNonce draws the nonce for the next Job, and returns the edit that records it. A nonce serves for one attempt to
+// create a Job. So even if the manager ends before it has recorded the Job's UID, no two Jobs can have one nonce
+// unless someone has copied one.
+func (m *memory) drawNonce() func(*v1alpha1.CephBenchmarkStatus) {
+	nonce := signature.NewNonce()
+	m.nonce, m.clientsJob, m.backgroundJob = nonce, "", ""
+	return func(s *v1alpha1.CephBenchmarkStatus) { s.Clients = &v1alpha1.BenchmarkClients{Nonce: nonce} }
 }
 
 func (r *Reconciler) preparePool(ctx context.Context, seen facts, next scratchpool.Next) (effect, error) {
@@ -109,10 +124,10 @@ func (f facts) shareDataset(places []place.Place) {
 
 // maker returns the Maker of Jobs and Secrets.
 func (r *Reconciler) maker() clientjob.Maker {
-	return clientjob.Maker{Client: r.client, Reader: r.reader, MasterKey: r.masterKey}
+	return clientjob.Maker{Client: r.client, MasterKey: r.masterKey}
 }
 
-// jobSpec returns the input from which the Jobs of the session are made.
+// jobSpec returns the input from which the Jobs of the session are made, except for their Secret.
 func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
 	network, err := seen.rook.PodNetwork()
 	if err != nil {
@@ -121,51 +136,87 @@ func (r *Reconciler) jobSpec(seen facts) (clientjob.Spec, error) {
 	return clientjob.Spec{
 		Benchmark: seen.benchmark, Spec: seen.spec, Session: seen.session, Script: seen.script, Block: seen.block,
 		Images: r.settings.ImagesFor(seen.cluster), Pods: r.settings.Pods, Network: network, Standalone: seen.memory.standalone,
-		Secret: clientjob.SecretName(seen.session, seen.memory.standalone),
 	}, nil
 }
 
-// makeClients creates the Job, and then the Secret of its pods and the Job of the background
-// load. It continues an earlier, interrupted attempt.
+// makeClients creates the Job, and then what completes it.
 func (r *Reconciler) makeClients(ctx context.Context, seen facts) error {
 	spec, err := r.jobSpec(seen)
 	if err != nil {
 		return err
 	}
-	job := seen.job
-	if job == nil {
-		in := clientjob.Input{DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
-		if seen.memory.standalone {
-			in.StandaloneFrom = seen.currentRun()
-		}
-		if job, err = r.maker().MakeJob(ctx, spec, in); err != nil {
-			return err
-		}
-		seen.memory.madeJob = job.UID
+	in := clientjob.Input{DatasetBytes: seen.datasetBytes, RoomBytes: seen.roomBytes, OSDs: seen.memory.pool.OSDs}
+	if seen.memory.standalone {
+		in.StandaloneFrom = seen.currentRun()
 	}
+	files, err := r.files(ctx, seen, in.StandaloneFrom)
+	if err != nil {
+		return err
+	}
+	spec.Secret, spec.Digest = clientjob.SecretName(seen.session, seen.memory.nonce), runner.FilesDigest(files)
+	seen.memory.nonce = ""
+	job, err := r.maker().MakeJob(ctx, spec, in)
+	if apierrors.IsAlreadyExists(err) {
+		seen.memory.taken = true // The next pass looks at the Job that has the name.
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	seen.memory.madeJob, seen.memory.clientsJob = job.UID, job.UID
+	return r.completeClients(ctx, seen, job)
+}
+
+// completeClients creates what the pods of the clients' Job need: the Secret, and the Job of the background load. It
+// continues an earlier, interrupted attempt.
+func (r *Reconciler) completeClients(ctx context.Context, seen facts, job *batchv1.Job) error {
+	spec, err := r.jobSpec(seen)
+	if err != nil {
+		return err
+	}
+	spec.Secret, spec.Digest = clientjob.SecretIn(job)
 	if seen.job == nil || seen.lacksSecret() {
 		if err := r.makeSecret(ctx, seen, spec, job); err != nil {
 			return err
 		}
 		seen.memory.secretMade = true
 	}
-	if seen.hasBackground() && seen.memory.backgroundJob == "" {
-		seen.memory.backgroundJob, err = r.maker().MakeBackground(ctx, spec, job)
+	if !seen.hasBackground() || seen.memory.backgroundJob != "" {
+		return nil
 	}
+	made, err := r.maker().MakeBackground(ctx, spec, job)
+	if apierrors.IsAlreadyExists(err) {
+		seen.memory.taken = true
+		return nil
+	}
+	seen.memory.backgroundJob = made
 	return err
 }
 
-// makeSecret creates the Secret of the clients' pods.
+// makeSecret creates the Secret of the clients' pods. If Ceph's connection has changed since an earlier process
+// created the Job, the runners would refuse the files. Then makeSecret creates no Secret, and the pods do not start
+// unless the earlier process has created it.
 func (r *Reconciler) makeSecret(ctx context.Context, seen facts, spec clientjob.Spec, job *batchv1.Job) error {
-	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
-	if err != nil {
+	from, _ := clientjob.StandaloneFrom(job)
+	files, err := r.files(ctx, seen, from)
+	if err != nil || spec.Digest != "" && runner.FilesDigest(files) != spec.Digest {
 		return err
 	}
+	return r.maker().MakeSecret(ctx, spec, job, files)
+}
+
+// files returns the files of the clients' Secret. The number is that of the run with which a standalone client
+// begins; 0 for a client that is not standalone.
+func (r *Reconciler) files(ctx context.Context, seen facts, standaloneFrom int32) (map[string][]byte, error) {
+	at, err := r.rook.Connection(ctx, seen.cluster, seen.cluster.Identities.IO)
+	if err != nil {
+		return nil, err
+	}
 	var tasks []byte
-	if from, alone := clientjob.StandaloneFrom(job); alone {
-		if tasks, err = seen.asStandalone(from).File(); err != nil {
-			return err
+	if standaloneFrom > 0 {
+		if tasks, err = seen.asStandalone(standaloneFrom).File(); err != nil {
+			return nil, err
 		}
 	}
-	return r.maker().MakeSecret(ctx, spec, job, rook.CephConf(at, *seen.rook), rook.Keyring(at), tasks)
+	return r.maker().Files(seen.session, rook.CephConf(at, *seen.rook), rook.Keyring(at), tasks)
 }

@@ -60,9 +60,24 @@ func statusAfter(seen facts, p plan, e effect, failure error) *v1alpha1.CephBenc
 	if p.step == stepTearDown && p.last == endsPause && e.finished {
 		dropInterrupted(&after.Status)
 	}
+	seen.noteJobs(&after.Status)
 	mark(after, p, e, kstatus.OfPass(p.outcome, e.outcome, failure, seen.benchmark.Status.Conditions))
 	setProgress(&after.Status, seen, p)
 	return after
+}
+
+// noteJobs records the UIDs of the session's Jobs, unless the pass has drawn the nonce of other Jobs.
+func (f facts) noteJobs(s *v1alpha1.CephBenchmarkStatus) {
+	if f.memory == nil || f.memory.clientsJob == "" {
+		return
+	}
+	if s.Clients == nil {
+		s.Clients = &v1alpha1.BenchmarkClients{} // The version before began the session.
+	}
+	if s.Clients.Nonce != f.recorded().Nonce {
+		return
+	}
+	s.Clients.JobUID, s.Clients.BackgroundJobUID = f.memory.clientsJob, f.memory.backgroundJob
 }
 
 // minMessageInterval is the shortest time between two writes of status that differ only in messages or in

@@ -1,6 +1,7 @@
 package cephbenchmark
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +18,15 @@ import (
 )
 
 func failWithForeignJob(seen facts) (plan, bool) {
-	return fail(v1alpha1.ReasonClientsLost, string(seen.jobMismatch)), !seen.jobMismatch.Matches()
+	mismatch := cmp.Or(seen.jobMismatch, seen.background.mismatch)
+	return fail(v1alpha1.ReasonClientsLost, string(mismatch)), !mismatch.Matches()
+}
+
+func removeUnrecorded(seen facts) (plan, bool) {
+	p := plan{step: stepRemoveUnrecorded, progress: "making pool and clients", outcome: preparing("Replacing a Job whose UID the operator could not record.")}
+	return p.atMost(prepareWithin, "unrecorded Job", kstatus.Outcome{
+		Reason: v1alpha1.ReasonNotPrepared, Message: fmt.Sprintf("The removal of an unrecorded Job took longer than %v:", prepareWithin),
+	}), seen.unrecorded != nil
 }
 
 func failWithoutJob(seen facts) (plan, bool) {

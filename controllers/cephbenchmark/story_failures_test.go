@@ -239,7 +239,7 @@ func somebodyHasAJobOfThatName(w *world) {
 		w.t.Fatal(err)
 	}
 	w.edit(b, func(spec *v1alpha1.CephBenchmarkSpec) { spec.RunID = "2" })
-	w.untilReason(b, v1alpha1.ReasonClientsLost, "does not belong to this benchmark")
+	w.untilReason(b, v1alpha1.ReasonClientsLost, "is not the operator's")
 	w.until(b, "Failed", func() bool { return isTrue(b, v1alpha1.ConditionFailed) && isTrue(b, v1alpha1.ConditionStalled) })
 	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || !theirs.DeletionTimestamp.IsZero() {
 		w.t.Errorf("somebody's Job was removed: %v", err)

@@ -1,11 +1,18 @@
 package cephbenchmark
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
+	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +24,7 @@ import (
 	"github.com/cephtune/cephtune/internal/lock"
 	"github.com/cephtune/cephtune/internal/quiescence"
 	"github.com/cephtune/cephtune/internal/runner/runnertest"
+	"github.com/cephtune/cephtune/internal/signature"
 	"github.com/cephtune/cephtune/internal/task"
 )
 
@@ -31,8 +39,7 @@ func restartStories() map[string]story {
 		"while one client measures":            restartedWhileOneClientMeasures,
 		"while two clients are ready":          restartedWhileTwoClientsAreReady,
 		"while two clients measure":            restartedWhileTwoClientsMeasure,
-		"by an upgrade from keys by name":      upgradedWhileOneClientMeasures,
-		"by such an upgrade, with chosen OSDs": upgradedWithChosenOSDs,
+		"by an upgrade":                        upgradedWhileOneClientMeasures,
 		"between runs":                         restartedBetweenRuns,
 		"while everything is removed":          restartedWhileEverythingIsRemoved,
 		"while measuring, and suspended":       restartedAndSuspended,
@@ -104,49 +111,58 @@ func restartedWhileOneClientMeasures(w *world) {
 }
 
 func upgradedWhileOneClientMeasures(w *world) {
+	w.spreadOut()
 	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
-	b := w.benchmark("b", oneWrite)
+	b := w.benchmark("b", oneWrite, confinedTo(1))
 	w.untilTask(0, "r1-write", task.Measuring)
 	w.upgrade(b)
+	w.until(b, "recorded", func() bool { return b.Status.Clients != nil && b.Status.Clients.JobUID != "" })
 	w.untilComplete(b)
 	if states(b) != "Valid" {
 		w.t.Errorf("runs %+v", b.Status.Runs)
 	}
 }
 
-// The earlier version did not seal the note about the OSDs, so anyone may have written it.
-func upgradedWithChosenOSDs(w *world) {
-	w.spreadOut()
-	w.kubelet.script("r1-", runnertest.Script{Measuring: time.Second})
-	b := w.benchmark("b", oneWrite, confinedTo(1))
-	w.untilTask(0, "r1-write", task.Measuring)
-	w.until(b, "on its OSDs", func() bool { return b.Status.OSDs != "" })
-	noted := b.Status.OSDs
-	w.upgrade(b)
-	w.untilFailed(b, v1alpha1.ReasonClientsLost, "Change runID")
-	if b.Status.OSDs != noted {
-		w.t.Errorf("status has OSDs %q, and had %q", b.Status.OSDs, noted)
-	}
-}
-
-// upgrade restarts the manager as if the earlier version had derived the keys of sessions from
-// their names.
+// upgrade restarts the manager as if the version before had created the Job of the clients.
 func (w *world) upgrade(b *v1alpha1.CephBenchmark) {
 	w.t.Helper()
 	w.stop()
-	job, master := w.job(b), make([]byte, 32)
-	before, earlier := job.DeepCopy(), clientjob.SessionOf(b.UID, b.Spec.RunID)
-	earlier.KeyedByName = true
-	key, err := earlier.Key(master)
-	if err := errors.Join(err, earlier.Seal(master, job), w.Patch(w.t.Context(), job, client.MergeFrom(before))); err != nil {
+	job := w.job(b)
+	before := job.DeepCopy()
+	delete(job.Annotations, signature.Annotation)
+	job.Annotations["cephtune.dev/seal"] = sealOfTheVersionBefore(w.t, b, job)
+	if err := w.Patch(w.t.Context(), job, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.kubelet.set(func(k *kubelet) {
-		for address := range k.keys {
-			k.keys[address] = key
-		}
-	})
+	if err := w.Get(w.t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Status.Clients = nil
+	for i := range b.Status.Runs {
+		b.Status.Runs[i].ResultsDigest = ""
+	}
+	if err := w.Status().Update(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
 	w.start()
+}
+
+// sealOfTheVersionBefore returns what the version before wrote instead of a signature.
+func sealOfTheVersionBefore(t *testing.T, b *v1alpha1.CephBenchmark, job *batchv1.Job) string {
+	t.Helper()
+	input := maps.Clone(job.Annotations)
+	maps.DeleteFunc(input, func(name, _ string) bool { return name == "cephtune.dev/seal" })
+	text, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signature.Derive(make([]byte, 32), "seal", string(b.UID), string(b.Spec.RunID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return "v2:" + hex.EncodeToString(mac.Sum(nil))
 }
 
 func restartedWhileTwoClientsAreReady(w *world) {

@@ -119,7 +119,8 @@ func (k *kubelet) endJob(ctx context.Context, job *batchv1.Job, pods []corev1.Po
 		_ = k.Delete(ctx, &pods[i], client.GracePeriodSeconds(0))
 	}
 	if !job.DeletionTimestamp.IsZero() && len(pods) == 0 {
-		_ = k.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}})
+		name, _ := clientjob.SecretIn(job)
+		_ = k.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: name}})
 		if !k.endOwned(ctx, job) {
 			return
 		}

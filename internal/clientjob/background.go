@@ -16,7 +16,8 @@ func BackgroundJobOf(j Spec) *batchv1.Job {
 	j.Spec = *j.Spec.DeepCopy()
 	clients := &j.Spec.Template.Clients
 	clients.Count, clients.Spread, clients.Nodes, clients.Resources = 1, v1alpha1.SpreadNone, spec.Nodes, spec.Resources
-	j.Secret, j.Session = SecretName(j.Session, false), j.Session.Background()
+	session := j.Session.Name
+	j.Session = j.Session.Background()
 	job := JobOf(j)
 	pod := &job.Spec.Template
 	for _, labels := range []map[string]string{job.Labels, pod.Labels} {
@@ -30,7 +31,7 @@ func BackgroundJobOf(j Spec) *batchv1.Job {
 			Weight: 100,
 			PodAffinityTerm: corev1.PodAffinityTerm{
 				TopologyKey:   corev1.LabelHostname,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: j.Secret}},
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelSession: session}},
 			},
 		}},
 	}

@@ -26,9 +26,7 @@ type Input struct {
 	StandaloneFrom int32
 }
 
-// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest. Do not
-// trust OSDsOf for a Job for which [StartedBefore] returns true: the seal of such a Job does not cover
-// the OSDs.
+// InputOf reads the spec and the sizes from a Job. [StandaloneFrom] and [OSDsOf] read the rest.
 func InputOf(job *batchv1.Job) (Input, error) {
 	var in Input
 	in.DatasetBytes, _ = strconv.ParseInt(job.Annotations[AnnotationDataset], 10, 64)

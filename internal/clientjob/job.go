@@ -1,5 +1,5 @@
 // Package clientjob defines the Job, the Secret and the pods of a benchmark's clients: their names,
-// their keys, and the sealed annotations in which a Job stores the input of its session. A Maker
+// their keys, and the signed annotations in which a Job stores the input of its session. A Maker
 // creates, changes and removes Jobs and their Secrets; everything else is pure.
 package clientjob
 
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -41,6 +42,9 @@ const (
 	TasksFile  = "tasks.json"
 )
 
+// digestFlag is the runner's flag for the digest of the Secret's files.
+const digestFlag = "--files-digest="
+
 // StandaloneGrace is how long a terminating standalone client may take for its teardown.
 const StandaloneGrace = time.Minute
 
@@ -62,17 +66,29 @@ func Labels(s Session) map[string]string {
 }
 
 // SecretOf returns the Secret with which the clients reach Ceph and authenticate their manager.
-func SecretOf(b *v1alpha1.CephBenchmark, s Session, conf, keyring string, key []byte) *corev1.Secret {
+func SecretOf(j Spec, files map[string][]byte) *corev1.Secret {
 	yes := true
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: s.Name, Labels: Labels(s)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: j.Benchmark.Namespace, Name: j.Secret, Labels: Labels(j.Session)},
 		Immutable:  &yes,
-		Data: map[string][]byte{
-			rook.ConfFile:    []byte(conf),
-			rook.KeyringFile: []byte(keyring),
-			SessionKey:       key,
-		},
+		Data:       files,
 	}
+}
+
+// SecretIn returns the name of the Secret that the pods of a Job mount, and the digest of its files.
+func SecretIn(job *batchv1.Job) (name, digest string) {
+	pod := job.Spec.Template.Spec
+	for _, volume := range pod.Volumes {
+		if volume.Secret != nil {
+			name = volume.Secret.SecretName
+		}
+	}
+	for _, argument := range pod.Containers[0].Command {
+		if text, found := strings.CutPrefix(argument, digestFlag); found {
+			digest = text
+		}
+	}
+	return name, digest
 }
 
 // Spec holds the input from which the Job of a session is made.
@@ -84,7 +100,9 @@ type Spec struct {
 	Pods      settings.Pods
 	Script    *workload.Script
 	Network   rook.PodNetwork
-	Secret    string // the Secret that pods mount
+	// Secret is the Secret that pods mount. Digest is [runner.FilesDigest] of its files. Runners check it,
+	// because the manager may not read Secrets, and users may replace them.
+	Secret, Digest string
 	// Standalone says that the runner reads its tasks from the Secret, without a manager.
 	Standalone bool
 	// Block says that the claim is a block device.
@@ -206,6 +224,9 @@ func (j Spec) client() corev1.Container {
 	if j.Standalone {
 		c.Command = []string{runnerPath, "run", "--tasks=" + TasksPath, "--work-dir=" + workPath}
 		c.Ports = nil
+	}
+	if j.Digest != "" {
+		c.Command = append(c.Command, digestFlag+j.Digest)
 	}
 	switch {
 	case j.Spec.Template.Target.PersistentVolumeClaim == nil:

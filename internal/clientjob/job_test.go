@@ -1,16 +1,13 @@
 package clientjob
 
 import (
-	"encoding/hex"
 	"maps"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -118,55 +115,8 @@ func TestLabelsOfClientsAreOurs(t *testing.T) {
 	}
 }
 
-// A Secret is immutable once pods mount it. Without the manager's key, no one can create a valid
-// annotation.
-func TestSeal(t *testing.T) {
-	key, other := make([]byte, 32), append(make([]byte, 31), 1)
-	s := Session{Name: "cephtune-0123456789", UID: "u", RunID: "1"}
-	job := JobOf(clientsOn(v1alpha1.Target{ScratchPool: &v1alpha1.ScratchPool{}}))
-	job.Annotations = map[string]string{AnnotationSpec: "{}", AnnotationDataset: "7", AnnotationOSDs: "1,2"}
-	if err := s.Seal(key, job); err != nil {
-		t.Fatal(err)
-	}
-	sealed := job.Annotations[AnnotationSeal]
-	seal := func(s Session, key []byte, change func(map[string]string)) string {
-		annotations := maps.Clone(job.Annotations)
-		change(annotations)
-		got, err := s.sealOf(key, annotations)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	nothing := func(map[string]string) {}
-	if again := seal(s, key, nothing); again != sealed || len(sealed) != len(sealVersion)+64 {
-		t.Errorf("the seal is %q, and then %q", sealed, again)
-	}
-	if same := seal(s, key, func(a map[string]string) { a[AnnotationUnreachable] = "true" }); same != sealed {
-		t.Error("the manager marks Jobs later on")
-	}
-	for name, got := range map[string]string{
-		"another key":     seal(s, other, nothing),
-		"another run":     seal(Session{Name: s.Name, UID: "u", RunID: "2"}, key, nothing),
-		"another UID":     seal(Session{Name: s.Name, UID: "v", RunID: "1"}, key, nothing),
-		"earlier keys":    seal(Session{Name: s.Name, UID: "u", RunID: "1", KeyedByName: true}, key, nothing),
-		"another spec":    seal(s, key, func(a map[string]string) { a[AnnotationSpec] = "{ }" }),
-		"another dataset": seal(s, key, func(a map[string]string) { a[AnnotationDataset] = "8" }),
-		"room":            seal(s, key, func(a map[string]string) { a[AnnotationRoom] = "8" }),
-		"other room":      seal(s, key, func(a map[string]string) { a[AnnotationRoom] = "9" }),
-		"no dataset":      seal(s, key, func(a map[string]string) { delete(a, AnnotationDataset) }),
-		"alone":           seal(s, key, func(a map[string]string) { a[AnnotationStandalone] = "" }),
-		"other OSDs":      seal(s, key, func(a map[string]string) { a[AnnotationOSDs] = "1,3" }),
-		"no OSDs":         seal(s, key, func(a map[string]string) { delete(a, AnnotationOSDs) }),
-	} {
-		if got == sealed {
-			t.Errorf("%s: the seal is the same", name)
-		}
-	}
-}
-
 // Names of sessions are short. If someone finds a run ID that results in another session's name,
-// they still have neither its key nor its seal.
+// they still do not have its key.
 func TestKeysDoNotFollowFromNames(t *testing.T) {
 	master := make([]byte, 32)
 	known := map[string]string{}
@@ -184,26 +134,6 @@ func TestKeysDoNotFollowFromNames(t *testing.T) {
 			}
 			known[string(key)] = role + " of " + what
 		}
-	}
-}
-
-// This is a seal of an earlier version, which an upgrade finds in the cluster.
-func TestASealOfAnEarlierVersion(t *testing.T) {
-	s := SessionOf("u", "1")
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-		AnnotationSpec: "{}", AnnotationDataset: "7", AnnotationRoom: "8",
-		AnnotationSeal: "976c425d036d61e2fb493f9e30abe90ab44f366b61bfbab08ab57f5204b6fb7f",
-	}}}
-	if s.KeyedByName = StartedBefore(job); !s.KeyedByName {
-		t.Error("it is taken for one of this version")
-	}
-	got, err := s.sealOf(make([]byte, 32), job.Annotations)
-	if err != nil || got != job.Annotations[AnnotationSeal] {
-		t.Errorf("the seal is %s, %v", got, err)
-	}
-	key, err := s.Key(make([]byte, 32))
-	if got := hex.EncodeToString(key); err != nil || got != "d10784c187dc99ee9155adc69b552d9570dc3807cd1775627ad60027bf287322" {
-		t.Errorf("the key of its runners is %s, %v", got, err)
 	}
 }
 

@@ -5,22 +5,37 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/cephtune/cephtune/internal/rook"
+	"github.com/cephtune/cephtune/internal/signature"
 )
 
 // Maker creates, changes and removes the Jobs and Secrets of sessions.
 type Maker struct {
 	Client client.Client
-	Reader client.Reader // without a cache
-	// MasterKey is the secret from which the keys of sessions are derived.
+	// MasterKey is the secret from which the keys of sessions and of signatures are derived.
 	MasterKey []byte
 }
 
-// MakeJob creates the Job of the clients, with its sealed input.
+// Files returns the files of the clients' Secret: how to reach Ceph, and the key that authenticates the manager.
+// With tasks, they are those of a standalone client, which accepts no requests and so needs no key.
+func (m Maker) Files(s Session, conf, keyring string, tasks []byte) (map[string][]byte, error) {
+	files := map[string][]byte{rook.ConfFile: []byte(conf), rook.KeyringFile: []byte(keyring)}
+	if tasks != nil {
+		files[TasksFile] = tasks
+		return files, nil
+	}
+	var err error
+	files[SessionKey], err = s.Key(m.MasterKey)
+	return files, err
+}
+
+// MakeJob creates the Job of the clients, with its signed input. Each call needs another nonce in status: so
+// a second Job with the same signature is a copy.
 func (m Maker) MakeJob(ctx context.Context, j Spec, in Input) (*batchv1.Job, error) {
 	job := JobOf(j)
 	in.Spec = j.Spec
@@ -28,33 +43,34 @@ func (m Maker) MakeJob(ctx context.Context, j Spec, in Input) (*batchv1.Job, err
 	if job.Annotations, err = in.annotations(); err != nil {
 		return nil, err
 	}
-	if err := j.Session.Seal(m.MasterKey, job); err != nil {
+	statement, err := clientsStatement(j.Benchmark, j.Session, job)
+	if err != nil {
 		return nil, err
 	}
-	if err := controllerutil.SetControllerReference(j.Benchmark, job, m.Client.Scheme()); err != nil {
-		return nil, fmt.Errorf("own the Job: %w", err)
-	}
-	if err := m.Client.Create(ctx, job); err != nil {
+	if err := m.create(ctx, job, statement, j.Benchmark); err != nil {
 		return nil, fmt.Errorf("create the Job of the clients: %w", err)
 	}
 	return job, nil
 }
 
-// MakeSecret creates the Secret with which the pods reach Ceph and authenticate their manager.
-// With tasks, it is the Secret of a standalone client. The Job owns the Secret, so Kubernetes
-// deletes both together. Pods that start before the Secret exists wait for it. The Secret may exist
-// already if the manager was restarted.
-func (m Maker) MakeSecret(ctx context.Context, j Spec, job *batchv1.Job, conf, keyring string, tasks []byte) error {
-	key, err := j.Session.Key(m.MasterKey)
+// create signs and creates a Job with an owner.
+func (m Maker) create(ctx context.Context, job *batchv1.Job, statement signature.Statement, owner client.Object) error {
+	text, err := statement.Sign(m.MasterKey)
 	if err != nil {
 		return err
 	}
-	secret := SecretOf(j.Benchmark, j.Session, conf, keyring, key)
-	if tasks != nil {
-		secret.Name = SecretName(j.Session, true)
-		secret.Data[TasksFile] = tasks
-		delete(secret.Data, SessionKey) // A standalone runner accepts no requests.
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, signature.Annotation, text)
+	if err := controllerutil.SetControllerReference(owner, job, m.Client.Scheme()); err != nil {
+		return err
 	}
+	return m.Client.Create(ctx, job)
+}
+
+// MakeSecret creates the Secret of the clients. The Job owns the Secret, so Kubernetes deletes both together.
+// Pods that start before the Secret exists wait for it. A Secret with its name may exist already: that of a manager
+// that was restarted, or another user's, which the runners refuse by its digest.
+func (m Maker) MakeSecret(ctx context.Context, j Spec, job *batchv1.Job, files map[string][]byte) error {
+	secret := SecretOf(j, files)
 	if err := controllerutil.SetControllerReference(job, secret, m.Client.Scheme()); err != nil {
 		return fmt.Errorf("own the Secret: %w", err)
 	}
@@ -65,28 +81,13 @@ func (m Maker) MakeSecret(ctx context.Context, j Spec, job *batchv1.Job, conf, k
 }
 
 // MakeBackground creates the Job of the background load, and returns its UID. The clients' Job owns
-// this Job, so that one API request deletes both. The Job of the background load may exist already
-// if the manager was restarted.
+// this Job, so that one API request deletes both.
 func (m Maker) MakeBackground(ctx context.Context, j Spec, clients *batchv1.Job) (types.UID, error) {
 	job := BackgroundJobOf(j)
-	if err := controllerutil.SetControllerReference(clients, job, m.Client.Scheme()); err != nil {
-		return "", fmt.Errorf("own the Job of the background load: %w", err)
-	}
-	err := m.Client.Create(ctx, job)
-	if err == nil {
-		return job.UID, nil
-	}
-	if !apierrors.IsAlreadyExists(err) {
+	if err := m.create(ctx, job, backgroundStatement(j.Benchmark, clients, job), clients); err != nil {
 		return "", fmt.Errorf("create the Job of the background load: %w", err)
 	}
-	there := &batchv1.Job{}
-	if err := m.Reader.Get(ctx, client.ObjectKeyFromObject(job), there); err != nil {
-		return "", fmt.Errorf("read the Job of the background load: %w", err)
-	}
-	if !metav1.IsControlledBy(there, clients) {
-		return "", fmt.Errorf("the Job %s has the name that the background load needs: delete it, or wait until it is gone", job.Name)
-	}
-	return there.UID, nil
+	return job.UID, nil
 }
 
 // MarkUnreachable marks a Job that is about to be replaced, so that a restarted manager continues

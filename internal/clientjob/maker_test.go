@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/workload"
 )
 
@@ -33,7 +34,7 @@ func makerOf(t *testing.T) Maker {
 		return c.Create(ctx, o, opts...)
 	}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(identify).Build()
-	return Maker{Client: c, Reader: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
+	return Maker{Client: c, MasterKey: []byte("0123456789abcdef0123456789abcdef")}
 }
 
 // specOf returns the input of a session with one client and a background load.
@@ -42,6 +43,7 @@ func specOf() Spec {
 	b.Spec.Repetitions = 3
 	b.Spec.Template.Clients.Count = 1
 	b.Spec.Template.BackgroundLoad = &v1alpha1.BackgroundLoad{}
+	b.Status.Clients = &v1alpha1.BenchmarkClients{Nonce: "nonce"}
 	return Spec{Benchmark: b, Spec: b.Spec, Session: SessionOf("u", "1"), Script: &workload.Script{}}
 }
 
@@ -59,51 +61,39 @@ func TestInputOfASessionIsReadBack(t *testing.T) {
 	if diff := cmp.Diff(in, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if wrong, err := j.Session.Mismatch(m.MasterKey, j.Benchmark, job); err != nil || !wrong.Matches() {
-		t.Errorf("mismatch %q, %v", wrong, err)
-	}
 	if _, alone := StandaloneFrom(nil); alone {
 		t.Error("a standalone client without a Job")
 	}
 }
 
 func TestSecretOfAStandaloneClientHasNoKey(t *testing.T) {
-	for name, tasks := range map[string][]byte{"": nil, "-alone": []byte("[]")} {
+	for _, tasks := range [][]byte{nil, []byte("[]")} {
 		m, j := makerOf(t), specOf()
+		files, err := m.Files(j.Session, "conf", "keyring", tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Secret, j.Digest = SecretName(j.Session, "nonce"), runner.FilesDigest(files)
 		job, err := m.MakeJob(t.Context(), j, Input{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		if name, digest := SecretIn(job); name != j.Secret || digest != j.Digest {
+			t.Errorf("the pods mount %s with digest %q", name, digest)
+		}
 		for range 2 { // A restarted manager makes it again.
-			if err := m.MakeSecret(t.Context(), j, job, "conf", "keyring", tasks); err != nil {
+			if err := m.MakeSecret(t.Context(), j, job, files); err != nil {
 				t.Fatal(err)
 			}
 		}
 		secret := &corev1.Secret{}
-		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + name}, secret); err != nil {
+		if err := m.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: j.Session.Name + "-nonce"}, secret); err != nil {
 			t.Fatal(err)
 		}
 		_, hasKey := secret.Data[SessionKey]
 		if _, hasTasks := secret.Data[TasksFile]; hasKey == hasTasks || hasTasks != (tasks != nil) || !metav1.IsControlledBy(secret, job) {
 			t.Errorf("Secret %s: key %t, tasks %t", secret.Name, hasKey, hasTasks)
 		}
-	}
-}
-
-func TestBackgroundJobIsMadeOnce(t *testing.T) {
-	m, j := makerOf(t), specOf()
-	clients := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: j.Session.Name, UID: "clients"}}
-	first, err := m.MakeBackground(t.Context(), j, clients)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := m.MakeBackground(t.Context(), j, clients); err != nil || again != first || first == "" {
-		t.Errorf("%s, %v; want the first one, %s", again, err, first)
-	}
-	other := clients.DeepCopy()
-	other.UID = "others"
-	if _, err := m.MakeBackground(t.Context(), j, other); err == nil {
-		t.Error("took over the Job of another session")
 	}
 }
 

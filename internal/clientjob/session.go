@@ -1,15 +1,12 @@
 package clientjob
 
 import (
-	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
-	"github.com/cephtune/cephtune/internal/runner"
 	"github.com/cephtune/cephtune/internal/scratchpool"
 	"github.com/cephtune/cephtune/internal/signature"
 )
@@ -23,15 +20,12 @@ type Session struct {
 	// Name is the name of the Job, and begins the names of the Secret, images and objects. It
 	// has 19 characters (22 for a background load), because it begins the host names of pods, which rados
 	// bench truncates after 29 characters. A name is so short that a user can find a run ID that yields the
-	// name of another session. So keys are not derived from the name, unless KeyedByName is true.
+	// name of another session. So keys are not derived from the name.
 	Name string
 	// UID is the UID of the owner, and RunID the run ID of the session. Both are empty for a
 	// background load.
 	UID   types.UID
 	RunID v1alpha1.RunID
-	// KeyedByName says that an earlier version of the manager, which derived keys from names, has
-	// started the session.
-	KeyedByName bool
 }
 
 // SessionOf returns the session of a benchmark's run ID.
@@ -47,27 +41,15 @@ func (s Session) ID() string { return string(s.UID) + "/" + string(s.RunID) }
 // the manager's, so a restarted manager need not read a Secret in a benchmark's namespace.
 func (s Session) Key(master []byte) ([]byte, error) { return s.derive(master, "session") }
 
-// derive returns the session's key for one role: session or seal.
+// derive returns the session's key for one role.
 func (s Session) derive(master []byte, role string) ([]byte, error) {
-	if !s.KeyedByName {
-		return signature.Derive(master, role, string(s.UID), string(s.RunID))
-	}
-	key, err := hkdf.Key(sha256.New, master, nil, "cephtune "+role+" "+s.Name, runner.KeyBytes)
-	if err != nil {
-		return nil, fmt.Errorf("derive the key of %s of session %s: %w", role, s.Name, err)
-	}
-	return key, nil
+	return signature.Derive(master, role, string(s.UID), string(s.RunID))
 }
 
 // Background returns the session of the background load, whose Job needs another name. The name of s
 // begins the names of everything that the load creates, so the teardown of s finds and removes it.
 func (s Session) Background() Session { return Session{Name: s.Name + "-bg"} }
 
-// SecretName returns the name of the Secret. The Secret of a standalone client has another name,
-// because the Secret of the client that it replaces may still exist for a while.
-func SecretName(s Session, alone bool) string {
-	if alone {
-		return s.Name + "-alone"
-	}
-	return s.Name
-}
+// SecretName returns the name of the Secret. The nonce makes it differ from the name of any other Secret, such as
+// the Secret of a client that a standalone client replaces.
+func SecretName(s Session, nonce string) string { return s.Name + "-" + nonce }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,10 +40,20 @@ func (j Jobs) Get(ctx context.Context, key types.NamespacedName, existed bool) (
 	return job, nil
 }
 
-// Pods returns the pods of a Job. Pods of an earlier Job with its name do not count.
+// Pods returns the pods of a Job. Pods of an earlier Job with its name do not count, and neither do pods that name
+// the Job as owner, but that the Job's selector does not select: Kubernetes does not end those with the Job.
 func (j Jobs) Pods(ctx context.Context, job *batchv1.Job) ([]corev1.Pod, error) {
 	pods, err := j.PodsNamed(ctx, job.Namespace, job.Name)
-	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, job) }), err
+	if err != nil {
+		return nil, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("read the selector of Job %s: %w", job.Name, err)
+	}
+	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool {
+		return !metav1.IsControlledBy(&pod, job) || job.Spec.Selector != nil && !selector.Matches(labels.Set(pod.Labels))
+	}), nil
 }
 
 // PodsNamed returns the pods of all Jobs that have or had these names.

@@ -83,7 +83,14 @@ func firstWaiting(pods []corev1.Pod, of string) (o kstatus.Outcome, waits bool) 
 
 // Lost returns why the pods of a Job cannot continue, or false if they can.
 func Lost(job *batchv1.Job, pods []corev1.Pod) (message string, lost bool) {
+	clients := map[int]string{}
 	for i := range pods {
+		if index, exists := clientjob.ClientIndex(&pods[i]); exists {
+			if other := clients[index]; other != "" {
+				return fmt.Sprintf("Pods %s and %s are both client %d, so one of them is not the operator's.", other, pods[i].Name, index), true
+			}
+			clients[index] = pods[i].Name
+		}
 		switch pod := &pods[i]; {
 		case !pod.DeletionTimestamp.IsZero():
 			return fmt.Sprintf("Pod %s is being deleted, and not by the operator%s.", pod.Name, Eviction(pod)), true

@@ -11,7 +11,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"time"
 )
 
@@ -83,4 +85,16 @@ func (s *secrets) clientTLS() *tls.Config {
 			return nil
 		},
 	}
+}
+
+// FilesDigest returns the SHA-256 digest of named files, in hexadecimal. The manager names it in the Job of a
+// client, because users may replace the Secret with the client's files, but not the template of a Job's pods. The key
+// of the session or of Ceph, which is among the files, keeps others from guessing the contents.
+func FilesDigest(files map[string][]byte) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%d:%s,%d:", len(name), name, len(files[name]))
+		sum.Write(files[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
