@@ -40,18 +40,18 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	if err != nil {
 		return effect{}, err
 	}
-	name, run, err := r.results(seen).Write(ctx, run)
+	stored, run, err := r.results(seen).Write(ctx, run)
 	if err != nil {
 		return effect{}, err
 	}
 	seen.memory.gathering.Empty()
 	seen.memory.runs[p.run] = run.Kept()
 	came := effect{again: reconcile.AtOnce, event: run.Event(), invalid: run.Invalid, outage: seen.outageEnd(run)}
-	came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.SetRun(s, run.Entry(name)) }
+	came.edit = func(s *v1alpha1.CephBenchmarkStatus) { conclusion.SetRun(s, stored.Entry(run)) }
 	switch {
 	case p.fatal:
 		came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
-			conclusion.SetRun(s, run.Entry(name))
+			conclusion.SetRun(s, stored.Entry(run))
 			conclusion.Fail(s, seen.now, p.outcome)
 		}
 		return came, nil
@@ -64,7 +64,7 @@ func (r *Reconciler) concludeRun(ctx context.Context, seen facts, p plan) (effec
 	}
 	came.outcome = cleaningUp()
 	came.edit = func(s *v1alpha1.CephBenchmarkStatus) {
-		conclusion.SetRun(s, run.Entry(name))
+		conclusion.SetRun(s, stored.Entry(run))
 		concluded.Write(s, session)
 	}
 	return came, nil
@@ -141,7 +141,7 @@ func (r *Reconciler) conclude(ctx context.Context, seen facts, session conclusio
 
 // results returns the store of the benchmark's results.
 func (r *Reconciler) results(seen facts) runstore.Store {
-	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark}
+	return runstore.Store{Client: r.client, Reader: r.reader, Benchmark: seen.benchmark, MasterKey: r.masterKey}
 }
 
 // failed returns the effect that fails the session with the outcome o.

@@ -2,10 +2,12 @@ package cephbenchmark
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/cephtune/cephtune/api/v1alpha1"
 	"github.com/cephtune/cephtune/internal/clientjob"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/standalone"
@@ -71,8 +73,16 @@ func (f facts) tasksOfRun() workload.Tasks {
 	return standalone.TasksOf(f.script, f.currentRun(), f.tasks)
 }
 
-// remark returns a sentence for the summary if results are from logs; "" otherwise.
+// remark returns sentences for the summary if results are from logs, or have no signature; "" otherwise.
 func (f facts) remark() string {
+	unsigned := ""
+	if slices.ContainsFunc(f.benchmark.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results != "" && run.ResultsDigest == "" }) {
+		unsigned = " Results of the first runs are unsigned, because an earlier version of the operator wrote them."
+	}
+	return unsigned + f.logRemark()
+}
+
+func (f facts) logRemark() string {
 	switch {
 	case f.standalone():
 		return " A standalone client ran, because the manager could not reach the client: the results are from its log."

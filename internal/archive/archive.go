@@ -62,6 +62,10 @@ type Run struct {
 	// Dropped lists the parts that did not fit, in the order in which they were dropped. It includes
 	// parts that the caller dropped before it called Marshal.
 	Dropped []Part `json:"dropped,omitempty"`
+
+	// Unsigned says that status records only the name of the results, because an earlier version of the operator
+	// wrote them. [Of] sets it.
+	Unsigned bool `json:"-"`
 }
 
 // Benchmark names a CephBenchmark.

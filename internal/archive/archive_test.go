@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
@@ -382,16 +381,33 @@ func TestOfRefusesForeignResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, err := Of(b, cm); err != nil || own.Number != run.Number {
+	recorded := func(digest string) *v1alpha1.CephBenchmark {
+		b := b.DeepCopy()
+		b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: run.Number, Results: cm.Name, ResultsDigest: digest}}
+		return b
+	}
+	if own, err := Of(recorded(Digest(cm)), cm); err != nil || own.Number != run.Number || own.Unsigned {
 		t.Errorf("its own results are %+v, %v", own, err)
 	}
-	unowned, another := cm.DeepCopy(), cm.DeepCopy()
+	if old, err := Of(recorded(""), cm); err != nil || !old.Unsigned {
+		t.Errorf("results of an earlier version are %+v, %v", old, err)
+	}
+	later := b.DeepCopy()
+	later.Status.ObservedRunID = "later"
+	if earlier, err := Of(later, cm); err != nil || earlier.Unsigned {
+		t.Errorf("results of an earlier session are %+v, %v", earlier, err)
+	}
+	unowned, another, changed := cm.DeepCopy(), cm.DeepCopy(), cm.DeepCopy()
+	changed.BinaryData[Key] = append(changed.BinaryData[Key], 0)
 	unowned.OwnerReferences = nil
 	unowned.BinaryData[Key] = []byte("not looked into")
 	successor := b.DeepCopy()
 	successor.UID = "another"
 	another.OwnerReferences[0].UID = successor.UID
-	for what, err := range map[string]error{"without an owner": second(Of(b, unowned)), "of an earlier one of the name": second(Of(successor, another))} {
+	for what, err := range map[string]error{
+		"without an owner": second(Of(b, unowned)), "of an earlier one of the name": second(Of(successor, another)),
+		"changed": second(Of(recorded(Digest(cm)), changed)), "not recorded": second(Of(b, cm)),
+	} {
 		var foreign *ForeignError
 		if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "kubectl delete configmap -n "+cm.Namespace+" "+cm.Name) {
 			t.Errorf("%s: got %v", what, err)
@@ -466,20 +482,14 @@ func TestName(t *testing.T) {
 }
 
 func TestPrune(t *testing.T) {
-	const owner, other = types.UID("owner"), types.UID("other")
-	archived := func(name, session string, hour int, uid types.UID) metav1.PartialObjectMetadata {
+	archived := func(name, session string, hour int) metav1.PartialObjectMetadata {
 		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{LabelSession: session},
 			CreationTimestamp: metav1.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC),
-			OwnerReferences:   []metav1.OwnerReference{{UID: uid, Controller: new(true)}},
 		}}
 	}
-	stranger := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "stranger", OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}}}}
-	orphan := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{LabelSession: "x"}}}
-	maps := []metav1.PartialObjectMetadata{
-		archived("c-1", "c", 5, owner), archived("a-2", "a", 2, owner), archived("a-1", "a", 1, owner),
-		archived("b-1", "b", 3, owner), archived("b-2", "b", 4, owner), archived("z-1", "z", 0, other), stranger, orphan,
-	}
+	stranger := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}}
+	maps := []metav1.PartialObjectMetadata{archived("c-1", "c", 5), archived("a-2", "a", 2), archived("a-1", "a", 1), archived("b-1", "b", 3), archived("b-2", "b", 4), stranger}
 	for name, c := range map[string]struct {
 		keep int
 		want []string
@@ -491,12 +501,16 @@ func TestPrune(t *testing.T) {
 		"never none":          {0, []string{"a-1", "a-2", "b-1", "b-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Prune(maps, owner, c.keep)); diff != "" {
+			var got []string
+			for _, m := range Prune(maps, c.keep) {
+				got = append(got, m.Name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	if got := Prune(nil, owner, 1); got != nil {
+	if got := Prune(nil, 1); len(got) > 0 {
 		t.Errorf("of nothing %v are deleted", got)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
 )
@@ -44,7 +43,7 @@ const (
 //
 // The ConfigMap's name depends only on the owner, the session and the run's number, so a second write
 // after a crash fails with AlreadyExists. The caller may treat this error as success if the existing
-// ConfigMap has the same owner (metav1.IsControlledBy).
+// ConfigMap is [Genuine].
 func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, error) {
 	if benchmark.Status.StartTime == nil || benchmark.UID == "" {
 		return nil, errors.New("archive: the names of results need the benchmark's UID and status.startTime, and one is missing")
@@ -76,31 +75,41 @@ func ConfigMap(benchmark *v1alpha1.CephBenchmark, run *Run) (*corev1.ConfigMap, 
 	}, nil
 }
 
-// ForeignError says that the ConfigMap with the name that results need does not belong to the
-// benchmark.
+// ForeignError says that a ConfigMap does not have the results that the operator wrote for a benchmark.
 type ForeignError struct {
 	Namespace, Name, Benchmark string
 }
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("ConfigMap %s has the name that the results need, but does not belong to benchmark %s: save what you need of it, and run kubectl delete configmap -n %s %s",
+	return fmt.Sprintf("ConfigMap %s does not have the results that the operator wrote for benchmark %s: save what you need of it, and run kubectl delete configmap -n %s %s",
 		e.Name, e.Benchmark, e.Namespace, e.Name)
 }
 
-// Of reads a benchmark's run from a ConfigMap. The names of results are predictable, so another client
-// may have created a ConfigMap with such a name. Of returns a [*ForeignError] for a ConfigMap that the
-// benchmark does not own, and for a document of another benchmark.
+// Of reads a benchmark's run from a ConfigMap. Users can write ConfigMaps with any name and owner. So Of returns a
+// [*ForeignError] for a ConfigMap that the benchmark does not own, for a document of another benchmark, for
+// another document than status records, and for a document of the session in status that status does not record.
+// Only [Genuine] tells whether the operator wrote the results of an earlier session.
 func Of(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) (*Run, error) {
 	foreign := &ForeignError{Namespace: cm.Namespace, Name: cm.Name, Benchmark: benchmark.Name}
-	if !metav1.IsControlledBy(cm, benchmark) {
+	record := RecordOf(benchmark, cm)
+	if !metav1.IsControlledBy(cm, benchmark) || record == RecordedOther {
 		return nil, foreign
 	}
 	run, err := FromConfigMap(cm)
-	if err == nil && run.Benchmark.UID != benchmark.UID {
+	if err != nil {
+		return nil, err
+	}
+	if run.Benchmark.UID != benchmark.UID || record == Unrecorded && run.isOf(benchmark.Status) {
 		return nil, foreign
 	}
-	return run, err
+	run.Unsigned = record == RecordedUnsigned
+	return run, nil
+}
+
+// isOf reports whether the run belongs to the session in status.
+func (r *Run) isOf(status v1alpha1.CephBenchmarkStatus) bool {
+	return r.RunID == status.ObservedRunID && status.StartTime != nil && r.SessionTime.Equal(status.StartTime.Time)
 }
 
 // FromConfigMap reads the run in a ConfigMap, without checking the owner.
@@ -151,23 +160,16 @@ func Labels(benchmark string) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "cephtune", LabelBenchmark: benchmark}
 }
 
-// Prune returns the names of the ConfigMaps to delete, sorted. It keeps the ConfigMaps of the latest
-// sessions. The argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps of other
-// owners, and ConfigMaps without [LabelSession].
-func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []string {
-	type member struct {
-		name    string
-		session string
-	}
-	var members []member
+// Prune returns the ConfigMaps to delete, sorted by name. It keeps the ConfigMaps of the latest sessions. The
+// argument keep is the number of these sessions; 0 counts as 1. Prune skips ConfigMaps without [LabelSession].
+// The caller passes only ConfigMaps that are [Signed].
+func Prune(maps []metav1.PartialObjectMetadata, keep int) []metav1.PartialObjectMetadata {
 	latest := map[string]int64{}
 	for _, m := range maps {
-		controller := metav1.GetControllerOf(&m)
 		id := m.Labels[LabelSession]
-		if id == "" || controller == nil || controller.UID != owner {
+		if id == "" {
 			continue
 		}
-		members = append(members, member{m.Name, id})
 		latest[id] = max(latest[id], m.CreationTimestamp.Unix())
 	}
 	sessions := make([]string, 0, len(latest))
@@ -178,12 +180,9 @@ func Prune(maps []metav1.PartialObjectMetadata, owner types.UID, keep int) []str
 		return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b))
 	})
 	kept := sessions[:min(len(sessions), max(keep, 1))]
-	var names []string
-	for _, m := range members {
-		if !slices.Contains(kept, m.session) {
-			names = append(names, m.name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	old := slices.DeleteFunc(slices.Clone(maps), func(m metav1.PartialObjectMetadata) bool {
+		return m.Labels[LabelSession] == "" || slices.Contains(kept, m.Labels[LabelSession])
+	})
+	slices.SortFunc(old, func(a, b metav1.PartialObjectMetadata) int { return cmp.Compare(a.Name, b.Name) })
+	return old
 }

@@ -35,6 +35,8 @@ type Reference struct {
 	// Runs holds the reference's archived runs that are valid and had the same workload as this benchmark, apart
 	// from the specifications of phases (see Figures) and from differences that the caller accepts.
 	Runs []ReferenceRun
+	// Unsigned says that results of the reference have no signature, so that users may have changed them.
+	Unsigned bool
 }
 
 // ReferenceRun is one run of a reference.
@@ -232,6 +234,9 @@ func checkRegression(e v1alpha1.Expectation, c checked, against Comparison) (che
 	}
 	if c.result.Mark != "" {
 		c.clause += ", in a closed loop"
+	}
+	if against.References[e.Reference].Unsigned {
+		c.clause += fmt.Sprintf(" (results of %s are unsigned, from an earlier version)", e.Reference)
 	}
 	if r.Days < ReferenceDays {
 		c.clause += fmt.Sprintf(", but only for this hour (%s has sessions on %d of the %d days that it needs)", e.Reference, r.Days, ReferenceDays)

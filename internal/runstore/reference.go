@@ -3,13 +3,16 @@ package runstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/ellipsis"
 	"github.com/cephtune/cephtune/internal/figure"
 	"github.com/cephtune/cephtune/internal/reference"
@@ -52,6 +55,9 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 	if err != nil {
 		return figure.Reference{}, fmt.Errorf("list its results: %w", err)
 	}
+	if found, err = s.trusted(b, found); err != nil {
+		return figure.Reference{}, err
+	}
 	m := reference.NewMatch(b, name, workload)
 	for _, result := range m.RunsToRead(found) {
 		var cm corev1.ConfigMap
@@ -62,7 +68,32 @@ func (s Store) reference(ctx context.Context, name string, workload reference.Wo
 		if err != nil {
 			return figure.Reference{}, fmt.Errorf("read its results: %w", err)
 		}
-		m.Read(&cm)
+		genuine, err := archive.Genuine(s.MasterKey, b.UID, &cm)
+		if err != nil {
+			return figure.Reference{}, err
+		}
+		if genuine || recorded(b, cm.Name) {
+			m.Read(&cm)
+		}
 	}
 	return m.Reference(), nil
+}
+
+// trusted returns the metadata of those results of a reference that the operator signed, or that its status records.
+func (s Store) trusted(b *v1alpha1.CephBenchmark, found []metav1.PartialObjectMetadata) (all []metav1.PartialObjectMetadata, err error) {
+	for _, m := range found {
+		genuine, err := archive.Signed(s.MasterKey, b.UID, &m)
+		if err != nil {
+			return nil, err
+		}
+		if genuine || recorded(b, m.Name) {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// recorded reports whether the benchmark's status has the name of results. [archive.Of] compares their digest.
+func recorded(b *v1alpha1.CephBenchmark, name string) bool {
+	return slices.ContainsFunc(b.Status.Runs, func(run v1alpha1.BenchmarkRun) bool { return run.Results == name })
 }

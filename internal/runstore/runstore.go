@@ -6,6 +6,7 @@ package runstore
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,31 +25,67 @@ type Store struct {
 	Client    client.Client
 	Reader    client.Reader // without a cache
 	Benchmark *v1alpha1.CephBenchmark
+	// MasterKey is the key with which results are signed.
+	MasterKey []byte
 }
 
-// Write writes the results of a run into a ConfigMap, and returns its name. After a crash, the ConfigMap
-// may already exist. Then Write returns the existing results, because the earlier process observed more of
-// the run.
-func (s Store) Write(ctx context.Context, run conclusion.Run) (string, conclusion.Run, error) {
+// Stored says where the results of a run are, and has their digest.
+type Stored struct{ Name, Digest string }
+
+// Entry returns a run's entry in status.
+func (s Stored) Entry(run conclusion.Run) v1alpha1.BenchmarkRun {
+	entry := run.Entry(s.Name)
+	entry.ResultsDigest = s.Digest
+	return entry
+}
+
+// Write writes the results of a run into a ConfigMap. After a crash, a ConfigMap that the operator signed may
+// already exist. Then Write returns the existing results, because the earlier process observed more of the
+// run. If another user has taken the name, Write uses another name.
+func (s Store) Write(ctx context.Context, run conclusion.Run) (Stored, conclusion.Run, error) {
 	cm, err := archive.ConfigMap(s.Benchmark, &run.Run)
 	if err != nil {
-		return "", run, err
+		return Stored{}, run, err
 	}
-	err = s.Client.Create(ctx, cm)
-	if apierrors.IsAlreadyExists(err) {
-		if err := s.Reader.Get(ctx, client.ObjectKeyFromObject(cm), cm); err != nil {
-			return "", run, fmt.Errorf("read the results of an earlier attempt: %w", err)
-		}
-		earlier, err := archive.Of(s.Benchmark, cm)
-		if err != nil {
-			return "", run, err
-		}
-		return cm.Name, conclusion.OfArchive(earlier), nil
-	}
+	names, err := archive.Names(s.MasterKey, s.Benchmark.UID, cm.Name)
 	if err != nil {
-		return "", run, fmt.Errorf("write the results: %w", err)
+		return Stored{}, run, err
 	}
-	return cm.Name, run, nil
+	for _, cm.Name = range names {
+		if err := archive.Sign(s.MasterKey, s.Benchmark.UID, cm); err != nil {
+			return Stored{}, run, err
+		}
+		err := s.Client.Create(ctx, cm.DeepCopy())
+		if err == nil {
+			return Stored{cm.Name, archive.Digest(cm)}, run, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return Stored{}, run, fmt.Errorf("write the results: %w", err)
+		}
+		earlier, digest, err := s.earlier(ctx, cm.Name)
+		if err != nil {
+			return Stored{}, run, err
+		}
+		if earlier != nil {
+			return Stored{cm.Name, digest}, conclusion.OfArchive(earlier), nil
+		}
+	}
+	return Stored{}, run, fmt.Errorf("write the results: other users have ConfigMaps with all names that the results may have (%s): delete one of them", strings.Join(names, ", "))
+}
+
+// earlier returns the run in a ConfigMap, and the digest of its document. It returns nil if the operator did not
+// write the ConfigMap.
+func (s Store) earlier(ctx context.Context, name string) (run *archive.Run, digest string, err error) {
+	cm := &corev1.ConfigMap{}
+	if err := s.Reader.Get(ctx, types.NamespacedName{Namespace: s.Benchmark.Namespace, Name: name}, cm); err != nil {
+		return nil, "", fmt.Errorf("read the results of an earlier attempt: %w", err)
+	}
+	genuine, err := archive.Genuine(s.MasterKey, s.Benchmark.UID, cm)
+	if !genuine || err != nil {
+		return nil, "", err
+	}
+	run, err = archive.FromConfigMap(cm)
+	return run, archive.Digest(cm), err
 }
 
 // Runs returns the runs of the session. The argument upTo is the number of the last run to return; the first
@@ -100,15 +137,26 @@ func (s Store) read(ctx context.Context, entry v1alpha1.BenchmarkRun) (conclusio
 	return conclusion.OfArchive(run), nil
 }
 
-// Prune deletes the results of the oldest sessions beyond the history limit.
+// Prune deletes the results of the oldest sessions beyond the history limit. Results without a genuine signature do
+// not count, and stay until the benchmark is deleted: other users may have written them.
 func (s Store) Prune(ctx context.Context, historyLimit int32) (reconcile.Wait, error) {
 	found, err := list(ctx, s.Reader, s.Benchmark)
 	if client.IgnoreNotFound(err) != nil { // While the namespace is being deleted, a list may be "not found".
 		return "", fmt.Errorf("list the results: %w", err)
 	}
-	for _, name := range archive.Prune(found, s.Benchmark.UID, int(historyLimit)) {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.Benchmark.Namespace, Name: name}}
-		if err := s.Client.Delete(ctx, cm); client.IgnoreNotFound(err) != nil {
+	var signed []metav1.PartialObjectMetadata
+	for _, m := range found {
+		genuine, err := archive.Signed(s.MasterKey, s.Benchmark.UID, &m)
+		if err != nil {
+			return "", err
+		}
+		if genuine {
+			signed = append(signed, m)
+		}
+	}
+	for _, m := range archive.Prune(signed, int(historyLimit)) {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name}}
+		if err := s.Client.Delete(ctx, cm, client.Preconditions{UID: &m.UID}); client.IgnoreNotFound(err) != nil {
 			return "", fmt.Errorf("delete old results: %w", err)
 		}
 	}

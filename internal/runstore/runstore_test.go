@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func storeOf(t *testing.T, hooks interceptor.Funcs, objects ...client.Object) St
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(hooks).Build()
 	b := &v1alpha1.CephBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "b", UID: "u"}}
 	b.Spec.RunID, b.Status.ObservedRunID, b.Status.StartTime = "1", "1", &metav1.Time{Time: time.Unix(1, 0)}
-	return Store{Client: c, Reader: c, Benchmark: b}
+	return Store{Client: c, Reader: c, Benchmark: b, MasterKey: make([]byte, 32)}
 }
 
 func runOf(number int32, reason string) conclusion.Run {
@@ -46,19 +47,81 @@ func runOf(number int32, reason string) conclusion.Run {
 
 func TestResultsOfAnEarlierAttemptCount(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
-	name, _, err := s.Write(t.Context(), runOf(1, "the earlier process saw a scrub"))
+	stored, _, err := s.Write(t.Context(), runOf(1, "the earlier process saw a scrub"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, kept, err := s.Write(t.Context(), runOf(1, ""))
-	if err != nil || again != name || !strings.Contains(kept.Reason, "scrub") {
-		t.Errorf("%s: %q, %v; want the results of the first attempt, in %s", again, kept.Reason, err, name)
+	if err != nil || again != stored || !strings.Contains(kept.Reason, "scrub") {
+		t.Errorf("%s: %q, %v; want the results of the first attempt, in %s", again, kept.Reason, err, stored)
+	}
+}
+
+// forge replaces a ConfigMap by a copy with another run, as any user of the namespace can. The copy keeps the
+// metadata, and so the signature, the owner and the labels.
+func forge(t *testing.T, s Store, name string, run *archive.Run) {
+	t.Helper()
+	cm := &corev1.ConfigMap{}
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: name}, cm); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	forged, err := archive.ConfigMap(s.Benchmark, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.Name, forged.Annotations = name, cm.Annotations
+	if cm.Name != "" {
+		if err := s.Client.Delete(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Client.Create(t.Context(), forged); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A ConfigMap that names the benchmark as its controller proves nothing, because any user can create one.
+func TestForeignResultsAreNotAccepted(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	forged := runOf(1, "").Run
+	forged.InitialState = "forged"
+	forge(t, s, archive.Name(s.Benchmark, 1), &forged)
+	stored, kept, err := s.Write(t.Context(), runOf(1, ""))
+	if err != nil || kept.InitialState == "forged" || stored.Name == archive.Name(s.Benchmark, 1) {
+		t.Fatalf("%s has %+v, %v", stored, kept, err)
+	}
+	again, _, err := s.Write(t.Context(), runOf(1, ""))
+	if err != nil || again != stored {
+		t.Errorf("after a crash, the results are in %s, %v; they are already in %s", again, err, stored)
+	}
+	s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{stored.Entry(kept)}
+	if runs, err := s.Runs(t.Context(), 1, nil); err != nil || runs[0].Reason != "" {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	forge(t, s, stored.Name, &forged)
+	if runs, err := s.Runs(t.Context(), 1, nil); err != nil || !strings.Contains(runs[0].Reason, "does not have the results that the operator wrote") {
+		t.Errorf("replaced results are accepted: %+v, %v", runs, err)
+	}
+}
+
+// The loop over names is bounded, and the error says what to do.
+func TestResultsHaveFewNames(t *testing.T) {
+	s := storeOf(t, interceptor.Funcs{})
+	names, err := archive.Names(s.MasterKey, "u", archive.Name(s.Benchmark, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		forge(t, s, name, &archive.Run{Number: 1, State: v1alpha1.RunValid})
+	}
+	if _, _, err := s.Write(t.Context(), runOf(1, "")); err == nil || !strings.Contains(err.Error(), "delete one of them") {
+		t.Errorf("got %v", err)
 	}
 }
 
 func TestRunsAreReadUnlessTheyAreKnown(t *testing.T) {
 	s := storeOf(t, interceptor.Funcs{})
-	name, _, err := s.Write(t.Context(), runOf(2, ""))
+	stored, _, err := s.Write(t.Context(), runOf(2, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +130,7 @@ func TestRunsAreReadUnlessTheyAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Benchmark.Status.Runs = []v1alpha1.BenchmarkRun{
-		{Number: 2, State: v1alpha1.RunValid, Results: name},
+		{Number: 2, State: v1alpha1.RunValid, Results: stored.Name},
 		{Number: 3, State: v1alpha1.RunInvalid, Reason: "a scrub", Results: "never read"},
 		{Number: 4, State: v1alpha1.RunValid, Results: "gone"},
 		{Number: 5, State: v1alpha1.RunValid, Results: "foreign"},
@@ -95,12 +158,15 @@ func TestPruneKeepsTheLatestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Newer results of a stranger must not displace the operator's, and the operator deletes only its own.
+	s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(9, 0)}
+	forge(t, s, "theirs", &archive.Run{Number: 1, State: v1alpha1.RunValid})
 	if waits, err := s.Prune(t.Context(), 1); err != nil || !waits.IsDone() {
 		t.Fatal(waits, err)
 	}
 	left, err := list(t.Context(), s.Reader, s.Benchmark)
-	if err != nil || len(left) != 1 {
-		t.Errorf("%d ConfigMaps, %v; want those of one session", len(left), err)
+	if err != nil || len(left) != 2 {
+		t.Errorf("%d ConfigMaps, %v; want those of one session, and the stranger's", len(left), err)
 	}
 }
 
@@ -124,6 +190,63 @@ func TestReferenceThatCannotBeRead(t *testing.T) {
 			got := s.References(t.Context(), []v1alpha1.Expectation{{}, {Reference: "nightly"}, {Reference: "nightly"}}, reference.Workload{})
 			if len(got) != 1 || !strings.Contains(got["nightly"].Unusable, c.want) {
 				t.Errorf("%+v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// The verdict of a gate must not depend on results that another user wrote.
+func TestReferencesAreSignedOrNamedAsUnsigned(t *testing.T) {
+	environment := json.RawMessage("{}")
+	for name, c := range map[string]struct {
+		change   func(t *testing.T, s Store, b *v1alpha1.CephBenchmark)
+		runs     int
+		unsigned bool
+	}{
+		"signed": {func(*testing.T, Store, *v1alpha1.CephBenchmark) {}, 2, false},
+		"one is replaced": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			forge(t, s, b.Status.Runs[0].Results, &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
+		}, 1, false},
+		"one is added": {func(t *testing.T, s Store, _ *v1alpha1.CephBenchmark) {
+			forge(t, s, "added", &archive.Run{Number: 3, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
+		}, 2, false},
+		"one is added, of another session": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			s.Benchmark.Status.StartTime = &metav1.Time{Time: time.Unix(5, 0)}
+			forge(t, s, "added", &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
+		}, 2, false},
+		"of an earlier version": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
+			for i := range b.Status.Runs {
+				b.Status.Runs[i].ResultsDigest = ""
+			}
+		}, 2, true},
+		"of an earlier version, replaced": {func(t *testing.T, s Store, b *v1alpha1.CephBenchmark) {
+			b.Status.Runs[0].ResultsDigest = ""
+			forge(t, s, b.Status.Runs[0].Results, &archive.Run{Number: 1, State: v1alpha1.RunValid, Environment: environment, InitialState: "forged"})
+		}, 2, true},
+		"of an earlier session": {func(_ *testing.T, _ Store, b *v1alpha1.CephBenchmark) {
+			b.Status.Runs, b.Status.ObservedRunID = nil, "2"
+		}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storeOf(t, interceptor.Funcs{})
+			b := s.Benchmark.DeepCopy()
+			for number := int32(1); number <= 2; number++ {
+				run := runOf(number, "")
+				run.Environment = environment
+				stored, run, err := s.Write(t.Context(), run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Status.Runs = append(b.Status.Runs, stored.Entry(run))
+			}
+			b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}}
+			c.change(t, s, b)
+			if err := s.Client.Create(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			got := s.References(t.Context(), []v1alpha1.Expectation{{Reference: "b"}}, reference.Workload{})["b"]
+			if len(got.Runs) != c.runs || got.Unsigned != c.unsigned || got.Unusable != "" {
+				t.Errorf("%d runs, unsigned %t, %q; want %d and %t", len(got.Runs), got.Unsigned, got.Unusable, c.runs, c.unsigned)
 			}
 		})
 	}

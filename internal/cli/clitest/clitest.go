@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/cephtune/cephtune/api/v1alpha1"
+	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/exit"
 	"github.com/cephtune/cephtune/internal/cli/kube"
 	"github.com/cephtune/cephtune/internal/cli/object"
@@ -150,6 +152,18 @@ func Benchmark(t testing.TB, name string) *v1alpha1.CephBenchmark {
 func Set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(Morning(1)),
+	})
+}
+
+// Record enters the run in a ConfigMap into a benchmark's status, as the operator does.
+func Record(t testing.TB, b *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) {
+	t.Helper()
+	run, err := archive.FromConfigMap(cm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Status.Runs = append(b.Status.Runs, v1alpha1.BenchmarkRun{
+		Number: run.Number, State: run.State, Reason: run.Reason, Results: cm.Name, ResultsDigest: archive.Digest(cm),
 	})
 }
 

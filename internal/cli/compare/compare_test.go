@@ -77,6 +77,7 @@ func session(t *testing.T, b *v1alpha1.CephBenchmark, version, spec string, rate
 			t.Fatal(err)
 		}
 		kept.CreationTimestamp = metav1.NewTime(b.Status.StartTime.Add(time.Duration(5*i+3) * time.Minute))
+		clitest.Record(t, b, kept)
 		objects = append(objects, kept)
 	}
 	return objects

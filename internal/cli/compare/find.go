@@ -53,7 +53,7 @@ func (r reader) find(ctx context.Context, arg argument, all bool) (side, error) 
 		s.sessions = maps
 		maps = latestComplete(s.benchmark, maps)
 	}
-	if s.runs, err = results.Read(maps); err != nil {
+	if s.runs, err = results.Read(s.benchmark, maps); err != nil {
 		return side{}, err
 	}
 	return s, s.choose(arg)

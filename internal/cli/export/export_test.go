@@ -16,7 +16,6 @@ import (
 	"github.com/cephtune/cephtune/internal/archive"
 	"github.com/cephtune/cephtune/internal/cli/clitest"
 	"github.com/cephtune/cephtune/internal/cli/manifest"
-	"github.com/cephtune/cephtune/internal/cli/results"
 	"github.com/cephtune/cephtune/internal/sweepspec"
 )
 
@@ -122,7 +121,7 @@ func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current b
 	if !is {
 		t.Fatalf("got a %T", o)
 	}
-	runs, err := results.Read([]corev1.ConfigMap{*cm})
+	run, err := archive.FromConfigMap(cm)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +129,8 @@ func wantRunOfSession(t *testing.T, o client.Object, benchmark string, current b
 	if current {
 		began = 1
 	}
-	if runs[0].Benchmark.Name != benchmark || !runs[0].StartTime.Equal(clitest.Morning(began)) {
-		t.Errorf("run %+v, want the one of %s that began at %s", runs[0], benchmark, clitest.Morning(began))
+	if run.Benchmark.Name != benchmark || !run.StartTime.Equal(clitest.Morning(began)) {
+		t.Errorf("run %+v, want the one of %s that began at %s", run, benchmark, clitest.Morning(began))
 	}
 }
 

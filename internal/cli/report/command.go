@@ -221,7 +221,9 @@ func fromFile(path string, stdin io.Reader) (source, error) {
 		from.sessions, err = archive.SessionsIn(s, maps)
 		return from, err
 	}
-	from.runs, err = results.Read(kept)
+	if b, is := from.object.(*v1alpha1.CephBenchmark); is {
+		from.runs, err = results.Read(b, kept)
+	}
 	return from, err
 }
 

@@ -33,6 +33,7 @@ func measured(t *testing.T) (*v1alpha1.CephBenchmark, *corev1.ConfigMap) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clitest.Record(t, b, kept)
 	return b, kept
 }
 

@@ -48,20 +48,21 @@ func (o *options) find(ctx context.Context, reader client.Reader, namespace stri
 	if err != nil {
 		return nil, err
 	}
-	for _, cm := range maps {
-		run, err := archive.FromConfigMap(&cm)
-		if err != nil {
-			return nil, err
-		}
+	all, err := Read(f.benchmark, maps)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range all {
 		if o.run == 0 || run.Number == o.run {
 			f.runs = append(f.runs, run)
 		}
+	}
+	for _, cm := range maps {
 		f.current = cm.Labels[archive.LabelSession] == archive.Session(f.benchmark)
 	}
 	if len(f.runs) == 0 {
-		return nil, o.nothing(f.benchmark, len(maps))
+		return nil, o.nothing(f.benchmark, len(all))
 	}
-	slices.SortFunc(f.runs, func(a, b *archive.Run) int { return cmp.Compare(a.Number, b.Number) })
 	return f, nil
 }
 
@@ -72,7 +73,7 @@ func Runs(ctx context.Context, reader client.Reader, benchmark *v1alpha1.CephBen
 	if err != nil {
 		return nil, err
 	}
-	return Read(maps)
+	return Read(benchmark, maps)
 }
 
 // OfSweep returns the benchmarks that a sweep has created for its run ID. Benchmarks that were deleted
@@ -147,17 +148,38 @@ func InSession(benchmark *v1alpha1.CephBenchmark, runID string, maps []corev1.Co
 	return latestSession(slices.DeleteFunc(slices.Clone(maps), func(cm corev1.ConfigMap) bool { return cm.Labels[label] != value }))
 }
 
-// Read reads the runs in ConfigMaps, sorted by number.
-func Read(maps []corev1.ConfigMap) ([]*archive.Run, error) {
-	runs := make([]*archive.Run, len(maps))
-	var err error
+// Read reads a benchmark's runs in ConfigMaps, sorted by number. It leaves out a ConfigMap of the session in status that
+// status does not record: another user has written it. If status records other results than a ConfigMap has, the
+// run is invalid.
+func Read(benchmark *v1alpha1.CephBenchmark, maps []corev1.ConfigMap) ([]*archive.Run, error) {
+	var runs []*archive.Run
 	for i := range maps {
-		if runs[i], err = archive.FromConfigMap(&maps[i]); err != nil {
+		run, err := archive.Of(benchmark, &maps[i])
+		_, foreign := errors.AsType[*archive.ForeignError](err)
+		switch {
+		case foreign && archive.RecordOf(benchmark, &maps[i]) == archive.RecordedOther:
+			run = replaced(benchmark, &maps[i])
+		case foreign:
+			continue
+		case err != nil:
 			return nil, err
 		}
+		runs = append(runs, run)
 	}
 	slices.SortFunc(runs, func(a, b *archive.Run) int { return cmp.Compare(a.Number, b.Number) })
 	return runs, nil
+}
+
+// replaced returns the run of a ConfigMap whose document is not the one that status records.
+func replaced(benchmark *v1alpha1.CephBenchmark, cm *corev1.ConfigMap) *archive.Run {
+	run := &archive.Run{State: v1alpha1.RunInvalid, Reason: fmt.Sprintf(
+		"ConfigMap %s is not the operator's: status.runs has another resultsDigest. So its figures are ignored", cm.Name)}
+	for _, entry := range benchmark.Status.Runs {
+		if entry.Results == cm.Name {
+			run.Number, run.RunID = entry.Number, benchmark.Status.ObservedRunID
+		}
+	}
+	return run
 }
 
 // list returns the ConfigMaps of one session: the session in status or, with a run ID, the latest

@@ -26,6 +26,9 @@ func notes(runs []*archive.Run) ([]string, error) {
 	if note := dataNote(runs); note != "" {
 		lines = append(lines, note)
 	}
+	if slices.ContainsFunc(runs, func(run *archive.Run) bool { return run.Unsigned }) {
+		lines = append(lines, "unsigned: an earlier version of the operator wrote these results, so nothing proves that no other user has changed them")
+	}
 	differences, err := environmentNotes(runs)
 	if err != nil {
 		return nil, err

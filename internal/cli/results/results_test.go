@@ -153,6 +153,7 @@ func world(t *testing.T, b *v1alpha1.CephBenchmark, runs ...*archive.Run) client
 			t.Fatal(err)
 		}
 		cm.CreationTimestamp = metav1.NewTime(clitest.Morning(minutes))
+		clitest.Record(t, b, cm)
 		objects = append(objects, cm)
 	}
 	for _, r := range runs {

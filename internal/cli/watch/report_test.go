@@ -102,7 +102,7 @@ func nightly(t testing.TB) (*v1alpha1.CephBenchmark, client.Object) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Status.Runs = []v1alpha1.BenchmarkRun{{Number: 1, State: v1alpha1.RunValid, Results: kept.Name}}
+	clitest.Record(t, b, kept)
 	return b, kept
 }
 
